@@ -77,7 +77,7 @@ function noValueQuestion(description: string | undefined): string | undefined {
   return found && `the description speaks of ${found}: is it no reading? Then no_value: {${found}: unknown}`;
 }
 
-/** What descriptions say of units where the module has no UNITS clause. */
+/** Units as descriptions spell them, for where the module has no UNITS clause. */
 const spokenUnits: readonly (readonly [RegExp, string])[] = [
   [/\bpercent|percentage|\d%/i, "Percent100"],
   [/\bk(?:ilo)?-?bytes?\b|\bKB\b/i, "BytesKiB"],
@@ -92,7 +92,7 @@ const spokenUnits: readonly (readonly [RegExp, string])[] = [
   [/\bin seconds\b|number of seconds/i, "TicksSec"],
 ];
 
-/** Of a plain number without units. */
+/** Returns a question about the unit of a plain number without units. */
 function unitQuestion(syntax: string, units: string | undefined, description: string | undefined): string | undefined {
   if (units !== undefined || !/^(?:Integer32|Unsigned32|Gauge32)$/.test(syntax)) return undefined;
   const found = spokenUnits.find(([pattern]) => pattern.test(description ?? ""))?.[1];
@@ -118,7 +118,7 @@ function objectText({ object, attributes, index }: NamedObject, options: TextOpt
   return lines;
 }
 
-/** How often it is worth asking: counters and readings, states, settings. */
+/** Returns how often it is worth asking: counters and readings, states, settings. */
 function objectType(attributes: readonly NamedAttribute[]): string {
   if (attributes.some(({ chosen }) => chosen.metric !== undefined)) return "dynamic";
   const hasState = attributes.some(
@@ -151,7 +151,7 @@ function indexPartText({ facts, field, chosen }: NamedIndexPart): string[] {
   ];
 }
 
-/** How a part is encoded in an instance (RFC 2578 section 7.7). */
+/** Returns how a part is encoded in an instance (RFC 2578 section 7.7). */
 function indexType({ type, isImplied }: IndexFacts): string {
   const implicit = isImplied ? "Implicit" : "";
   switch (type.base) {
@@ -209,7 +209,7 @@ function attributeText({ facts, field, chosen, overrides }: NamedAttribute, opti
   ];
 }
 
-/** What definitions there are already, which must not be written again. */
+/** Definitions that exist already and must not be written again. */
 export interface KnownDefinitions {
   /** `MIB::object`, with where it is defined. */
   readonly objects: ReadonlyMap<string, string>;
@@ -222,7 +222,7 @@ export interface KnownDefinitions {
 }
 
 export interface GenerateRequest {
-  /** Of all modules that are asked for. */
+  /** Facts of all modules that are asked for. */
   readonly facts: readonly ObjectFacts[];
   /** Names, `MODULE::name` or OIDs. */
   readonly roots: readonly string[];

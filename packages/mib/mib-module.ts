@@ -63,7 +63,7 @@ export function readTokens(source: MibSource): readonly Token[] {
   return tokens;
 }
 
-/** Whether the language has this sign. */
+/** Tells whether the language has this sign. */
 export function isSign(text: string): boolean {
   return /^(?:::=|\.\.\.?|[{}()[\],;|.<>:@*-])$/.test(text);
 }
@@ -74,8 +74,8 @@ function kindOf(number: string | undefined, name: string | undefined): Token["ki
 }
 
 /**
- * How much of a line is comment. It ends at the next `--` (ITU-T X.680) where something of the language follows; rulers
- * of hyphens and prose with dashes are comments up to the end of the line.
+ * Returns how much of a line is comment. It ends at the next `--` (ITU-T X.680) where something of the language follows;
+ * rulers of hyphens and prose with dashes are comments up to the end of the line.
  */
 function commentLength(line: string): number {
   const end =
@@ -106,7 +106,7 @@ export interface TypeUse extends NameUse {
   readonly ranges: readonly Range[] | undefined;
   /** Lengths of octets. */
   readonly sizes: readonly Range[] | undefined;
-  /** Of `SEQUENCE OF`: the name of the row's type. */
+  /** The name of the row's type in `SEQUENCE OF`. */
   readonly rowType: string | undefined;
 }
 
@@ -126,9 +126,9 @@ export interface NodeDefinition extends NameUse {
   readonly description: string | undefined;
   readonly index: readonly IndexItem[] | undefined;
   readonly augments: NameUse | undefined;
-  /** Of TRAP-TYPE. */
+  /** The enterprise of a TRAP-TYPE. */
   readonly enterprise: NameUse | undefined;
-  /** Of TRAP-TYPE: its number. */
+  /** The number of a TRAP-TYPE. */
   readonly trapNumber: number | undefined;
 }
 
@@ -148,7 +148,7 @@ export interface Import extends NameUse {
 /** A definition that cannot be used. */
 export interface LeftOut {
   readonly name: string;
-  /** What is wrong with it, with its place. */
+  /** Names the fault and its position. */
   readonly reason: string;
 }
 

@@ -138,15 +138,15 @@ export interface ObjectFacts {
   /** Text with a leading dot. */
   readonly oid: string;
   readonly kind: ObjectKind;
-  /** Of columns and scalars only. */
+  /** The type; only columns and scalars have one. */
   readonly type: TypeFacts | undefined;
   readonly access: string | undefined;
   readonly status: string | undefined;
   readonly units: string | undefined;
   readonly description: string | undefined;
-  /** Of a row: its own index, or that of the row that it augments; empty where the module does not name its objects. */
+  /** The index of a row, its own or that of the row that it augments; empty where the module does not name its objects. */
   readonly index: readonly IndexFacts[] | undefined;
-  /** Of a row: `MODULE::table` of the row that it augments. */
+  /** `MODULE::table` of the row that this row augments. */
   readonly augments: string | undefined;
 }
 
@@ -156,7 +156,7 @@ export interface IndexFacts {
   readonly name: string;
   readonly oid: string;
   readonly type: TypeFacts;
-  /** Whether it takes what is left of the instance, without a length. */
+  /** True if it takes what is left of the instance, without a length. */
   readonly isImplied: boolean;
 }
 
@@ -207,7 +207,7 @@ export function moduleFacts(library: ModuleLibrary, module: MibModule): readonly
   }
 }
 
-/** What the nodes of a module are: a row is below a table, a column below a row. */
+/** Finds the kinds of the nodes of a module: a row is below a table, a column below a row. */
 function kindsOf(
   module: MibModule,
   oidOf: (node: NodeDefinition) => string | undefined,

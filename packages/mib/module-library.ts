@@ -95,7 +95,7 @@ const builtinModules: Readonly<Record<string, string>> = Object.fromEntries(
   }).map(([name, body]) => [name, `${name} DEFINITIONS ::= BEGIN ${imports(name)} ${body} END`]),
 );
 
-/** What the bodies above use of one another. */
+/** Returns the imports that the bodies above need of one another. */
 function imports(name: string): string {
   if (/^(?:SNMPv2-SMI|SNMPv2-CONF|RFC-121[25]|RFC1155-SMI)$/.test(name)) return "";
   const smi =
@@ -207,7 +207,7 @@ const renamedModules: Readonly<Record<string, readonly string[]>> = {
   "RFC1903-TC": ["SNMPv2-TC"],
 };
 
-/** What a name stands for: its definition and the module that has it. */
+/** The meaning of a name: its definition and the module that has it. */
 export interface Found<T> {
   readonly module: MibModule;
   readonly definition: T;
@@ -218,7 +218,7 @@ export class ModuleLibrary {
   readonly #directories: readonly string[];
   readonly #files: ModuleFiles;
   readonly #modules = new Map<string, MibModule | undefined>();
-  /** What was done about faults of modules, a line each. */
+  /** Remedies for faults of modules, a line each. */
   readonly notes: string[] = [];
   /** Definitions of all modules that cannot be used. */
   readonly leftOut: LeftOut[] = [];
@@ -252,7 +252,7 @@ export class ModuleLibrary {
   /** A module by its name. @throws MibFault where its file cannot be read as one. */
   find(name: string): MibModule | undefined {
     if (this.#modules.has(name)) return this.#modules.get(name);
-    // What imports itself in a circle finds nothing.
+    // A module that imports itself in a circle finds nothing.
     this.#modules.set(name, undefined);
     for (const file of this.#files.find(name)) {
       if (this.readFile(file).some((module) => module.name === name)) return this.#modules.get(name);
@@ -282,7 +282,7 @@ export class ModuleLibrary {
     return this.#directories.length === 0 ? "no directory: name one with --mibs" : this.#directories.join(", ");
   }
 
-  /** What a name in a module stands for, by the module itself and by what it imports. @throws MibFault */
+  /** Finds the meaning of a name in a module, by the module itself and by what it imports. @throws MibFault */
   findNode(module: MibModule, name: string, at: number): Found<NodeDefinition> {
     return this.#lookUp(module, name, at, "nodes");
   }

@@ -3,7 +3,7 @@ import type { IndexFacts, ObjectFacts } from "./module-facts.ts";
 import { MibFault } from "./mib-module.ts";
 import { syntaxOf, type ChosenSyntax } from "./syntax-of.ts";
 
-/** What becomes one object of the definitions: a table, or the scalars that are side by side. */
+/** One object of the definitions: a table, or the scalars that are side by side. */
 interface ChosenObject {
   /** `MIB::table`, `MIB::group`. */
   readonly id: string;
@@ -14,9 +14,9 @@ interface ChosenObject {
   /** Empty for scalars, and for tables whose module does not name the objects of the index. */
   readonly index: readonly IndexFacts[];
   readonly augments: string | undefined;
-  /** What can be read, in the order of the module. */
+  /** Attributes that can be read, in the order of the module. */
   readonly attributes: readonly ObjectFacts[];
-  /** What is not polled, with the reason. */
+  /** Names that are not polled, with the reason. */
   readonly leftOut: readonly (readonly [name: string, reason: string])[];
   /** All columns or scalars, with those that cannot be read: the field names are made of them. */
   readonly siblings: readonly ObjectFacts[];
@@ -117,7 +117,7 @@ function wordsOf(descriptor: string): string[] {
   return (found ?? [descriptor]).map((word) => word.toLowerCase());
 }
 
-/** What can flow in two directions. */
+/** Words for quantities that can flow in two directions. */
 const measured =
   /^(?:octets?|bytes|pkts?|packets?|frames?|errors?|errs?|discards?|drops?|dropped|bits|msgs?|messages|cells|requests|rate|utilization|util|bandwidth|segs|datagrams|ucast|mcast|bcast|multicast|broadcast|power)$/;
 
@@ -136,7 +136,7 @@ function fieldName(object: ChosenObject, descriptor: string): string {
   return `${steps}.${stepOf(words.slice(common.length))}`;
 }
 
-/** Of an object that does not begin as its neighbours do: `hrDeviceIndex` is `hr.device.index`. */
+/** Names an object that does not begin as its neighbours do: `hrDeviceIndex` is `hr.device.index`. */
 function foreignName(words: readonly string[]): string {
   const [first = "", ...others] = words;
   if (others.length === 0) return `${first}.value`;
@@ -279,7 +279,7 @@ function indexField(object: ChosenObject, { name }: IndexFacts, { syntax }: Chos
   return name === "entPhysicalIndex" ? "entity.index" : fieldName(object, name);
 }
 
-/** What a manager can write is a setting, not a reading. */
+/** Drops the metric of objects that a manager can write: they are settings, not readings. */
 function ofAccess({ access, type }: ObjectFacts, chosen: ChosenSyntax): ChosenSyntax {
   if (chosen.metric !== "gauge" || access === "read-only" || type?.base.startsWith("Gauge") === true) return chosen;
   const { syntax, questions } = chosen;

@@ -25,7 +25,7 @@ class TokenReader {
     this.#tokens = readTokens(source);
   }
 
-  /** How many words lie before the next one. */
+  /** The number of words before the next one. */
   get position(): number {
     return this.#at;
   }
@@ -255,7 +255,7 @@ function readClause(reader: TokenReader, macro: string, clauses: Clauses): void 
   }
 }
 
-/** What a clause is followed by that says nothing here. */
+/** Skips the value of a clause that says nothing here. */
 function skipValue(reader: TokenReader): void {
   if (reader.is("{")) reader.skipBrackets("{", "}");
   else if (reader.is("(")) reader.skipBrackets("(", ")");
@@ -371,7 +371,7 @@ const macros: ReadonlySet<string> = new Set(
   ).split(","),
 );
 
-/** Whether the next words begin an assignment, or end the module, whatever comes before them. */
+/** Tells whether the next words begin an assignment, or end the module, whatever comes before them. */
 function isAssignment(reader: TokenReader): boolean {
   const { kind, text } = reader.token;
   const [second, third, fourth] = [reader.peek(1), reader.peek(2), reader.peek(3)];

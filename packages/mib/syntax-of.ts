@@ -121,13 +121,13 @@ function unitSyntax(units: string | undefined, hint: string | undefined): UnitSy
   return fraction === "" ? undefined : { syntax: `Number${fraction}`, question: undefined };
 }
 
-/** How a definition reads an object. */
+/** The way in which a definition reads an object. */
 export interface ChosenSyntax {
   readonly syntax: string;
   readonly metric?: "counter" | "gauge";
-  /** Where its labels belong. */
+  /** The syntax that its labels belong to. */
   readonly labels?: "integer" | "bitmap";
-  /** What a person has to decide. */
+  /** Questions that a person has to decide. */
   readonly questions: readonly string[];
 }
 

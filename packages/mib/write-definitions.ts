@@ -38,11 +38,11 @@ export function mergeText(before: string, edited: string, now: string): MergedTe
 
 interface Part {
   readonly mine: readonly string[];
-  /** What the module says now; undefined where it is no conflict. */
+  /** Lines that the module has now; undefined where there is no conflict. */
   readonly theirs: readonly string[] | undefined;
 }
 
-/** Where all three have as many lines, each is judged alone. */
+/** Judges each line alone where all three have as many lines. */
 function narrow(mine: readonly string[], before: readonly string[], theirs: readonly string[]): Part[] {
   if (mine.length !== before.length || theirs.length !== before.length) return [{ mine, theirs }];
   return mine.map((line, i): Part => {

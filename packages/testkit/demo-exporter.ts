@@ -13,7 +13,7 @@ import {
 } from "./flow-packets.ts";
 import type { Clock, Component } from "../../src/base/report/index.ts";
 
-/** What an exporter puts into the header of a datagram. Times are milliseconds since the epoch. */
+/** State that an exporter puts into the header of a datagram. Times are milliseconds since the epoch. */
 interface ExportState {
   readonly now: number;
   /** When the exporter started; uptimes count from here. */
@@ -314,13 +314,13 @@ function encodeIpfix(flows: readonly DemoFlow[], withTemplates: boolean, state: 
 }
 
 export interface DemoExporterOptions {
-  /** Where the datagrams go, a port of this host. */
+  /** The port of this host that the datagrams go to. */
   readonly port: number;
   readonly random: Random;
   readonly clock: Clock;
-  /** How often each of the three exporters sends a datagram. Default 500. */
+  /** The interval between datagrams of each of the three exporters, in milliseconds. Default 500. */
   readonly intervalMs?: number;
-  /** How many conversations of each family a datagram has. Default 1. */
+  /** The number of conversations of each family in a datagram. Default 1. */
   readonly conversations?: number;
   /** Further sites and tenants, and what goes wrong there. */
   readonly story?: DemoStory;
@@ -335,7 +335,7 @@ interface Protocol {
   readonly address: string;
   readonly encode: Encode;
   readonly families: readonly (4 | 6)[];
-  /** What the sequence number counts. */
+  /** The unit that the sequence number counts. */
   readonly counts: "records" | "datagrams";
 }
 

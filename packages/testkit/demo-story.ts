@@ -41,7 +41,7 @@ export function pick<T>(random: Random, values: readonly [T, ...T[]]): T {
   return values[Math.floor(random() * values.length)] ?? values[0];
 }
 
-/** What the interfaces of the simulated routers carried: as SNMP says it, so that it agrees with their flows. */
+/** Counters of the interfaces of the simulated routers, as SNMP gives them, so that they agree with the flows. */
 export interface InterfaceCounters {
   /** Counts what an exporter accounts for, also where its datagram is lost. */
   add(exporter: string, flows: readonly DemoFlow[]): void;
@@ -68,11 +68,11 @@ export function createInterfaceCounters(): InterfaceCounters {
   };
 }
 
-/** What goes wrong in the made-up network, again and again, for somebody to find. */
+/** Incidents in the made-up network, again and again, for somebody to find. */
 export interface DemoStory {
   /** Further flows that an exporter sends now. */
   flows(exporter: number, now: number): readonly DemoFlow[];
-  /** Whether a datagram of an exporter is lost on its way. @param round counts the datagrams of each. */
+  /** Tells whether a datagram of an exporter is lost on its way. @param round counts the datagrams of each. */
   loses(exporter: number, round: number): boolean;
 }
 

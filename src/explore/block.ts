@@ -33,7 +33,7 @@ export class BlockColumn {
   readonly validity: Uint8Array;
   /** Rows that have a value. */
   count = 0;
-  /** Of texts that are too long for their row: row, offset and length in the arena of the block. */
+  /** Row, offset and length in the arena of the block, for texts that are too long for their row. */
   readonly long: number[] = [];
 
   constructor(column: Column, data?: ArrayBuffer, validity: Uint8Array = new Uint8Array(blockRows / 8)) {
@@ -58,7 +58,7 @@ export class BlockColumn {
 /** Rows by columns, in memory that is used again. */
 export class Block {
   readonly columns: readonly BlockColumn[];
-  /** How many records each row stands for. */
+  /** The number of records that each row stands for. */
   readonly weights: Uint32Array;
   rows = 0;
   /** Long texts. */
@@ -89,7 +89,7 @@ export class Block {
   clear(): void {
     for (const column of this.columns) {
       if (column.count === 0) continue;
-      // What is no value is still looked at where it is a text.
+      // Bytes of a text are read even where there is no value.
       if (column.width === widths.text) column.bytes.fill(0, 0, this.rows * column.width);
       column.validity.fill(0);
       column.count = 0;

@@ -26,7 +26,7 @@ export type ExploreErrorCode =
 /** Its message is for the one who asked. It goes from one thread to another by {@link asPlain} and {@link fromPlain}. */
 export class ExploreError extends Error {
   readonly code: ExploreErrorCode;
-  /** Which field of the question is at fault. */
+  /** The field of the question that is at fault. */
   readonly field: string | undefined;
 
   constructor(code: ExploreErrorCode, message: string, field?: string) {
@@ -37,14 +37,14 @@ export class ExploreError extends Error {
   }
 }
 
-/** What the values of a column are. */
+/** The type of the values of a column. */
 export type ColumnType = "text" | "address" | "integer" | "unsigned" | "double" | "boolean" | "time";
 
 /** A field of records that Explore keeps. */
 export interface Column {
   /** As records have it; the column is called the same. */
   readonly field: string;
-  /** Of the value, or of each value of an array. */
+  /** The type of the value, or of each value of an array. */
   readonly type: ColumnType;
   readonly isArray: boolean;
 }

@@ -24,9 +24,9 @@ export class EmbeddedExplore {
   #intake: Intake | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> = Promise.resolve();
-  /** What is being sorted or rolled up. */
+  /** The partition that is being sorted or rolled up. */
   #inWork: Partition | undefined;
-  /** Of that, what is being rolled up. */
+  /** The partition in work, while it is rolled up. */
   #inRollup: Partition | undefined;
   /** Fields that metadata added since they were logged. */
   #added: string[] = [];

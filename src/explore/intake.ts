@@ -237,9 +237,9 @@ export class Intake {
   readonly #onBlock: (block: Block) => void;
   readonly #onNames: (names: readonly string[]) => readonly Column[];
   readonly #found = new Set<string>();
-  /** Those of the line at hand. */
+  /** Unknown fields of the line at hand. */
   #unknown: string[] = [];
-  /** Where the lines at hand end. */
+  /** Offsets of the ends of the lines at hand. */
   readonly #ends: number[] = [];
   #scanner: LineScanner;
 

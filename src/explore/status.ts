@@ -6,26 +6,26 @@ export interface FieldStatus {
   readonly name: string;
   readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
   readonly isArray: boolean;
-  /** Whether flows can be grouped by it. */
+  /** True if flows can be grouped by it. */
   readonly dimension: boolean;
-  /** Whether rollups have it. */
+  /** True if rollups have it. */
   readonly isRolledUp: boolean;
   /** For people. */
   readonly label: string;
   readonly unit: string;
 }
 
-/** What there is to ask. */
+/** The fields and times that can be asked for. */
 export interface ExploreStatus {
   readonly enabled: true;
   readonly store: "duckdb" | "clickhouse";
-  /** Of the oldest and the newest record; absent: there is none. */
+  /** The time of the oldest and of the newest record; absent: there is none. */
   readonly from?: string;
   readonly to?: string;
   readonly rows: number;
   /** On disk. */
   readonly bytes: number;
-  /** How many records one that is taken stands for at present. */
+  /** The number of records that one taken record stands for at present. */
   readonly sampling: number;
   /** Records that were lost because Explore could not take them in time. */
   readonly droppedRows: number;

@@ -54,7 +54,7 @@ export class FleetRequests {
       const waiting = this.#asked.get(message.id);
       if (message.kind === "taken") waiting?.taken();
       else if (message.kind === "done") waiting?.done(message.body);
-      // Who asked waits for no answer of a member that is cut off.
+      // The asker waits for no answer of a member that is cut off.
       else this.#serveOne(message).catch(() => {});
     });
   }

@@ -9,7 +9,7 @@ export interface FleetMember {
   readonly devices?: string | undefined;
 }
 
-/** What the database says of the lease of a session. */
+/** The state of the lease of a session, by the database. */
 export type LeaseState =
   | { readonly state: "held"; readonly members: readonly FleetMember[] }
   /** Its lease was over, or was given up. */
@@ -17,7 +17,7 @@ export type LeaseState =
   /** Another session has the name. */
   | { readonly state: "replaced" };
 
-/** What membership asks of a database. Times are those of the database. All may fail with an Error while it is away. */
+/** The tables that membership needs of a database. Times are those of the database. All may fail with an Error while it is away. */
 export interface MembershipTables {
   /**
    * Takes the name for a session.
@@ -49,7 +49,7 @@ interface Held {
   readonly wall: number;
 }
 
-/** How often the clocks are looked at. */
+/** The interval between looks at the clocks. */
 const lookMs = 500;
 const results = ["ok", "failed", "expired", "replaced"] as const;
 const losses = ["no_answer", "replaced"] as const;
@@ -135,7 +135,7 @@ export class Membership implements Component {
     return this.#isReplaced;
   }
 
-  /** Those that lived at the last answer, this one included, by name; none while the lease is not held. */
+  /** Returns the members that lived at the last answer, this one included, by name; none while the lease is not held. */
   members(): readonly FleetMember[] {
     return this.#isHeldNow() ? this.#members : [];
   }
@@ -208,7 +208,7 @@ export class Membership implements Component {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#members = [];
-    // What was done under this session has ended: nobody is to wait for it.
+    // The work under this session has ended: nobody is to wait for it.
     this.#mine = undefined;
     this.#heldSince = undefined;
     this.#cancelEnd();

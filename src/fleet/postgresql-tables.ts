@@ -66,7 +66,7 @@ export class PostgresqlMembershipTables implements MembershipTables {
     this.#watchers.forEach((listener) => listener());
   }
 
-  /** Who is busy with a row is left out: its own renewal, or another one's removal. */
+  /** Removes expired rows except locked ones: a renewal of the row, or another one's removal, is under way. */
   async #removeExpired(sql: ISql): Promise<void> {
     const gone = await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session in (
       select session from netgloss.fleet_member where fleet = ${this.#fleet} and until <= clock_timestamp() for update skip locked)
@@ -87,7 +87,7 @@ export class PostgresqlMembershipTables implements MembershipTables {
   }
 }
 
-/** What nobody holds is forgotten after this time. */
+/** The time after which a key that nobody holds is forgotten. */
 const forgetAfter = "30 days";
 
 /**
@@ -178,7 +178,7 @@ export class PostgresqlShareTables implements ShareTables {
   }
 }
 
-/** Of which exporter a row is. */
+/** The exporter that a row belongs to. */
 interface ExporterKey {
   /** Whose datagrams said it. */
   readonly sender: string;
@@ -186,7 +186,7 @@ interface ExporterKey {
   readonly exporter: string;
 }
 
-/** What an exporter said to this collector. Ages in milliseconds. */
+/** Messages of an exporter to this collector. Ages are in milliseconds. */
 interface ExporterRow extends ExporterKey {
   readonly text: string;
   readonly madeMsAgo: number;
@@ -194,7 +194,7 @@ interface ExporterRow extends ExporterKey {
   readonly clock: number;
 }
 
-/** What an exporter said to some collector. */
+/** Messages of an exporter to some collector. */
 interface FoundExporterRow extends ExporterKey {
   readonly text: string;
   readonly ageMs: number;
@@ -204,14 +204,14 @@ interface FoundExporterRow extends ExporterKey {
 
 /** An exporter that went round a whole fleet has more rows than anybody needs. */
 const rowsPerExporter = 8;
-/** Of one answer. */
+/** The greatest size of one answer. */
 const maxFoundBytes = 32 * 1024 * 1024;
 /** Removed at once, so that nobody waits for long. */
 const prunedAtOnce = 5000;
 
 /**
- * What exporters said to the collectors of a fleet, in the table `fleet_exporter`. Each row has one writer, so that nobody waits for a lock but
- * for those that remove old ones. All that answers later fails with an Error while the database is away.
+ * Messages of exporters to the collectors of a fleet, in the table `fleet_exporter`. Each row has one writer, so that nobody waits for a
+ * lock but those that remove old ones. All that answers later fails with an Error while the database is away.
  */
 export class PostgresqlExporterTable {
   readonly #connection: FleetConnection;
@@ -277,7 +277,7 @@ export class PostgresqlExporterTable {
     );
   }
 
-  /** Of each exporter of some senders the rows of those members that heard it last, no longer ago than so. */
+  /** Finds for each exporter of some senders the rows of the members that heard it last, within this time. */
   async find(senders: readonly string[], maxSilentMs: number): Promise<readonly FoundExporterRow[]> {
     const rows = await this.#connection.ask(
       (sql) => sql<FoundExporterRow[]>`

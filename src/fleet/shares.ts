@@ -5,15 +5,15 @@ import { type Metrics, isExpected, type Component, type Log, type Reporting } fr
 /** A key that this collector has from now on. */
 export interface Share {
   readonly key: string;
-  /** What an earlier holder has kept for the next one. */
+  /** State that an earlier holder has kept for the next one. */
   readonly kept: string | undefined;
-  /** How it came to be free: nobody had it, its holder gave it up, or its holder lives no more. */
+  /** The reason why it was free: nobody had it, its holder gave it up, or its holder lives no more. */
   readonly from: "nobody" | "released" | "dead";
-  /** How long ago it was given up or taken last, in milliseconds. */
+  /** The time since it was given up or taken last, in milliseconds. */
   readonly ageMs: number;
 }
 
-/** What the division of keys asks of a database. All may fail with an Error while it is away. */
+/** The tables that the division of keys needs of a database. All may fail with an Error while it is away. */
 export interface ShareTables {
   /** Says which keys a member could take, by a digest of the list. */
   offer(member: FleetMember, digest: string, keys: readonly string[]): Promise<void>;
@@ -139,7 +139,7 @@ export interface SharesOptions extends Pick<Reporting, "log" | "metrics"> {
   readonly taker: ShareTaker;
   /** Called when the fleet may have changed. @returns what ends that. */
   readonly watch: (listener: () => void) => () => void;
-  /** Whether keys are kept while the database is away: then two collectors may have one. */
+  /** True if keys are kept while the database is away: then two collectors may have one. */
   readonly keepsWithoutLease: boolean;
   readonly retryMs: number;
   readonly after: (action: () => void, ms: number) => () => void;
@@ -164,7 +164,7 @@ export class Shares implements Component {
   readonly #log: Log;
   /** The session by which each key is held. */
   readonly #held = new Map<string, string>();
-  /** What may be this collector's in the database and is not to be, with the session that has it there. */
+  /** Keys that may be this collector's in the database and are not to be, with the session that has them there. */
   #unreleased = new Map<string, string | undefined>();
   #unreleasedBy: string | undefined;
   #offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;

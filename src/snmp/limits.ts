@@ -1,6 +1,6 @@
 import type { Clock } from "../base/report/index.ts";
 
-/** How much of each lease does not count: an endless table elsewhere must not cost an ordinary one its rows. */
+/** Bytes of each lease that do not count: an endless table elsewhere must not cost an ordinary one its rows. */
 export const freeOfEachLease = 96 * 1024;
 
 /** A bound on the memory that rows take between reading and writing. In bytes. */
@@ -20,7 +20,7 @@ export class MemoryBudget {
   }
 }
 
-/** What one table takes of a budget. */
+/** The part of a budget that one table takes. */
 export class MemoryLease {
   readonly #budget: MemoryBudget;
   readonly #outer: MemoryLease | undefined;
@@ -53,7 +53,7 @@ function countedOf(taken: number): number {
 }
 
 /**
- * Runs work with at most this many pieces at the same time, the others in the order in which they came.
+ * Runs work with at most this many tasks at the same time, the others in the order in which they came.
  *
  * @param limit is asked each time, so that it may change; `changed` makes a raised one count at once.
  */
@@ -89,15 +89,15 @@ export class Limiter {
 }
 
 /**
- * Divides long work into pieces, so that the event loop gets its turn. All that may run at the same time in one thread
- * shares one: together it takes no more of a turn than one alone.
+ * Divides long work into chunks, so that it yields to the event loop. All that may run at the same time in one thread
+ * shares one: together it takes no more of a cycle than one alone.
  *
- * @param pieceMs how long the work of one turn may take; it counts from the first look of the turn.
+ * @param pieceMs how long the work of one cycle may take; it counts from the first look of the cycle.
  */
 export class Pacer {
   readonly #clock: Clock;
   readonly #pieceMs: number;
-  /** undefined in a turn that has had no work so far. */
+  /** undefined in a cycle that has had no work so far. */
   #end: number | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -106,12 +106,12 @@ export class Pacer {
     this.#pieceMs = pieceMs;
   }
 
-  /** Whether the work of this turn of the event loop has taken its time. */
+  /** Tells whether the work of this cycle of the event loop has taken its time. */
   isDue(): boolean {
     return this.#clock.monotonic() >= (this.#end ?? this.#begin());
   }
 
-  /** Lets one of those that wait go on in each turn of the event loop, in the order in which they came. */
+  /** Lets one of those that wait go on in each cycle of the event loop, in the order in which they came. */
   rest(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -133,7 +133,7 @@ export class Pacer {
   }
 }
 
-/** Takes all steps, with a turn of the event loop in between wherever one is due. */
+/** Takes all steps, with a cycle of the event loop in between wherever one is due. */
 export async function inPieces<T>(steps: Iterator<void, T>, pacer: Pacer): Promise<T> {
   for (;;) {
     const step = steps.next();

@@ -17,12 +17,12 @@ import {
 } from "../base/settings/index.ts";
 import { Secret } from "../base/text/index.ts";
 
-/** How messages are authenticated: RFC 3414 sections 6 and 7, RFC 7860. */
+/** The protocols that authenticate messages: RFC 3414 sections 6 and 7, RFC 7860. */
 export const authenticationProtocols = ["noauth", "md5", "sha", "sha224", "sha256", "sha384", "sha512"] as const;
 export type AuthenticationProtocol = (typeof authenticationProtocols)[number];
 
 /**
- * How messages are encrypted: DES (RFC 3414 section 8), AES-128 (RFC 3826), and longer AES keys, for which no RFC was
+ * The protocols that encrypt messages: DES (RFC 3414 section 8), AES-128 (RFC 3826), and longer AES keys, for which no RFC was
  * finished: extended after Blumenthal (`aes192`, `aes256`; what net-snmp and most agents call AES-192 and AES-256) or
  * after Reeder (`aes192c`, `aes256c`; what Cisco devices do).
  */
@@ -215,7 +215,7 @@ export const snmpSettings = {
   ),
 };
 
-/** How exporters of flows are asked by SNMP for the names of their interfaces. */
+/** The settings by which exporters of flows are asked by SNMP for the names of their interfaces. */
 export const netifSnmpSettings = {
   SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE: row(
     bool,

@@ -58,7 +58,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     const own = columns.get(field);
     if (own === undefined) return `nullIf(other[${quotedText(field)}], '')`;
     const name = quotedName(own.name);
-    // What is absent is empty where a column has no NULL.
+    // Absent values are empty where a column has no NULL.
     if (isArray || own.type.startsWith("Nullable") || own.type.startsWith("DateTime")) return name;
     return own.type === "IPv6" ? `nullIf(${name}, toIPv6('::'))` : `nullIf(${name}, '')`;
   };
@@ -108,7 +108,7 @@ export interface ClickHouseExploreOptions {
   readonly parquet: (table: AnswerTable) => Promise<Uint8Array>;
   readonly ask: AskClickHouse;
   readonly database: string;
-  /** Of flows. */
+  /** The table of flows. */
   readonly table: string;
   /** By field, with their types in ClickHouse. */
   readonly columns: ReadonlyMap<string, { readonly name: string; readonly type: string }>;

@@ -7,9 +7,9 @@ import { quoted } from "./duckdb-table.ts";
 
 /** DuckDB's files grow by blocks of this many bytes. */
 const fileBlockBytes = 256 * 1024;
-/** What the log says of each column besides its values. */
+/** Bytes in the log for each column besides its values. */
 const columnBytes = 64;
-/** Of a text in the log: its length. */
+/** Bytes of the length of a text in the log. */
 const lengthBytes = 2;
 
 /** Room that is always left: a new file, and a block of rows that is given away early. */
@@ -112,7 +112,7 @@ export class DatabaseFiles {
     try {
       return await this.attach(name, async () => {
         const prepared = await prepare();
-        // What a crash left in the log of the file.
+        // Writes what a crash left in the log of the file.
         await this.#connection.run(`CHECKPOINT ${quoted(name)}`);
         return prepared;
       });
@@ -175,7 +175,7 @@ export class DatabaseFiles {
     return sizesOf(this.#pathOf(name));
   }
 
-  /** What of that is in the log. */
+  /** Returns how many of those bytes are in the log. */
   logBytes(name: string): number {
     return sizeOf(`${this.#pathOf(name)}.wal`);
   }
@@ -185,7 +185,7 @@ export class DatabaseFiles {
     return sizesOf(`${this.#pathOf(`${name}${sorted}`)}${draft}`);
   }
 
-  /** Of the file that was set aside. */
+  /** Returns the bytes of the file that was set aside. */
   damagedBytes(): number {
     return this.#damagedFiles().reduce((sum, file) => sum + sizeOf(file), 0);
   }
@@ -207,7 +207,7 @@ export class DatabaseFiles {
     return this.#ofKind((file) => file.endsWith(damaged));
   }
 
-  /** Of the files that were set aside before, none is kept. @returns where it is. */
+  /** Sets a file aside and removes those that were set aside before. @returns where it is. */
   #putAside(name: string): string {
     for (const file of this.#damagedFiles()) rmSync(file, { force: true });
     const path = this.#pathOf(name);

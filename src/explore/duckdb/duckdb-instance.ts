@@ -13,10 +13,10 @@ export interface DuckDb {
   readonly bindings: typeof Bindings;
 }
 
-/** What the embedded store is; plain data. */
+/** The configuration of the embedded store; plain data. */
 export interface EmbeddedExploreConfig {
   readonly directory: string;
-  /** What the files may have together; a quarter of it is for what is under way. */
+  /** Bytes that the files may have together; a quarter of them is for work under way. */
   readonly maxBytes: number;
   readonly maxHours: number;
   readonly rollups: {
@@ -26,23 +26,23 @@ export interface EmbeddedExploreConfig {
     /** Fields that they keep besides the usual ones. */
     readonly fields: readonly string[];
   };
-  /** Of more records than these, one stands for several. */
+  /** Rates above which one record stands for several. */
   readonly rates: SamplingRates;
-  /** What queries may take. */
+  /** Bytes of memory that queries may take. */
   readonly memoryBytes: number;
   /** Fields that are kept besides the usual ones. */
   readonly fields: readonly string[];
-  /** How many keys of metadata become columns by themselves. */
+  /** The number of keys of metadata that become columns by themselves. */
   readonly maxMetadataFields: number;
   readonly timeoutMs: number;
 }
 
-/** What the parts of an open store have in common. */
+/** Context that the parts of an open store share. */
 export interface StoreContext {
   readonly duckDb: DuckDb;
   readonly instance: DuckDBInstance;
   readonly config: EmbeddedExploreConfig;
-  /** Whether nothing waits that is more urgent than to sort complete files. */
+  /** Tells whether nothing waits that is more urgent than to sort complete files. */
   readonly isCalm: () => boolean;
   readonly clock: Clock;
   readonly log: Log;

@@ -228,7 +228,7 @@ function timeText(nanoseconds: bigint): string {
 const maxRunning = 2;
 const maxWaiting = 16;
 
-/** What is asked of the files of rows. */
+/** Queries of the files of rows. */
 export class DuckDbQueries {
   readonly #opened: () => OpenedDuckDb;
   readonly #directory: string;

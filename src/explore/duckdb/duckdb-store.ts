@@ -9,7 +9,7 @@ import { Retention, Sorter, type Keep } from "./upkeep.ts";
 
 /** The bound on the bytes is shared by at least this many files, so that removing one does not remove much. */
 const minFiles = 12;
-/** What a file may have while it is written to: this much is read again after a crash. */
+/** Bytes that a file may have while it is written to: this much is read again after a crash. */
 const maxFileBytes = 192 * 2 ** 20;
 /** Blocks that may wait for a file with further columns: as many rows as DuckDB takes before it writes by itself. */
 const maxWaiting = 100;

@@ -4,7 +4,7 @@ import { blockRows, type Block, type BlockColumn } from "../block.ts";
 import type { DuckDb } from "./duckdb-instance.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 
-/** Which type a column has in DuckDB. A list is kept as JSON. */
+/** Returns the type that a column has in DuckDB. A list is kept as JSON. */
 export function sqlType({ type, isArray }: Column): string {
   if (isArray) return "VARCHAR";
   switch (type) {

@@ -50,7 +50,7 @@ export class QueryThreads {
   }
 }
 
-/** What is there while the store is open. */
+/** The database and its parts while the store is open. */
 export class OpenedDuckDb {
   readonly duckDb: DuckDb;
   readonly instance: DuckDBInstance;

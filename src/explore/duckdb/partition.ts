@@ -9,17 +9,17 @@ import { quoted } from "./duckdb-table.ts";
 export interface Partition {
   /** The name that the file was begun with. It stays when the rows are sorted. */
   readonly id: string;
-  /** Of the file, and of its schema while it is attached. */
+  /** The name of the file, and of its schema while it is attached. */
   readonly name: string;
-  /** What is there of the columns. */
+  /** Columns that the file has. */
   readonly columns: ReadonlySet<string>;
-  /** Those whose times are kept in milliseconds. */
+  /** Columns whose times are kept in milliseconds. */
   readonly milliseconds: ReadonlySet<string>;
   rows: number;
   /** The most bytes that the rows take in a log; of rows of a run before, an estimate. */
   logBytes: number;
   maxWeight: number;
-  /** Of the oldest record, milliseconds since the epoch; undefined: there is none. */
+  /** The time of the oldest record, milliseconds since the epoch; undefined: there is none. */
   from: number | undefined;
   to: number | undefined;
   /** No row comes any more, and the file is compressed. */
@@ -29,10 +29,10 @@ export interface Partition {
 /** The column of how many records a row stands for. */
 export const weightColumn = "explore.weight";
 
-/** What a row with metadata at both ends takes in a log. */
+/** Bytes that a row with metadata at both ends takes in a log. */
 const usualRowBytes = 640;
 
-/** Of a column of times in milliseconds. */
+/** The type of a column of times in milliseconds. */
 export const millisecondType = "TIMESTAMP_MS";
 
 /** The value of a column in a file: NULL when it lacks the column, a time always in nanoseconds. */

@@ -8,11 +8,11 @@ import type { Partition } from "./partition.ts";
 
 /** A file of rows of which rollups were made. */
 export interface RolledUp {
-  /** Of the rows in the file of rollups. */
+  /** The id of its rows in the file of rollups. */
   readonly id: number;
   /** The id of the file of rows. */
   readonly name: string;
-  /** Of the records, milliseconds since the epoch. */
+  /** The start of the records, milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
   readonly maxWeight: number;
@@ -91,15 +91,15 @@ export async function addColumns(
   return true;
 }
 
-/** What of a file of rollups a query reads. */
+/** The part of a file of rollups that a query reads. */
 export interface UsedRollups {
   readonly file: RollupFile;
   readonly sources: readonly RolledUp[];
 }
 
-/** Which files answer a query, and what they answer. */
+/** The files that answer a query, and what they answer. */
 interface QueryPlan {
-  /** What is asked of them: with rollups, the range and the granularity are of whole minutes. */
+  /** The query they are asked: with rollups, the range and the granularity are of whole minutes. */
   readonly query: ExploreQuery;
   /** The oldest comes first. */
   readonly partitions: readonly Partition[];
@@ -161,7 +161,7 @@ function readRange(query: ExploreQuery): TimeRange {
   return { from: query.compare ? rangeBefore(query).from : query.from, to: query.to };
 }
 
-/** What rollups can answer: whole minutes. The end is moved back, so that no minute has less than its time. */
+/** Returns what rollups can answer: whole minutes. The end is moved back, so that no minute has less than its time. */
 function toMinutes(query: ExploreQuery): ExploreQuery {
   const from = Math.floor(query.from / minuteMs) * minuteMs;
   const to = Math.max(from + minuteMs, Math.floor(query.to / minuteMs) * minuteMs);

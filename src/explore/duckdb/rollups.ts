@@ -16,7 +16,7 @@ import {
 import { DatabaseFiles } from "./database-files.ts";
 import type { StoreContext } from "./duckdb-instance.ts";
 
-/** How many rows are grouped at once; the rows of a minute are never divided. */
+/** The number of rows that are grouped at once; the rows of a minute are never divided. */
 const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
 const summands: readonly Summand[] = ["bytes", "packets", "flows"];

@@ -7,7 +7,7 @@ import { columnOf } from "../column.ts";
 import { quoted } from "./duckdb-table.ts";
 import type { EmbeddedExploreConfig, StoreContext } from "./duckdb-instance.ts";
 
-/** Which files stay for now, whatever their age, or even when there are too many bytes. */
+/** Tells which files stay for now, whatever their age, or even when there are too many bytes. */
 export type Keep = (partition: Partition) => "age" | "bytes" | undefined;
 
 const hourMs = 3_600_000;
@@ -59,7 +59,7 @@ export class Retention {
     const { maxHours, maxBytes } = this.#config;
     const oldest = this.#clock.now() - maxHours * hourMs;
     await this.#removeWhile((each) => (each.to === undefined || each.to < oldest) && this.#keep(each) === undefined);
-    // What comes is in the log first, and compressed later.
+    // New rows are in the log first, and compressed later.
     const isTooMuch = (): boolean => this.#wanted() + 2 * coming() + spareBytes > maxBytes;
     const removeOldest = (): Promise<void> => this.#removeWhile((each) => this.#keep(each) !== "bytes" && isTooMuch());
     await removeOldest();
@@ -71,7 +71,7 @@ export class Retention {
     await removeOldest();
   }
 
-  /** What is on disk, and what may come while files are compressed and sorted: they take the room of both forms for a while. */
+  /** Returns the bytes on disk and those that may come while files are compressed and sorted: both forms take room for a while. */
   #wanted(): number {
     const open = this.#partitions.filter(({ isComplete }) => !isComplete);
     const checkpoints = open.reduce((sum, { name }) => sum + checkpointBytes(this.#files.logBytes(name)), 0);
@@ -91,7 +91,7 @@ export class Retention {
 
 /** DuckDB compresses rows in groups of this size. */
 const groupRows = 122_880;
-/** How many rows are sorted at once. */
+/** The number of rows that are sorted at once. */
 const sliceRows = 8 * groupRows;
 /** Rows of the same ends side by side have nearly the same names, and take a third of the room. */
 const order = ["flow.export.ip.addr", "flow.src.ip.addr", "flow.dst.ip.addr"];
@@ -132,7 +132,7 @@ async function sortPartition(
   if (written !== rows) throw new Error(`${written} rows were written of the ${rows} of ${partition.name}`);
 }
 
-/** Of the columns of times, those without anything below a millisecond. */
+/** Finds the columns of times that have nothing below a millisecond. */
 async function wholeMilliseconds(connection: DuckDBConnection, partition: Partition): Promise<readonly string[]> {
   const times = [...partition.columns].filter(
     (field) =>
@@ -144,7 +144,7 @@ async function wholeMilliseconds(connection: DuckDBConnection, partition: Partit
   return times.filter((_, i) => Number(counted.getRows()[0]?.[i]) === 0);
 }
 
-/** How often it looks whether others still need the processor. */
+/** The interval between checks whether others still need the processor. */
 const pauseMs = 200;
 
 /** Sorts the rows of complete files, one file after the other: they take less room then, and queries read less. */
@@ -178,7 +178,7 @@ export class Sorter {
     return this.#inWork;
   }
 
-  /** What the file under way, or the next one, may still need on the disk besides the one that it replaces. */
+  /** Bytes that the file under way, or the next one, may still need on the disk besides the file that it replaces. */
   get reservedBytes(): number {
     const file = this.#inWork ?? this.#partitions.find(this.#isWanted);
     if (file === undefined) return 0;

@@ -1,7 +1,7 @@
 import type { PlainValue } from "./sql-dialect.ts";
 import type { Measure } from "./explore-query.ts";
 
-/** What is taken away from an answer. */
+/** A table that is exported from an answer. */
 export interface AnswerTable {
   readonly head: readonly string[];
   readonly lines: readonly (readonly PlainValue[])[];
@@ -46,7 +46,7 @@ export function flowsTable({ records }: FlowsAnswer, fields: readonly string[]):
 /** Single records, the newest first. */
 export interface FlowsAnswer {
   readonly records: readonly Readonly<Record<string, PlainValue>>[];
-  /** How many records one of them may stand for. */
+  /** The number of records that one of them may stand for. */
   readonly sampling: number;
   readonly complete: boolean;
 }
@@ -67,7 +67,7 @@ function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** What a number of an answer counts. */
+/** The unit that a number of an answer counts. */
 export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s";
 
 /** One number over the range, and over time. */
@@ -84,18 +84,18 @@ export interface AnswerValue {
 interface AnswerRow extends AnswerValue {
   /** A value for each dimension; null: the records lack the field. */
   readonly key: readonly PlainValue[];
-  /** Of the total. */
+  /** The share of the total. */
   readonly share: number;
 }
 
-/** Which part of the range comes from single records, and which from sums by minute. */
+/** A part of the range, and whether it comes from single records or from sums by minute. */
 export interface AnswerPart {
   readonly kind: "records" | "minutes";
   readonly from: string;
   readonly to: string;
 }
 
-/** What of the range the store has. */
+/** The part of the range that the store has. */
 export interface Coverage {
   /** False: the store lacks a part of the range. */
   readonly complete: boolean;
@@ -128,7 +128,7 @@ export interface ExploreAnswer extends Coverage {
   readonly times?: readonly string[];
   /** The largest first. */
   readonly rows: readonly AnswerRow[];
-  /** What the other keys have together. */
+  /** The sum of the other keys. */
   readonly others: AnswerValue & { readonly keys: number; readonly share: number };
   readonly total: AnswerValue;
   /** The largest number of records for which one that is kept stands. */

@@ -145,7 +145,7 @@ function readRange(fields: Fields, now: number): TimeRange {
   return range;
 }
 
-/** What is asked for begins with a bucket. */
+/** Aligns the start of the range with a bucket. */
 function alignRange({ from, to }: TimeRange, seconds: number): TimeRange {
   const step = 1000 * seconds;
   return seconds === 0 ? { from, to } : { from: Math.floor(from / step) * step, to };

@@ -63,7 +63,7 @@ function or(terms: readonly string[]): string {
   return terms.length === 0 ? no : terms.length === 1 ? (terms[0] as string) : `(${terms.join(" OR ")})`;
 }
 
-/** What a term says of a scalar value, which is an expression of a type. */
+/** Returns the condition of a term for a scalar value, which is an expression of a type. */
 function judge(term: FilterTerm, value: string, type: ColumnType, context: WhereContext): string {
   const { dialect, values } = context;
   switch (term.kind) {
@@ -99,7 +99,7 @@ function judge(term: FilterTerm, value: string, type: ColumnType, context: Where
   return type === "boolean" ? `${value} = ${values.add({ type: "boolean", value: term.value })}` : no;
 }
 
-/** How values of a type are compared with quantities; undefined: none is one. */
+/** The way values of a type are compared with quantities; undefined: none is one. */
 type Comparable = "whole" | "double" | "time" | undefined;
 
 function comparable(of: "number" | "time", type: ColumnType): Comparable {
@@ -148,7 +148,7 @@ function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable,
   return `${value} BETWEEN ${values.add({ type: as, value: from })} AND ${values.add({ type: as, value: to })}`;
 }
 
-/** What statements ask of records. */
+/** The question that statements ask of records. */
 export interface RecordsQuery extends TimeRange {
   readonly engine: Pick<QueryEngine, "dialect" | "columnOf" | "from">;
   readonly filter: Filter | undefined;

@@ -87,7 +87,7 @@ function keyValue({ type }: Column, value: unknown): SqlValue {
   return { type: "text", value: value as string | null };
 }
 
-/** What a measure adds up, how many of the unit one of the sum is, and whether it is divided by the time. */
+/** The summand of a measure, how many of the unit one of the sum is, and whether it is divided by the time. */
 const kinds = {
   bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
   packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
@@ -220,7 +220,7 @@ class RunningQuery {
   #value(sum: number, series: readonly number[] | undefined, previous: number | undefined): AnswerValue {
     const { from, to, granularitySeconds: step, percentile } = this.#query;
     const seconds = (to - from) / 1000;
-    // Of the last bucket a part lies in the range.
+    // Only a part of the last bucket lies in the range.
     const values = series?.map((each, i) => this.#scaled(each, Math.min(step, (to - (this.#starts[i] ?? 0)) / 1000)));
     return {
       value: this.#scaled(sum, seconds),

@@ -1,7 +1,7 @@
 import type { Column, ColumnType } from "../column.ts";
 import type { Address } from "../../base/ip/index.ts";
 
-/** What is added up. */
+/** A quantity that is added up. */
 export type Summand = "bytes" | "packets" | "flows";
 
 /** The name of what a row adds to a sum. */
@@ -10,7 +10,7 @@ export const sumName = "explore_sum";
 /** The name of the bucket of a row. */
 export const bucketName = "explore_bucket";
 
-/** Which columns have what is added up. Where counters are not scaled by the sampling rate, the estimate has a field of its own. */
+/** Returns the columns of a summand. Where counters are not scaled by the sampling rate, the estimate has a field of its own. */
 export function summandColumns(summand: Summand, columnOf: (field: string) => Column): readonly Column[] {
   return summand === "flows" ? [] : [columnOf(`flow.scaled.${summand}`), columnOf(`flow.${summand}`)];
 }
@@ -36,7 +36,7 @@ export interface WantedRows {
   readonly columns: readonly Column[];
   /** Left out: no sum is asked for. */
   readonly summand?: Summand;
-  /** Of the buckets; left out or 0: no bucket is asked for. */
+  /** The length of the buckets; left out or 0: no bucket is asked for. */
   readonly granularitySeconds?: number;
   /** Expressions of times: the first one belongs to the range, the last one does not. */
   readonly range: { readonly from: string; readonly to: string };
@@ -72,7 +72,7 @@ export type SqlValue =
   /** Nanoseconds since the epoch. */
   | { readonly type: "time"; readonly value: bigint | null };
 
-/** What differs between the languages of column stores. Expressions are texts of SQL. */
+/** The differences between the languages of column stores. Expressions are texts of SQL. */
 export interface SqlDialect {
   /** The value of a column in a row, NULL where the record lacks the field; of a list, a list, which may be empty. */
   column(column: Column): string;

@@ -5,7 +5,7 @@ import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingR
 export interface SampledLines extends Pick<Sink, "write"> {
   /** Memory for lines that are written next. */
   readonly allocate: AllocateSlab;
-  /** Of lines that are written at once. */
+  /** The greatest length of lines that are written at once. */
   readonly maxLength: number;
   /** Tells whether lines would not be lost. */
   hasRoom(): boolean;
@@ -26,7 +26,7 @@ const taken = 2 ** 30;
 const stepOfRate = 1 / 8;
 
 /**
- * Chooses records evenly where they are written: of each group of this many one, at a random place among them, which stands for all of them.
+ * Chooses records evenly where they are written: one of each group of this many, at a random position, stands for the whole group.
  * A group goes on from one chunk of lines to the next.
  */
 export class LineSampler {
@@ -36,15 +36,15 @@ export class LineSampler {
   readonly #random: () => number;
   readonly #to: SampledLines;
   readonly #dropped: Dropped;
-  /** Where the counts of this chooser are. */
+  /** The offset of the counts of this chooser. */
   readonly #own: number;
   #seen: number;
   #kept: number;
-  /** Records of the present group, those that are left of it, and the place of the chosen one among these. */
+  /** Records of the present group, those that are left of it, and the position of the chosen one among these. */
   #group = 1;
   #left = 0;
   #chosen = taken;
-  /** Where chosen lines are copied to, and how many records each of those before stands for. */
+  /** The memory that chosen lines are copied to, and the number of records that each of the earlier lines in it stands for. */
   #slab: Buffer = Buffer.alloc(0);
   #at = 0;
   #weight = 0;

@@ -1,5 +1,5 @@
 /**
- * What the threads that choose records and the one that keeps them share; it goes through `postMessage`.
+ * Memory that the threads that choose records share with the one that keeps them; it goes through `postMessage`.
  *
  *     Int32   factor by rate | factor by lag | room | open | of each thread that chooses: seen, taken
  *
@@ -7,20 +7,20 @@
  */
 export interface SamplingMemory {
   readonly words: SharedArrayBuffer;
-  /** How many threads choose. */
+  /** The number of threads that choose. */
   readonly choosers: number;
   /** BigInt64: records that were not kept though they should be. */
   readonly lost: SharedArrayBuffer;
 }
 
 export const samplingWords = {
-  /** How many records one stands for, because more come than the greatest rate. */
+  /** The number of records that one stands for, because more come than the greatest rate. */
   byRate: 0,
   /** The same because the reader lags behind. */
   byLag: 16,
   /** Records that may be taken before the factor doubles. */
   room: 32,
-  /** Whether taken records are kept: 1. */
+  /** 1 if taken records are kept. */
   isOpen: 48,
   chooser: 64,
   seen: 0,
@@ -32,11 +32,11 @@ const { byRate, byLag, room, chooser, ofChooser } = samplingWords;
 
 export const maxFactor = 1 << 12;
 
-/** How many records are kept. */
+/** Rates that decide how many records are kept. */
 export interface SamplingRates {
   /** Up to so many records a second, each is kept; 0: always. */
   readonly whole: number;
-  /** Of more, so many a second at most. */
+  /** The greatest number of records a second that are kept where more come. */
   readonly sampled: number;
 }
 
@@ -82,7 +82,7 @@ export class SamplingJudge {
   readonly #rates: SamplingRates;
   readonly #choosers: number;
   readonly #cells: Int32Array;
-  /** Of each thread, what was counted up to the last look. */
+  /** Counts of each thread up to the last look. */
   readonly #before: Int32Array;
   readonly #counts = { seen: 0, taken: 0 };
   #judged: number;
@@ -94,7 +94,7 @@ export class SamplingJudge {
     this.#choosers = choosers;
     this.#cells = new Int32Array(words);
     this.#before = new Int32Array(choosers * ofChooser);
-    // Of a thread before this one that died.
+    // A thread before this one that died may have left another value.
     this.#set(byLag, 1);
     this.#count("taken");
     this.#judged = this.#count("seen");
@@ -109,7 +109,7 @@ export class SamplingJudge {
 
   /** Records that others stand for, since the beginning. */
   get sampledOut(): number {
-    // What was seen is counted first, so that it is never less than what was taken of it.
+    // Reads the seen records first, so that they are never fewer than those taken of them.
     return Math.max(0, this.#count("seen") - this.#count("taken"));
   }
 

@@ -21,18 +21,18 @@ export interface Placed<K extends Kind> extends Entry<K> {
   readonly draft: Drafts[K];
 }
 
-/** Where in a definition: the keys and indexes that lead there. */
+/** The position in a definition: the keys and indexes that lead there. */
 type NodePath = readonly (string | number)[];
 
-/** Whether a finding is about a key, or about the value behind it. */
+/** The side that a finding is about: a key, or the value behind it. */
 type Side = "key" | "value";
 
-/** A finding whose place is not known yet. */
+/** A finding whose location is not known yet. */
 interface Unplaced extends Pick<Finding, "severity" | "message" | "suggestion"> {
   readonly about: Placed<Kind>;
   readonly path: NodePath;
   readonly side: Side;
-  /** Another definition, whose place ends the message. */
+  /** Another definition, whose location ends the message. */
   readonly first?: Placed<Kind>;
 }
 
@@ -71,7 +71,7 @@ export class DefinitionSet {
     for (const finding of findings) this.#findings.push(finding);
   }
 
-  /** All findings, with their places, which takes reading the files that they are about. */
+  /** All findings, with their locations, which takes reading the files that they are about. */
   async findings(pacer: Pacer): Promise<Finding[]> {
     const finders = new Map<LoadedFile, NodeFinder>();
     for (const { file } of this.#unplaced.flatMap(({ about, first }) =>
@@ -142,7 +142,7 @@ export class DefinitionSet {
     this.#unplaced.push({ about, severity, path, side, message, suggestion });
   }
 
-  /** Both places are named. */
+  /** Both locations are named. */
   reportTwice(second: Placed<Kind>, first: Placed<Kind>, message: string): void {
     this.#unplaced.push({
       about: second,
@@ -155,7 +155,7 @@ export class DefinitionSet {
     });
   }
 
-  /** Whether a definition is there; reports it when it is missing altogether. */
+  /** Tells whether a definition is there; reports it when it is missing altogether. */
   refer(from: Placed<Kind>, severity: Severity, path: NodePath, to: Kind, id: string, label: string): boolean {
     const table = this.#table(to);
     if (table.has(id)) return true;
@@ -195,7 +195,7 @@ function isLayered(kind: Kind): boolean {
   return kind === "object_type" || kind === "device_default";
 }
 
-/** Where definitions are: lists of directories, each read with all that are in it. */
+/** Paths of the definitions: lists of directories, each read with all that are in it. */
 export interface DefinitionPaths {
   readonly devices: readonly string[];
   readonly deviceGroups: readonly string[];

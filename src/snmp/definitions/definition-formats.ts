@@ -140,7 +140,7 @@ const oidLabels: Shape<ReadonlyMap<string, string>> = pairsOf(oid, anyText, { na
   return labels;
 });
 
-/** What a file says of one definition of each kind, before it is joined with others. */
+/** The definitions of each kind in one file, before they are joined with others. */
 export interface Drafts {
   readonly device: DeviceDraft;
   readonly device_group: readonly string[];
@@ -156,7 +156,7 @@ export interface Drafts {
   readonly device_default: DeviceSettings;
 }
 
-/** How one definition of each kind is read. */
+/** The shape that one definition of each kind is read by. */
 const definitionShapes: { readonly [K in Kind]: Shape<Drafts[K]> } = {
   device: deviceShape,
   device_default: deviceDefaultsShape,
@@ -193,11 +193,11 @@ export interface Entry<K extends Kind> {
   readonly key: string;
   /** undefined when the definition is wrong. */
   readonly draft: Drafts[K] | undefined;
-  /** Of what the draft means. */
+  /** The hash of the meaning of the draft. */
   readonly hash: string;
 }
 
-/** What one file gave. */
+/** The result of parsing one file. */
 export interface ParsedFile<K extends Kind = Kind> {
   readonly entries: readonly Entry<K>[];
   readonly findings: readonly Finding[];

@@ -7,28 +7,28 @@ import type { Bounds, EnumTables, FieldDefinition } from "../values/put-value.ts
 import type { IndexType } from "../values/convert-value.ts";
 import type { Secret } from "../../base/text/index.ts";
 
-/** What a device is: each is one field of its record of SNMPv2-MIB::system. */
+/** Facts about the identity of a device: each is one field of its record of SNMPv2-MIB::system. */
 export const identityFacts = ["vendor", "model", "os.name", "os.version", "serial"] as const;
 export type IdentityFact = (typeof identityFacts)[number];
 
-/** What ENTITY-MIB says of the chassis (RFC 6933), or of the first entity where there is none. */
+/** Facts that ENTITY-MIB gives of the chassis (RFC 6933), or of the first entity where there is none. */
 export const entityFacts = ["model", "serial", "software", "manufacturer", "descr"] as const;
 export type EntityFact = (typeof entityFacts)[number];
 
 /**
- * One place where a fact may be found. The text there counts when `match` finds something in it: the first group of it, or
+ * One location where a fact may be found. The text there counts when `match` finds something in it: the first group of it, or
  * `value` where that is given.
  */
 export interface FactSource {
   readonly from: "value" | "descr" | "oid" | "entity";
-  /** Of `oid`: a scalar, or a column, of which the first instance counts. */
+  /** The OID of a scalar, or of a column, of which the first instance counts. */
   readonly oid?: Oid;
   readonly entity?: EntityFact;
   readonly match?: RE2JS;
   readonly value?: string;
 }
 
-/** What devices of a sysObjectID, or of the start of one, are. Sources are tried in order. */
+/** The identity of devices of a sysObjectID, or of the start of one. Sources are tried in order. */
 export interface IdentityRule {
   readonly sources: ReadonlyMap<IdentityFact, readonly FactSource[]>;
   /** Models by what follows the rule's OID in the sysObjectID, as text without a leading dot. */
@@ -36,7 +36,7 @@ export interface IdentityRule {
 }
 
 /**
- * What a device is asked with, in the order in which it is tried. The secrets in it are in the clear.
+ * Returns the credentials of a device, in the order in which they are tried. The secrets in them are in the clear.
  *
  * @param context which of the agent's contexts is asked.
  */
@@ -65,7 +65,7 @@ export function usmCredential(credential: V3Credential): UsmCredential {
   };
 }
 
-/** What a device can be of; `auto` stands for the groups that its sysObjectID leads to. */
+/** The group that stands for the groups that the sysObjectID of a device leads to. */
 export const autoGroup = "auto";
 
 /** The group of devices whose sysObjectID leads nowhere. */
@@ -94,7 +94,7 @@ export interface Device {
   readonly port: number;
   readonly transport: Transport;
   readonly version: SnmpVersion;
-  /** Which of the agent's contexts is asked: its contextName, or what follows `@` in a community. Empty: the default. */
+  /** The context of the agent that is asked: its contextName, or what follows `@` in a community. Empty: the default. */
   readonly context: string;
   /** In which contexts objects (`MIB::object`) are read, in the place of those that their definitions name. */
   readonly objectContexts: ReadonlyMap<string, readonly string[]>;
@@ -105,14 +105,14 @@ export interface Device {
   /** Names of device groups, sorted; `auto` for those that the sysObjectID leads to. */
   readonly deviceGroups: readonly string[];
   readonly timeoutMs: number;
-  /** How often a request is sent again after a time-out. */
+  /** The number of times that a request is sent again after a time-out. */
   readonly retries: number;
-  /** Whether the time-out doubles with each retry. */
+  /** True if the time-out doubles with each retry. */
   readonly exponentialTimeout: boolean;
   readonly pollIntervalMs: number;
   /** By object type; these come before all others. */
   readonly pollIntervalsMs: ReadonlyMap<string, number>;
-  /** How often it is discovered again by itself; 0 is never. */
+  /** The interval after which it is discovered again by itself; 0 is never. */
   readonly rediscoverIntervalMs: number;
   /** The most OIDs in one request. */
   readonly maxOids: number;
@@ -142,10 +142,10 @@ export interface Attribute extends FieldDefinition {
   readonly name: string;
   /** Without an instance. */
   readonly oid: Oid;
-  /** Whether the value distinguishes rows, rather than being measured. */
+  /** True if the value distinguishes rows, rather than being measured. */
   readonly tag: boolean;
   readonly metric: (typeof metrics)[number] | undefined;
-  /** What about this attribute makes the device be discovered again: it went back, or it changed at all. */
+  /** The event of this attribute that makes the device be discovered again: it went back, or it changed at all. */
   readonly rediscover: (typeof rediscoveries)[number] | undefined;
   /** Numbers, as the device sends them, that stand for no reading, with the reason. */
   readonly noValue: ReadonlyMap<number, string> | undefined;
@@ -209,7 +209,7 @@ export interface Definitions {
   readonly enums: EnumTables;
   /** Device groups by sysObjectID or the start of one (text with a leading dot). */
   readonly sysoids: ReadonlyMap<string, readonly string[]>;
-  /** What devices are, by sysObjectID or the start of one (text with a leading dot). */
+  /** Identities of devices, by sysObjectID or the start of one (text with a leading dot). */
   readonly identities: ReadonlyMap<string, IdentityRule>;
   /** Poll interval in milliseconds by object type. */
   readonly objectTypes: ReadonlyMap<string, number>;
@@ -275,7 +275,7 @@ export function contextsOf(device: Device, object: ObjectDefinition): readonly s
   return device.objectContexts.get(object.id) ?? object.contexts;
 }
 
-/** How often a device's objects of a type are polled: its own interval for the type, the type's, the device's. */
+/** Returns how often a device's objects of a type are polled: its own interval for the type, the type's, the device's. */
 export function pollIntervalMs(definitions: Definitions, device: Device, type: string | undefined): number {
   if (type === undefined) return device.pollIntervalMs;
   return device.pollIntervalsMs.get(type) ?? definitions.objectTypes.get(type) ?? device.pollIntervalMs;
@@ -294,7 +294,7 @@ export interface Finding {
   /** The definition's id, where it is about one. */
   readonly id: string | undefined;
   readonly message: string;
-  /** What was probably meant. */
+  /** The name that was probably meant. */
   readonly suggestion: string | undefined;
 }
 

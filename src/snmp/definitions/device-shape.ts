@@ -19,7 +19,7 @@ import { versions, type Device, type V3Credential } from "./definitions.ts";
 import { anyKey, distinctWords, isGiven, orNothing, textLine, tolerant, trueOrFalse, word } from "./settings-file.ts";
 import { Secret } from "../../base/text/index.ts";
 
-/** What a file says of a device; the rest comes from the defaults. */
+/** The settings of a device in a file; the rest comes from the defaults. */
 export type DeviceSettings = Partial<Omit<Device, "id" | "name" | "ip">>;
 
 export type DeviceDraft = DeviceSettings & Pick<Device, "name" | "ip">;
@@ -131,7 +131,7 @@ const settingNames: { readonly [Key in keyof typeof settingFields]: keyof Device
   max_concurrent_polls: "maxConcurrentPolls",
 };
 
-/** What is not given is left out. */
+/** Returns the settings that are given and leaves the others out. */
 function settingsOf(given: Values<typeof settingFields>): DeviceSettings {
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) settings[settingNames[key as keyof typeof settingNames]] = value;

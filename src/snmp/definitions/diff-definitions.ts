@@ -23,12 +23,12 @@ export interface DeviceChange {
 
 type Reach = ReadonlyMap<string, ObjectDefinition>;
 
-/** Whether any enumeration is different, so that labels have to be looked at. */
+/** Tells whether any enumeration is different, so that labels have to be looked at. */
 function haveOtherLabels(old: Definitions, next: Definitions): boolean {
   return Object.values(labelKinds).some((kind) => !sameHashes(old.hashes[kind], next.hashes[kind]));
 }
 
-/** What is different between the objects that a device reached and those that it reaches. */
+/** Compares the objects that a device reached with those that it reaches. */
 function diffReach(
   old: Definitions,
   next: Definitions,
@@ -43,7 +43,7 @@ function diffReach(
       changes.push({ class: "extension", subject: id });
       continue;
     }
-    // What an object says by itself is compared only where it says something else; its index may come from another.
+    // The object's own definition is compared only where it is different; its index may come from another.
     const isSame = old.hashes.object.get(id) === next.hashes.object.get(id);
     changes.push(...diffStructure(earlier, object));
     if (!isSame) changes.push(...diffAttributes(earlier, object));
@@ -140,7 +140,7 @@ function hasOtherLabels(old: Definitions, next: Definitions, target: FieldDefini
 }
 
 /**
- * What kind of change a device sees, one for each row of the table of changes:
+ * The kind of change that a device sees, one for each row of the table of changes:
  *
  * - `added`, `removed`: the device, by `ip:port`
  * - `access`: credentials, version, device groups
@@ -152,7 +152,7 @@ function hasOtherLabels(old: Definitions, next: Definitions, target: FieldDefini
 export type ChangeClass = "added" | "removed" | "access" | "schedule" | "reading" | "removal" | "extension";
 
 /**
- * What a change makes a poller do:
+ * The action that a change makes a poller take:
  *
  * - `discover`: at once, also as the first time
  * - `stop`: no further poll
@@ -194,14 +194,14 @@ export interface DefinitionsDiff {
 export type GroupsOf = (definitions: Definitions, device: Device) => readonly string[];
 
 /**
- * What is different in meaning between two sets. `groupsOf` says which groups count for a device whose groups follow
+ * Compares the meaning of two sets. `groupsOf` says which groups count for a device whose groups follow
  * from its sysObjectID; without it such a device is taken for `generic`.
  */
 export function diffDefinitions(old: Definitions, next: Definitions, groupsOf?: GroupsOf): DefinitionsDiff {
   return atOnce(diffSteps(old, next, groupsOf));
 }
 
-/** The same in pieces, with a turn of the event loop in between. */
+/** The same in chunks, with a cycle of the event loop in between. */
 export function diffDefinitionsInPieces(
   old: Definitions,
   next: Definitions,

@@ -20,7 +20,7 @@ export interface LoadOutcome {
   /** Everything that is wrong, in the order of the files. */
   readonly findings: readonly Finding[];
   readonly files: number;
-  /** How many of the files had to be parsed, because their content was not that of the last load. */
+  /** The number of files that had to be parsed, because their content was not that of the last load. */
   readonly parsedFiles: number;
   readonly durationMs: number;
 }
@@ -77,7 +77,7 @@ export class DefinitionsLoader {
     const { loaded, findings, nextCache, parsedFiles } = await this.#readAll(listed.files);
     this.#cache = nextCache;
     const before = [...listed.findings, ...findings];
-    // What there is to resolve: the same files with the same content, and the same that could not be read.
+    // The input to resolve: the same files with the same content, and the same that could not be read.
     const content = [
       ...loaded.map((file) => `${file.kind} ${file.path} ${nextCache.get(cacheKey(file))?.digest}`),
       ...before.map((finding) => `${finding.file} ${finding.message}`),

@@ -230,7 +230,7 @@ function warnOfSharedFields(
     if (other === undefined) continue;
     const message = `${other} has the same name ${attribute.field}`;
     const name = nodeOf(attribute.name).below("name");
-    // What tells the rows apart would be lost.
+    // The fields that tell the rows apart would be lost.
     if (other.startsWith("index ")) name.error(message);
     else name.warn(message);
   }

@@ -86,7 +86,7 @@ async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void
   }
 }
 
-/** How the rows of a table without a known index are distinguished: by the numbers that follow the attribute's OID. */
+/** The index of a table without a known index: the numbers that follow the attribute's OID distinguish its rows. */
 const unknownIndex: readonly IndexPart[] = [
   {
     type: "ImplicitObjectIdentifier",
@@ -157,7 +157,7 @@ function hasLabels(target: FieldDefinition, enums: EnumTables): boolean {
   return kind !== "enum-oid" || enums.oid.has(target.oidText);
 }
 
-/** What holds where neither a device nor the defaults' files say anything. */
+/** Values that hold where neither a device nor the defaults' files say anything. */
 const builtinDefaults = {
   port: 161,
   transport: "udp",
@@ -272,7 +272,7 @@ function joinDefaults(set: DefinitionSet, layers: readonly Placed<"device_defaul
   ) as DeviceSettings;
 }
 
-/** The definitions and all that is wrong with them, by place. */
+/** The definitions and all that is wrong with them, by location. */
 export interface Resolved {
   readonly definitions: Definitions;
   readonly findings: readonly Finding[];
@@ -368,7 +368,7 @@ function members(
   return groups;
 }
 
-/** Of what each definition says by itself: whether what it refers to exists is another's meaning. */
+/** Hashes what each definition says by itself: whether what it refers to exists is another's meaning. */
 function hashesOf(set: DefinitionSet, kind: Kind): Map<string, string> {
   const isList = kind === "object_group" || kind === "device_group" || kind === "sysoid";
   return new Map(
@@ -379,7 +379,7 @@ function hashesOf(set: DefinitionSet, kind: Kind): Map<string, string> {
   );
 }
 
-/** Of all lines in their order. No kind's lines stand among those of another, so that each kind can be sorted by itself. */
+/** Hashes all lines in their order. No kind's lines stand among those of another, so that each kind can be sorted by itself. */
 async function revisionOf(hashes: Readonly<Record<Kind, ReadonlyMap<string, string>>>, pacer: Pacer): Promise<string> {
   const sum = createHash("sha256");
   for (const kind of kinds.toSorted((a, b) => (`${a} ` < `${b} ` ? -1 : 1))) {

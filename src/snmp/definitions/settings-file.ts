@@ -28,7 +28,7 @@ export function isGiven(at: FileNode, key: string): boolean {
   return child !== at && !isNothing(child);
 }
 
-/** How mappings are read: a name near a known one is a typing error; any other is of a version or program that knows more. */
+/** Rules for mappings: a name near a known one is a typing error; any other is of a version or program that knows more. */
 export const tolerant = { unknown: "hint", isAbsent: isNothing } as const;
 
 /** One line of text. What it says is not repeated in a message, because it may be a secret. */

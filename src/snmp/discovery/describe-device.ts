@@ -15,7 +15,7 @@ import { walk } from "../session/walk.ts";
 import { getScalars } from "./identify.ts";
 import type { Identity } from "./identify.ts";
 
-/** What a device is, as far as it says so. */
+/** Facts about a device, as far as it gives them. */
 export type DeviceFacts = ReadonlyMap<IdentityFact, string>;
 
 interface PlacedRule {
@@ -41,7 +41,7 @@ const maxEntities = 300;
 /** Patterns are not run over more of a text than this. */
 const maxText = 1024;
 
-/** What agents and firmware write where they know nothing, and what every device is. */
+/** Words that agents and firmware write where they know nothing, and words that are true of every device. */
 const emptyWords =
   /^(?:n\/?a|none|null|unknown|undefined|unspecified|default(?: string)?|empty|(?:not|un)[ -]?(?:available|specified|applicable|set|defined|known)|to be filled by o\.?e\.?m\.?|o\.?e\.?m\.?|system (?:product name|version|manufacturer|serial number)|(?:link|controller|chassis|switch|router|firewall|device|system|module|stack|server|agent|unit|product|model|version|serial|board|card)(?: ?#?\d{1,2})?)$/i;
 
@@ -171,7 +171,7 @@ async function readFirstInstances(
   return texts;
 }
 
-/** What ENTITY-MIB says of the chassis, by the number of the column. */
+/** Reads the chassis of ENTITY-MIB, by the number of the column. */
 async function readChassis(session: Session, maxRepetitions: number): Promise<ReadonlyMap<number, string>> {
   let found: number | undefined;
   let first: number | undefined;

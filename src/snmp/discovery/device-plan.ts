@@ -29,15 +29,15 @@ export interface PlannedObject {
   readonly contexts: readonly string[];
 }
 
-/** What a discovery found out about a device: how it is asked, and for what. Never changed after it was made. */
+/** The result of a discovery of a device: how it is asked, and for what. Never changed after it was made. */
 export interface DevicePlan {
   /** `ip:port` */
   readonly deviceId: string;
-  /** Of the definitions that were looked for. */
+  /** The revision of the definitions that were looked for. */
   readonly revision: string;
   /** Milliseconds since the epoch. */
   readonly discoveredAt: number;
-  /** Which of the device's credentials was accepted, from 0. */
+  /** The accepted one of the device's credentials, from 0. */
   readonly credential: number;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
@@ -47,9 +47,9 @@ export interface DevicePlan {
   readonly objects: ReadonlyMap<string, PlannedObject>;
   readonly learnt: LearntInterfaces;
   readonly facts: DeviceFacts;
-  /** What changes with its interfaces and modules; undefined in plans of earlier versions. */
+  /** The fingerprint, which changes with its interfaces and modules; undefined in plans of earlier versions. */
   readonly marks: Marks | undefined;
-  /** What is missing, in words. */
+  /** Describes what is missing, in words. */
   readonly problem: string | undefined;
 }
 

@@ -18,7 +18,7 @@ import { identify, openSession, refusal, readMarks } from "./identify.ts";
 import { learnInterfaces } from "./learn-interfaces.ts";
 import type { MemoryBudget } from "../limits.ts";
 
-/** How a discovery ended. */
+/** The result of a discovery. */
 export type DiscoveryOutcome = { readonly ok: true } | { readonly ok: false; readonly error: string };
 
 export type DiscoveryState = "queued" | "running";
@@ -159,7 +159,7 @@ async function probeColumns(session: Session, oids: readonly Oid[], maxOids: num
   const sorted = order.map((i) => oids[i] as Oid);
   const isNarrow = (): boolean => session.limits.oids(maxOids) <= fewOids;
 
-  /** What lies between an OID and the next instance has none. */
+  /** Yields the positions between an OID and the next instance: they have none. */
   const passedOver = function* (position: number, next: Oid | undefined): Generator<number> {
     for (let i = position + 1; i < sorted.length; i++) {
       const oid = sorted[i] as Oid;
@@ -185,14 +185,14 @@ async function probeColumns(session: Session, oids: readonly Oid[], maxOids: num
   return { hasInstance, errors };
 }
 
-/** What all discoveries share. */
+/** Parts that all discoveries share. */
 interface DiscoverParts {
   readonly client: SnmpClient;
   /** For what devices say of their interfaces. */
   readonly memory: MemoryBudget;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Whether to go on with a long table. */
+  /** Tells whether to go on with a long table. */
   readonly isWanted: () => boolean;
 }
 

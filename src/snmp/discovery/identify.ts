@@ -8,7 +8,7 @@ import { readName } from "../values/convert-value.ts";
 interface Scalars {
   /** By the position of the OID; undefined where the agent has no value. */
   readonly values: readonly (VarBind | undefined)[];
-  /** Whether the agent answered for all of them, be it that it has none. */
+  /** True if the agent answered for all of them, be it that it has none. */
   readonly isComplete: boolean;
   /** The first error status that it answered with, other than that there is no such instance. */
   readonly errorStatus: number;
@@ -39,17 +39,17 @@ export async function getScalars(
   return { values, isComplete: firstError === 0, errorStatus: firstError };
 }
 
-/** What a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
+/** Values that a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
 export const marks: readonly (readonly [name: string, oid: Oid])[] = [
   ["ifNumber", [1, 3, 6, 1, 2, 1, 2, 1, 0]],
   ["ifTableLastChange", [1, 3, 6, 1, 2, 1, 31, 1, 5, 0]],
   ["entLastChangeTime", [1, 3, 6, 1, 2, 1, 47, 1, 4, 1, 0]],
 ];
 
-/** Values of the marks that a device has, by name. */
+/** Values of a device's fingerprint, by name. */
 export type Marks = ReadonlyMap<string, string>;
 
-/** Reads all marks; undefined when the device does not answer. */
+/** Reads the whole fingerprint; undefined when the device does not answer. */
 export async function readMarks(session: Session, maxOids: number): Promise<Marks | undefined> {
   try {
     const oids = marks.map(([, oid]) => oid);
@@ -69,7 +69,7 @@ export const sysNameOid: Oid = [1, 3, 6, 1, 2, 1, 1, 5, 0];
 const identity: readonly Oid[] = [sysObjectIdOid, sysDescrOid, sysUpTimeOid, sysNameOid];
 
 export interface Identity {
-  /** Which credential was accepted, from 0. */
+  /** The accepted credential, from 0. */
   readonly credential: number;
   readonly sysObjectId: Oid | undefined;
   readonly sysDescr: string | undefined;

@@ -6,15 +6,15 @@ import type { MemoryLease } from "../limits.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
 import type { SnmpValue } from "../values/convert-value.ts";
 
-/** What a device says of its interfaces and addresses, by the column that it comes from. */
+/** Names and addresses of a device's interfaces, by the column that they come from. */
 export interface LearntInterfaces {
   /** ifDescr by ifIndex: the name where there is no ifName. */
   readonly descriptions: ReadonlyMap<number, string>;
   /** ifName by ifIndex. */
   readonly names: ReadonlyMap<number, string>;
-  /** Of ipAddrTable, canonical text. Addresses that many devices have at once (loopback, link-local) are left out. */
+  /** Addresses of ipAddrTable, canonical text. Those that many devices have at once (loopback, link-local) are left out. */
   readonly ipv4Addresses: ReadonlySet<string>;
-  /** Of ipAddressTable, in the same way. */
+  /** Addresses of ipAddressTable, in the same way. */
   readonly inetAddresses: ReadonlySet<string>;
 }
 
@@ -41,7 +41,7 @@ const columns = Object.keys(roots) as LearntColumn[];
 const maxLearnt = 100_000;
 /** A device that has not said all by then is endless, or too slow for its names to be of use. */
 const maxRequests = 10_000;
-/** What a name takes in memory, roughly. */
+/** Bytes that a name takes in memory, roughly. */
 const bytesEach = 160;
 
 /** The column that has this OID, if anything is learnt from it. */
@@ -84,7 +84,7 @@ export async function learnInterfaces(
     },
   );
   const found = { ...learner.result() };
-  // What has no end is no table of names.
+  // A column without an end is no table of names.
   columns.forEach(
     (column, i) => void (ends[i] === "too_many" && Object.assign(found, { [column]: nothingLearnt[column] })),
   );
@@ -141,7 +141,7 @@ export class InterfaceLearner {
   }
 }
 
-/** What was known, with what was found: in place of it where the column was read to its end, else added to it. */
+/** Merges known names with found ones: in place of them where the column was read to its end, else added to them. */
 export function mergeLearnt(
   before: LearntInterfaces,
   found: LearntInterfaces,

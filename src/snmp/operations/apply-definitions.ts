@@ -11,14 +11,14 @@ import type { DeviceTable } from "./device-table.ts";
 import type { Discoveries } from "./discoveries.ts";
 import type { ApplyFinding, ApplyOutcome, DefinitionsPreview } from "./snmp-options.ts";
 
-/** What a change of the definitions means for one device. */
+/** The effect of a change of the definitions on one device. */
 interface DeviceEffect {
   readonly deviceId: string;
   readonly changes: readonly DeviceChange[];
   readonly isRemoved: boolean;
   /** `at-once` where the file has no effect otherwise, `queued` where it was asked for; undefined: none. */
   readonly discovery: "at-once" | "queued" | undefined;
-  /** What waits for the next discovery. */
+  /** Changes that wait for the next discovery. */
   readonly pending: readonly string[];
 }
 
@@ -67,7 +67,7 @@ export interface DefinitionsInUseParts {
   readonly devices: DeviceTable;
   readonly discoveries: Pick<Discoveries, "require">;
   readonly isRunning: () => boolean;
-  /** Whether a device is to be polled here. */
+  /** Tells whether a device is to be polled here. */
   readonly isOurs: (deviceId: string) => boolean;
   /** Called with definitions that came into use, before devices are added. */
   readonly changed: (definitions: Definitions) => void;

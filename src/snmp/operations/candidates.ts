@@ -22,7 +22,7 @@ interface Source {
   readonly protocol: NeighbourProtocol;
   /** The entry of the table; for CDP the column that has the address. */
   readonly root: Oid;
-  /** What a row says, by what follows the OID of its columns, and the value in CDP's. */
+  /** Reads a row, by what follows the OID of its columns, and the value in CDP's. */
   readonly read: (
     suffix: Oid,
     octets: Buffer | undefined,
@@ -114,17 +114,17 @@ export interface NamedAddress {
   /** Canonical text. */
   readonly address: string;
   readonly source: CandidateSource;
-  /** Who named it: `LLDP neighbour of core-1, port ge-0/0/1`. */
+  /** Names the source of the candidate: `LLDP neighbour of core-1, port ge-0/0/1`. */
   readonly reason: string;
 }
 
 /**
- * What happens to a candidate.
+ * The state of a candidate.
  *
  * - `outside`: no network of the file allows it
  * - `off`: it is allowed, and the settings do not take what comes from its source
  * - `waiting`: it is asked next
- * - `silent`, `refused`: what the last try came to; `duplicate`: a device that has another address
+ * - `silent`, `refused`: the result of the last try; `duplicate`: a device that has another address
  */
 const candidateStates = ["outside", "off", "waiting", "silent", "refused", "duplicate"] as const;
 type CandidateState = (typeof candidateStates)[number];
@@ -155,7 +155,7 @@ interface CandidatesParts {
 const retryMs = 3_600_000;
 /** More are not kept: senders can be forged, and tables be long. */
 const maxCandidates = 5000;
-/** How many are asked in one go. */
+/** The number of candidates that are asked in one go. */
 const maxAtOnce = 256;
 
 /** Addresses that may be devices, and the taking of those that are allowed. */

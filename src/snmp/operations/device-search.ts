@@ -11,7 +11,7 @@ import type { InterfaceDirectory } from "./interface-directory.ts";
 import { NetworkDiscovery } from "./network-discovery.ts";
 import type { SnmpOptions } from "./snmp-options.ts";
 
-/** What is known of the devices that are polled. Of a device that another collector polls the address is known. */
+/** Returns the known identities of the devices that are polled. Of a device that another collector polls the address is known. */
 function polledIdentities(
   pollers: ReadonlyMap<string, DevicePoller>,
   definitions: Definitions | undefined,
@@ -39,7 +39,7 @@ function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {
   };
 }
 
-/** Who names which address, in words. */
+/** Yields the named addresses and who names them, in words. */
 function* namedAddresses(
   neighbours: Iterable<Neighbour>,
   exporters: readonly string[],
@@ -55,7 +55,7 @@ function* namedAddresses(
   for (const address of exporters) yield { address, source: "flow", reason: "an exporter of flows" };
 }
 
-/** What finds devices to poll; both undefined where the settings want no search. */
+/** The parts that find devices to poll; both undefined where the settings want no search. */
 export interface DeviceSearch {
   readonly networks: NetworkDiscovery | undefined;
   readonly candidates: Candidates | undefined;

@@ -83,7 +83,7 @@ export interface DeviceDetail extends DeviceView {
   readonly sysName?: string;
   readonly sysDescr?: string;
   readonly sysObjectId?: string;
-  /** What the device is: vendor, model, os.name, os.version, serial, as far as it says so. */
+  /** Facts about the device: vendor, model, os.name, os.version, serial, as far as it gives them. */
   readonly facts: Readonly<Record<string, string>>;
   readonly why?: DeviceReasons;
   /** Attributes that are polled, by object. */

@@ -42,9 +42,9 @@ const maxDiscoveries = 128;
 const askEveryMs = 60_000;
 const askSeldomMs = 3_600_000;
 
-/** A turn of the event loop that takes longer has work that goes before discoveries. */
+/** A cycle of the event loop that takes longer has work that goes before discoveries. */
 const busyMs = 5;
-/** Messages of discoveries in one turn of the event loop: of a busy one, of an idle one. */
+/** Messages of discoveries in one cycle of the event loop: of a busy one, of an idle one. */
 const minAtOnce = 4;
 const maxAtOnce = 32;
 

@@ -7,7 +7,7 @@ import {
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
 
-/** What a device is known by and what its interfaces are called. Plain data, for directories in other threads too. */
+/** The addresses of a device and the names of its interfaces. Plain data, for directories in other threads too. */
 export interface KnownInterfaces {
   /** The address that the device is polled at; it counts before addresses that devices say they have. */
   readonly ip: string;
@@ -16,13 +16,13 @@ export interface KnownInterfaces {
   readonly names: ReadonlyMap<number, string>;
 }
 
-/** What changed of a device; without `known` the device is gone. */
+/** A change of a device; without `known` the device is gone. */
 export interface InterfaceChange {
   readonly deviceId: string;
   readonly known?: KnownInterfaces;
 }
 
-/** Which device an address belongs to, and what its interfaces are called. */
+/** Finds the device that an address belongs to, and the names of its interfaces. */
 export class InterfaceDirectory {
   readonly #devices = new Map<string, KnownInterfaces>();
   readonly #listeners = new Set<(change: InterfaceChange) => void>();

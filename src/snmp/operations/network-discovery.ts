@@ -18,15 +18,15 @@ import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/sockets.ts";
 import { makeFolder } from "../../base/file/index.ts";
 
-/** How networks are searched for devices. */
+/** The settings of the search of networks for devices. */
 export interface DiscoverySettings {
   /** The file of the networks. */
   readonly networksPath: string;
-  /** Where the files of devices go. */
+  /** The directory that the files of devices go to. */
   readonly devicesDirectory: string;
   /** Between the runs that begin by themselves; 0 is none. */
   readonly intervalMs: number;
-  /** Of all ranges together. */
+  /** The greatest number of addresses of all ranges together. */
   readonly maxAddresses: number;
   /** The most messages in a second. */
   readonly perSecond: number;
@@ -34,7 +34,7 @@ export interface DiscoverySettings {
   readonly maxInFlight: number;
   /** Whose addresses are asked, too, where a network allows them. */
   readonly candidates: readonly CandidateSource[];
-  /** How often it is looked for addresses that were named; default 5 s. */
+  /** The interval between looks for addresses that were named; default 5 s. */
   readonly lookMs?: number;
 }
 
@@ -45,13 +45,13 @@ export interface DiscoveryRequest {
   readonly networks: readonly string[];
 }
 
-/** What a run over networks did. Times are RFC 3339. Never holds a secret. */
+/** The result of a run over networks. Times are RFC 3339. Never holds a secret. */
 export interface DiscoveryReport extends FoundDiff {
   readonly startedAt: string;
   readonly durationSeconds: number;
   readonly isDryRun: boolean;
   readonly networks: readonly string[];
-  /** How many the ranges have. */
+  /** The number of addresses that the ranges have. */
   readonly addresses: number;
   readonly probed: number;
   /** Agents that answered and took no credential; the first thousand. */
@@ -186,7 +186,7 @@ interface NetworkDiscoveryParts {
   readonly settings: DiscoverySettings;
   readonly definitions: () => Definitions | undefined;
   readonly polled: () => Iterable<PolledIdentity>;
-  /** Whether runs begin by themselves here, when several collectors share the devices. */
+  /** Tells whether runs begin by themselves here, when several collectors share the devices. */
   readonly leads?: (() => boolean) | undefined;
   /** Puts the files of devices to use. @returns why they are not; undefined: they are. */
   readonly apply: () => Promise<string | undefined>;

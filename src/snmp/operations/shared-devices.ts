@@ -7,7 +7,7 @@ import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome, RemoteDiscovery } from "./snmp-options.ts";
 
-/** How a device is taken up. */
+/** The way in which a device is taken up. */
 interface TakenUp {
   /** A plan that came with it. */
   readonly plan: DevicePlan | undefined;
@@ -41,7 +41,7 @@ export function createTakeUp({ devices, discoveries, plans, spread }: TakeUpPart
   };
 }
 
-/** Whether a plan of an earlier run still says how this device is asked, and for what. */
+/** Tells whether a plan of an earlier run still says how this device is asked, and for what. */
 function fits(plan: DevicePlan, device: Device, definitions: Definitions): boolean {
   return (
     plan.credential < deviceCredentials(device).length &&
@@ -114,7 +114,7 @@ export class LocalDevices implements DeviceTaker {
     if (definitions === undefined || device === undefined || this.#devices.pollers.has(deviceId)) return;
     this.#devices.add(device, definitions);
     const poller = this.#devices.pollers.get(deviceId);
-    // Nobody ever polled it: there is no turn to make up for.
+    // Nobody ever polled it: there is no poll to make up for.
     const since = idleMs === undefined ? Infinity : this.#clock.now() - idleMs - cutOffMs;
     if (poller !== undefined)
       await this.#parts.begin(deviceId, poller, definitions, { plan: readPlan(deviceId, plan), since });
@@ -159,7 +159,7 @@ function elsewhereView(device: Device, member: string | undefined): DeviceView {
   };
 }
 
-/** What is known here of a device that another collector polls. */
+/** Returns what is known here of a device that another collector polls. */
 function elsewhereDetail(view: DeviceView | undefined): DeviceDetail | undefined {
   if (view === undefined) return undefined;
   return { ...view, facts: {}, objects: {}, interfaces: {}, interfaceStates: [], addresses: [], counts: {} };
@@ -208,7 +208,7 @@ export class DeviceList {
     };
   }
 
-  /** What a request that was about the device answers. */
+  /** Returns the answer to a request that was about the device. */
   stateOf(id: string): Record<string, unknown> {
     return { ...(this.#ownView(id) ?? { device: id, state: "removed" }) };
   }

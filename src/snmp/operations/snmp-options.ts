@@ -22,7 +22,7 @@ export interface RemoteDiscovery {
   readonly error?: string;
 }
 
-/** What polls the devices that this collector is given. */
+/** Polls the devices that this collector is given. */
 export interface DeviceTaker {
   take(devices: readonly GivenDevice[]): Promise<void>;
   /** Polls them no more, at once. @returns their plans as text, as far as there are any. */
@@ -44,7 +44,7 @@ export interface DeviceSharing {
   memberOf(deviceId: string): string | undefined;
   /** Keeps the plan of a device for the next collector. */
   keep(deviceId: string, plan: string): Promise<void>;
-  /** Whether this collector does what one of them is to do. */
+  /** Tells whether this collector does what one of them is to do. */
   leads(): boolean;
   /**
    * Asks the collector that polls the device to discover it.
@@ -59,7 +59,7 @@ export interface DeviceSharing {
 
 export interface SnmpOptions {
   readonly paths: DefinitionPaths;
-  /** Where plans are kept over a restart; empty: nowhere. */
+  /** The directory that keeps plans over a restart; empty: none. */
   readonly persistDirectory: string;
   readonly enricher: Enricher;
   readonly sink: Sink;
@@ -69,13 +69,13 @@ export interface SnmpOptions {
   readonly health: Health;
   /** Keeps what the last polls read, for Prometheus. */
   readonly keepsReadings?: boolean;
-  /** Whether records have the changes of their counters since the previous poll. Default: no. */
+  /** True if records have the changes of their counters since the previous poll. Default: no. */
   readonly addsRates?: boolean;
-  /** How tables are called in records. Default: as in the definitions. */
+  /** The naming of tables in records. Default: as in the definitions. */
   readonly naming?: SnmpNaming;
   /** Receives traps and informs; without it none are. */
   readonly traps?: TrapSettings;
-  /** Whether the last readings of the counters of interfaces are kept. Default: they are not. */
+  /** True if the last readings of the counters of interfaces are kept. Default: they are not. */
   readonly keepsCounters?: boolean;
   /** 0 to below 1; default Math.random. */
   readonly random?: () => number;
@@ -94,7 +94,7 @@ export type ApplyOutcome =
   | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly findings: readonly ApplyFinding[] };
 
-/** What applying the definitions would do: the report of an apply, or what is wrong with the files. */
+/** The result of a preview of the definitions: the report of an apply, or what is wrong with the files. */
 export type DefinitionsPreview = ApplyOutcome & {
   readonly inUse: { readonly revision: string; readonly devices: number };
 };
@@ -111,7 +111,7 @@ export interface RediscoveryOutcome {
   readonly report: Readonly<Record<string, unknown>>;
 }
 
-/** What SNMP counted at the interfaces of a device lately. */
+/** Recent SNMP counts of the interfaces of a device. */
 export interface DeviceCounters {
   /** `ip:port` */
   readonly device: string;

@@ -42,7 +42,7 @@ import { createTrapListener, type TrapListener, type TrapSettings } from "../tra
 import { createTakeUp } from "./shared-devices.ts";
 import { waitFor } from "./discoveries.ts";
 
-/** What is kept of all devices together, each within its bound. */
+/** Budgets for what is kept of all devices together, each within its bound. */
 interface Budgets {
   readonly memory: MemoryBudget;
   readonly readings: LastReadings | undefined;
@@ -101,13 +101,13 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
 /** Work for many devices at once is spread: this much for each, up to a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
-/** How long a restart takes that did not say when it stopped. */
+/** The duration of a restart that did not say when it stopped. */
 const usualRestart = 15_000;
 
-/** Of all devices: some 4 000 with 50 interfaces each. */
+/** The rows of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
 
-/** How many plans of an earlier run are read at a time when the poller starts. */
+/** The number of plans of an earlier run that are read at a time when the poller starts. */
 const maxBeginning = 32;
 
 /** Rows of all devices whose counters are compared with the next poll. */
@@ -222,7 +222,7 @@ export class Snmp implements Component {
     });
   }
 
-  /** Whether an address is a device's: that at which it is polled, or one that it says it has. */
+  /** Tells whether an address is a device's: that at which it is polled, or one that it says it has. */
   knows(address: string): boolean {
     return this.#directory.deviceAt(address) !== undefined;
   }
@@ -277,7 +277,7 @@ export class Snmp implements Component {
     await this.#plans.noteStop(stoppedAt);
   }
 
-  /** Returns what the last polls read, in the Prometheus text format, in pieces; undefined when it is not kept. */
+  /** Returns what the last polls read, in the Prometheus text format, in chunks; undefined when it is not kept. */
   readings(): Iterable<string> | undefined {
     return this.#lastReadings && prometheusText(this.#lastReadings);
   }

@@ -20,7 +20,7 @@ export class GapSearch {
   readonly #oids: readonly Oid[];
   /** Positions that are asked about, in order: each stands for those up to the next one. */
   #heads: number[] = [];
-  /** Of the heads those that this round has not asked about. */
+  /** Positions of the heads that this round has not asked about. */
   #open: number[] = [];
   #most = 1;
 
@@ -42,7 +42,7 @@ export class GapSearch {
    * @returns the position that has an instance now; undefined when that is not seen.
    */
   heard(position: number, answer: Oid | "end" | undefined): number | undefined {
-    // What does not come after it is not to be believed.
+    // An OID that does not come after it is not to be believed.
     const isOrdered = typeof answer !== "object" || compareOids(answer, this.#oids[position] as Oid) > 0;
     const after = isOrdered ? answer : undefined;
     const reached = this.#reach(position, after);
@@ -85,7 +85,7 @@ function spaced(from: number, end: number, max: number): number[] {
 }
 
 /**
- * What a device would be polled for if it had it: attributes that its groups lead to and its plan has not, in the order of
+ * Finds what a device would be polled for if it had it: attributes that its groups lead to and its plan has not, in the order of
  * OIDs. Of an object that is not there and has a discovery attribute, this one. Objects in contexts of their own are left
  * out: each context would cost a request.
  */
@@ -115,10 +115,10 @@ export class Appearances {
   readonly #onFound: (attribute: string) => void;
   #missing: readonly Attribute[] = [];
   #search = new GapSearch([]);
-  /** How much is asked at once: less, for a while, of an agent that long requests are too much for. */
+  /** The number of OIDs asked at once: less, for a while, of an agent that long requests are too much for. */
   #size = Infinity;
   #lastTurn: number | undefined;
-  /** What calls for a discovery that has not been. */
+  /** The attribute that calls for a discovery that has not been. */
   #announced: Attribute | undefined;
   /** OIDs that a look found and the discovery after it did not: they are no reason for another one. */
   readonly #inVain = new Set<string>();
@@ -138,7 +138,7 @@ export class Appearances {
     const planned = new Set(
       Array.from(plan.objects.values(), ({ attributes }) => Array.from(attributes.values())).flat(),
     );
-    // What was not looked for by the discovery waits for the next one.
+    // Attributes that the discovery did not look for wait for the next one.
     const lacks =
       plan.revision === definitions.revision
         ? missingAttributes(plan, definitions, device)
@@ -156,7 +156,7 @@ export class Appearances {
     this.#inVain.clear();
   }
 
-  /** Whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
+  /** Tells whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
   isDue(device: Device): boolean {
     return this.#missing.length > 0 && device.rediscoverIntervalMs > 0 && this.#turnOf(device) !== this.#lastTurn;
   }

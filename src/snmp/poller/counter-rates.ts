@@ -11,17 +11,17 @@ import type { Cell } from "../values/put-row.ts";
 export const rateRefusals = ["reset", "narrow", "step"] as const;
 type RateRefusal = (typeof rateRefusals)[number];
 
-/** What a counter did between two polls, in the unit of its field. */
+/** The change of a counter between two polls, in the unit of its field. */
 export type CounterChange =
   | { readonly attribute: Attribute; readonly delta: number | bigint; readonly perSecond: number }
   | { readonly attribute: Attribute; readonly refused: RateRefusal };
 
-/** Where a counter of 32 bits goes round. */
+/** The value at which a counter of 32 bits wraps. */
 const counter32 = 2 ** 32;
 /** The octets on the wire of the shortest packet: 32 bits of packets last longer than 32 bits of octets. */
 const leastPacket = 84;
 
-/** What an interface can count in this many milliseconds at most; undefined where that is not known. */
+/** Returns what an interface can count in this many milliseconds at most; undefined where that is not known. */
 function mostIn({ field }: Attribute, speed: number | undefined, elapsed: number): number | undefined {
   if (speed === undefined || speed <= 0) return undefined;
   const octets = (speed * elapsed) / 8000;
@@ -32,7 +32,7 @@ function mostIn({ field }: Attribute, speed: number | undefined, elapsed: number
 const readingMs = 1000;
 
 /**
- * Whether the change is more than the interface can count in this many milliseconds. Speeds of tunnels and virtual
+ * Tells whether the change is more than the interface can count in this many milliseconds. Speeds of tunnels and virtual
  * interfaces are often made up, so that a change is a step only where the one before was not as fast.
  *
  * @param rateBefore per second, of the change before; {@link steppedRate} when that was a step.
@@ -56,8 +56,8 @@ const steppedRate = -1;
 const tolerance = 1.1;
 
 /**
- * What the change of a counter means (RFC 2863 section 3.1.6). One of 32 bits that went back has gone round, unless that
- * would be more than the interface can count, or, where its speed is not known, more than half of the way.
+ * Interprets the change of a counter (RFC 2863 section 3.1.6). One of 32 bits that went back has wrapped, unless that
+ * would be more than the interface can count, or, where its speed is not known, more than half of the range.
  */
 function judgeChange(
   change: number,
@@ -73,7 +73,7 @@ function judgeChange(
   return round <= (most === undefined ? counter32 / 2 : Math.max(most * tolerance, 1)) ? round : "reset";
 }
 
-/** What all devices share. */
+/** The budget that all devices share. */
 export class RateBudget {
   /** Rows of all devices that are kept at most. */
   readonly max: number;
@@ -92,13 +92,13 @@ const rowHead = 2;
 /** Numbers of a counter: its high and its low 32 bits, and its rate. A double holds no Counter64. */
 const counterWidth = 3;
 
-/** Where the counters of an object's rows are kept. */
+/** The positions at which the counters of an object's rows are kept. */
 interface RowLayout {
   readonly counters: readonly Attribute[];
   readonly places: ReadonlyMap<FieldDefinition, number>;
   /** The sysUpTime at which the counters of a row were last reset (RFC 2578 section 7.1.6). */
   readonly discontinuity: Attribute | undefined;
-  /** Whether a row is one of an interface: its key is the ifIndex. */
+  /** True if a row is one of an interface: its key is the ifIndex. */
   readonly isOfInterface: boolean;
 }
 
@@ -135,7 +135,7 @@ class KeptCounters {
     return this.#slots.size;
   }
 
-  /** @returns the place of the row's first number; undefined when there is no room for it. */
+  /** @returns the offset of the row's first number; undefined when there is no room for it. */
   slotOf(key: string): number | undefined {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
@@ -238,7 +238,7 @@ export class CounterRates {
     const layout = this.#layoutFor(object);
     if (layout.counters.length === 0) return undefined;
     let kept = this.#objects.get(object.id);
-    // Other definitions: the columns may have other places.
+    // Other definitions: the columns may have other offsets.
     if (kept === undefined || kept.layout !== layout) {
       this.#drop(object.id);
       this.#objects.set(object.id, (kept = new KeptCounters(layout, this.#budget)));
@@ -258,7 +258,7 @@ export class CounterRates {
     return undefined;
   }
 
-  /** What was counted before says nothing any more: the device has restarted, or its interfaces have other numbers. */
+  /** Forgets earlier counts, which say nothing any more: the device has restarted, or its interfaces have other numbers. */
   forget(): void {
     for (const id of this.#objects.keys()) this.#drop(id);
   }
@@ -350,7 +350,7 @@ function exchange(numbers: Float64Array, at: number, value: number | bigint): nu
   return change;
 }
 
-/** Whether the time of the last reset of a row's counters is another one than before. */
+/** Tells whether the time of the last reset of a row's counters is another one than before. */
 function isOtherTime(
   numbers: Float64Array,
   at: number,

@@ -1,7 +1,7 @@
 import { valueFaults as valueFaultNames, type ValueFault } from "../session/ber.ts";
 import type { Labels, Metrics } from "../../base/report/index.ts";
 
-/** What a device's polls came to. Plain numbers; the metrics read them. */
+/** Counts the results of a device's polls. Plain numbers; the metrics read them. */
 export class DeviceCounts {
   polls = 0;
   /** Polls left out: the one before had not ended, or the process slept through their time. */
@@ -26,12 +26,12 @@ export class DeviceCounts {
   appeared = 0;
   discoveries = 0;
   failedDiscoveries = 0;
-  /** Of the last poll, seconds: how long it took, and how late it began. */
+  /** The duration of the last poll, and how late it began, in seconds. */
   duration = 0;
   lag = 0;
 }
 
-/** What the metrics show of one device. */
+/** The state and counts of one device that the metrics show. */
 export interface MeasuredDevice {
   readonly id: string;
   readonly isUp: boolean;

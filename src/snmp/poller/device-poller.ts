@@ -34,7 +34,7 @@ function reasonOfPulse(pulse: Pulse, device: Device, plan: DevicePlan | undefine
   return hasSettledSince(now - plan.discoveredAt, uptimeMs ?? 0) ? "it had just started" : undefined;
 }
 
-/** Whether a polled attribute asks for a discovery after each restart. */
+/** Tells whether a polled attribute asks for a discovery after each restart. */
 function watchesResets(types: ReadonlyMap<string, PolledType>): boolean {
   return [...types.values()].some(({ objects }) =>
     objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
@@ -88,7 +88,7 @@ class Prober {
     return this.#scheduled !== undefined;
   }
 
-  /** Of the monotonic clock; undefined when it is not active. */
+  /** The time of the next poll by the monotonic clock; undefined when it is not active. */
   get due(): number | undefined {
     return this.#scheduled?.due;
   }
@@ -177,7 +177,7 @@ export class DevicePoller implements MeasuredDevice {
   #lastError: DevicePoller["lastError"];
   #isStopped = false;
   #restarts = 0;
-  /** Whether the numbers of interfaces may be others than those of the names. */
+  /** True if the numbers of interfaces may be others than those of the names. */
   #areNamesOld = false;
   readonly counts = new DeviceCounts();
   readonly #running: RunningPolls;
@@ -253,7 +253,7 @@ export class DevicePoller implements MeasuredDevice {
   /**
    * Puts a plan in the place of the one before and polls by it.
    *
-   * @param missed of a plan of an earlier run, which may have missed the last turn of the device.
+   * @param missed of a plan of an earlier run, which may have missed the last poll of the device.
    */
   follow(next: DevicePlan, missed?: MissedTurns): void {
     if (this.#isStopped) return;
@@ -275,7 +275,7 @@ export class DevicePoller implements MeasuredDevice {
     this.#appearances.discovered(next, this.#definitions, this.#device);
     this.#prober.stop();
     this.#times.plan(missed);
-    // What names the rows of other tables is polled once an hour or less.
+    // Objects that name the rows of other tables are polled once an hour or less.
     if (areRowNamesGone) this.#times.pollAll();
     this.#parts.learnt(this);
   }
@@ -424,7 +424,7 @@ export class DevicePoller implements MeasuredDevice {
       return !this.#isStopped && this.#state === "up";
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
-      // What was asked with credentials that are no longer used says nothing about those that are.
+      // Answers to credentials that are no longer used say nothing about those that are.
       const isCurrent = by === this.#sessions.polling || by === this.#sessions.single;
       if (error.code !== "closed" && isCurrent) this.#goDown(error.message);
       return false;
@@ -472,7 +472,7 @@ export class DevicePoller implements MeasuredDevice {
     if (failure !== undefined) this.#note(failure);
     if (this.#isStopped || failure !== undefined || !this.#prober.isActive) return;
     this.#log.info({ device: this.#device.id }, "an SNMP device answers again");
-    // What it answers to now is for a discovery to find out, unless that is what it was polled with.
+    // A discovery finds out what it answers to now, unless that is what it was polled with.
     if (this.#plan !== undefined && by === this.#credential && this.#sessions.haveAccessOf(this.#device)) {
       if (!this.#sessions.suit(this.#device)) this.#openSessions();
       this.#state = "up";

@@ -17,7 +17,7 @@ import type { PeerCounts } from "../session/peer.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 
-/** What a device said of its age in one answer. */
+/** The age of a device, as it gave it in one answer. */
 export interface UptimeReading {
   /** sysUpTime in hundredths of a second, modulo 2^32; undefined where the device has none. */
   readonly ticks: number | undefined;
@@ -30,11 +30,11 @@ export interface UptimeReading {
 }
 
 const wrap = 2 ** 32;
-/** How far a device's clock and ours may be apart: a tenth of the time between, and a minute. */
+/** Returns how far a device's clock and ours may be apart: a tenth of the time between, and a minute. */
 const tolerance = (elapsed: number): number => elapsed / 10 + 6000;
 
 /**
- * Whether the device has restarted between two readings: its engine booted or is another one, or its uptime went
+ * Tells whether the device has restarted between two readings: its engine booted or is another one, or its uptime went
  * back, which every 497 days is the wrap of the counter and no restart. An uptime shorter than the time since the earlier
  * reading is a restart too, though it may be greater than it was.
  */
@@ -56,23 +56,23 @@ const settledMs = 300_000;
 const discoveryMs = 10_000;
 
 /**
- * Whether a device that is up for `uptimeMs` has settled since its discovery, so that it may have more now. It has not where
- * it was up for long already, or started after it.
+ * Tells whether a device that is up for `uptimeMs` has completed its start since its discovery, so that it may have more now.
+ * It has not where it was up for long already, or started after it.
  */
 export function hasSettledSince(sinceDiscoveryMs: number, uptimeMs: number): boolean {
   const ageMs = uptimeMs - sinceDiscoveryMs;
   return uptimeMs >= settledMs && ageMs < settledMs && ageMs > -discoveryMs;
 }
 
-/** What one request learns about who is there. */
+/** Facts that one request learns about who is there. */
 export interface Pulse {
-  /** Whether the device has restarted since the pulse before. */
+  /** True if the device has restarted since the pulse before. */
   readonly isRestarted: boolean;
   /** sysUpTime in milliseconds, where the device has it. */
   readonly uptimeMs: number | undefined;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
-  /** The first of the marks of what it consists of that is different since the pulse before. */
+  /** The first value of the fingerprint that is different since the pulse before. */
   readonly change: string | undefined;
 }
 
@@ -86,7 +86,7 @@ export class Heartbeat {
   readonly #clock: Clock;
   readonly #onPulse: (pulse: Pulse) => void;
   readonly #maxOids: () => number;
-  /** Values of the marks that the device has; undefined until it was asked. */
+  /** Values of the device's fingerprint; undefined until it was asked. */
   #lastMarks: Marks | undefined;
   #lastReading: UptimeReading | undefined;
   readonly #underWay = new Map<Session, Promise<Pulse>>();
@@ -107,7 +107,7 @@ export class Heartbeat {
     return pulse;
   }
 
-  /** The device may be another. @param known its marks, as it was discovered; undefined: the next answer says them. */
+  /** The device may be another. @param known its fingerprint, as it was discovered; undefined: the next answer gives it. */
   forget(known: Marks | undefined): void {
     this.#lastMarks = known;
   }
@@ -217,12 +217,12 @@ export class DeviceSessions {
     return session;
   }
 
-  /** Whether they were opened with what this device says. */
+  /** Tells whether they were opened with what this device says. */
   suit(device: Device): boolean {
     return this.#access === accessOf(device) && this.#terms === termsOf(device);
   }
 
-  /** Whether this device is asked with the credentials that they were opened with. */
+  /** Tells whether this device is asked with the credentials that they were opened with. */
   haveAccessOf(device: Device): boolean {
     return this.#access === accessOf(device);
   }

@@ -12,7 +12,7 @@ export interface OctetReading {
   readonly out: number | undefined;
 }
 
-/** How many interfaces of all devices are kept. */
+/** The budget of interfaces that are kept of all devices. */
 export interface OctetBudget {
   readonly max: number;
   used: number;
@@ -24,7 +24,7 @@ export interface OctetBudget {
 const ifHcInOctets = ".1.3.6.1.2.1.31.1.1.1.6";
 const ifHcOutOctets = ".1.3.6.1.2.1.31.1.1.1.10";
 const keptMs = 30 * 60_000;
-/** Of readings that come more often some are left out. */
+/** The least time between readings; some of those that come more often are left out. */
 const leastGapMs = 50_000;
 
 /**
@@ -106,7 +106,7 @@ export interface InterfaceView {
   readonly alias?: string;
   readonly admin?: string;
   readonly oper?: string;
-  /** Of the interface. */
+  /** The speed of the interface. */
   readonly bitsPerSecond?: number;
   readonly inBitsPerSecond?: number;
   readonly outBitsPerSecond?: number;
@@ -135,7 +135,7 @@ const columns: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   [`${ifXEntry}.18`, "alias"],
 ]);
 
-/** What each rate is made of, the first that there is: counters of 64 bits, then those of 32. */
+/** The counters that each rate is made of, the first that there is: counters of 64 bits, then those of 32. */
 const rates: Readonly<Record<Rate, { readonly of: readonly string[]; readonly factor: number }>> = {
   inBitsPerSecond: { of: [`${ifXEntry}.6`, `${ifEntry}.10`], factor: 8 },
   outBitsPerSecond: { of: [`${ifXEntry}.10`, `${ifEntry}.16`], factor: 8 },
@@ -151,7 +151,7 @@ export const interfaceCounters: ReadonlySet<string> = new Set(Object.values(rate
 /** ifAdminStatus, ifOperStatus. */
 const states = ["", "up", "down", "testing", "unknown", "dormant", "not present", "lower layer down"] as const;
 
-/** Of this many interfaces of a device at most. */
+/** The greatest number of interfaces of a device that are kept. */
 const maxInterfaces = 20_000;
 
 /**
@@ -183,7 +183,7 @@ export class InterfaceStates {
     }
   }
 
-  /** What was read before says nothing any more: the interfaces may have other numbers. */
+  /** Forgets earlier readings, which say nothing any more: the interfaces may have other numbers. */
   forget(): void {
     this.#slots.clear();
     this.#aliases.clear();

@@ -31,7 +31,7 @@ class WatchedValues {
     if (object.columns.every(({ attribute }) => attribute.rediscover === undefined)) return undefined;
     let reason: string | undefined;
     const before = this.#seen.get(object.id) ?? new Map<string, Seen>();
-    // What the object has no longer is forgotten with the next complete poll.
+    // Keys that the object has no longer are forgotten with the next complete poll.
     const now = new Map(polled.isComplete || before.size > maxKept ? [] : before);
     this.#seen.set(object.id, now);
     for (const [i, { attribute }] of object.columns.entries()) {
@@ -110,16 +110,16 @@ function isSame(a: Uint32Array, b: Uint32Array): boolean {
 }
 
 export interface SeenChanges {
-  /** What calls for a discovery: the name of an attribute that went back or changed. */
+  /** The name of an attribute that went back or changed and so calls for a discovery. */
   readonly rediscover: string | undefined;
-  /** Whether the names or addresses are others. */
+  /** True if the names or addresses are others. */
   readonly areNamesOthers: boolean;
 }
 
 export interface LearntDeviceOptions {
   readonly octets: OctetBudget | undefined;
   readonly rates: RateBudget;
-  /** Whether all counters are compared, for records; else those of interfaces are, for people. */
+  /** True if all counters are compared, for records; else those of interfaces are, for people. */
   readonly comparesAll: boolean;
 }
 

@@ -29,7 +29,7 @@ interface PollSteps {
 
 type ReadingOf = (objectId: string) => Promise<ReadObject | undefined>;
 
-/** Whether the records of a poll wait for the object: names of interfaces or of other rows come from it. */
+/** Tells whether the records of a poll wait for the object: names of interfaces or of other rows come from it. */
 export function isNaming(object: PolledObject): boolean {
   return givesNames(object) || givesRowNames(object);
 }
@@ -37,7 +37,7 @@ export function isNaming(object: PolledObject): boolean {
 /**
  * Takes all objects of a poll through their steps: each is written when the names that the poll reads are known.
  *
- * What others wait for is read first: names, and objects whose attributes override those of others. The rest keeps its
+ * Reads first what others wait for: names, and objects whose attributes override those of others. The rest keeps its
  * place in the limiter until it is written, so that a device has no more tables in memory than are read at a time.
  */
 async function runPollTurn(
@@ -58,7 +58,7 @@ async function runPollTurn(
   const finish = async (object: PolledObject, ready: Promise<PolledRows | undefined>): Promise<void> => {
     try {
       const rows = await ready;
-      // What it overrides may take values away from it.
+      // The objects that it overrides may lose values by it.
       if (overriding.has(object.id)) await overriddenDone();
       await names.known();
       if (rows !== undefined) await write(object, rows);
@@ -90,7 +90,7 @@ async function runPollTurn(
   await Promise.all([firstDone, ...rest.map((object) => limiter.run(() => finish(object, completed(read(object)))))]);
 }
 
-/** What all devices share. Of octets and rates the counters of all devices are within one budget each. */
+/** Parts that all devices share. Of octets and rates the counters of all devices are within one budget each. */
 export interface PollerParts extends LearntDeviceOptions {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
@@ -107,13 +107,13 @@ export interface PollerParts extends LearntDeviceOptions {
   readonly rediscover: (deviceId: string, reason: string) => void;
   /** A device that was silent answers; it is polled again unless it first has to be discovered. */
   readonly answersAgain: (deviceId: string) => void;
-  /** What was read of an object, unless reading it was given up. */
+  /** Receives what was read of an object, unless reading it was given up. */
   readonly seen?: ((deviceId: string, object: PolledObject, polled: PolledRows) => void) | undefined;
   /** The names and addresses of a device have changed. */
   readonly learnt: (device: DevicePoller) => void;
 }
 
-/** How many polls are left out at most: an hour at a minute's interval. */
+/** The greatest number of polls that are left out: an hour at a minute's interval. */
 const mostLeftOut = 64;
 
 /**
@@ -144,7 +144,7 @@ export class OversizedObjects {
   }
 }
 
-/** What the polls of objects need to know of their device, as it is at that time. */
+/** Facts that the polls of objects need of their device, as it is at that time. */
 interface PolledDevice {
   readonly device: Device;
   readonly definitions: Definitions;
@@ -153,7 +153,7 @@ interface PolledDevice {
   readonly facts: DeviceFacts;
   /** Restarts of the device: what was read before one has no names of after it. */
   readonly restarts: number;
-  /** Whether it answers and is to be polled. */
+  /** True if it answers and is to be polled. */
   readonly isPolled: boolean;
   readonly isStopped: boolean;
 }

@@ -11,13 +11,13 @@ import type { Attribute, AttributeReference } from "../definitions/definitions.t
 
 /** One row of a table, or the one of a group of scalars. */
 export interface PolledRow {
-  /** What follows the attributes' OIDs as text, without a leading dot; "0" for scalars. */
+  /** The OID suffix after the attributes' OIDs as text, without a leading dot; "0" for scalars. */
   readonly key: string;
   /** By the position of the column; undefined where the row has no value. */
   readonly values: (HeldValue | undefined)[];
 }
 
-/** What follows the attributes' OIDs. */
+/** Returns the suffix that follows the attributes' OIDs. */
 export function suffixOf({ key }: PolledRow): Oid {
   return key.includes(".") ? key.split(".").map(Number) : [Number(key)];
 }
@@ -25,24 +25,24 @@ export function suffixOf({ key }: PolledRow): Oid {
 export interface PolledRows {
   /** In the order of their suffixes as the device gives them. */
   readonly rows: readonly PolledRow[];
-  /** Whether the device answered for every column to its end. */
+  /** True if the device answered for every column to its end. */
   readonly isComplete: boolean;
-  /** Whether the device gave the rows in the order of their instances; where it did not, it may have passed over some. */
+  /** True if the device gave the rows in the order of their instances; where it did not, it may have passed over some. */
   readonly isOrdered: boolean;
-  /** What went wrong first, or is odd. */
+  /** Describes what went wrong first, or is odd. */
   readonly detail: string | undefined;
   /** The request that failed, where one did. */
   readonly error: SnmpError | undefined;
-  /** Whether reading was given up because there was too much of it. */
+  /** True if reading was given up because there was too much of it. */
   readonly isCut: boolean;
   /** The middle of the time that reading took, monotonic milliseconds. */
   readonly at: number;
 }
 
-/** What was read, and how that ended. */
+/** The rows that were read, and how that ended. */
 type ReadRows = Omit<PolledRows, "at">;
 
-/** How much is read of one table, and how. */
+/** Limits to how much is read of one table, and how. */
 interface ReadLimits {
   readonly maxOids: number;
   readonly maxRepetitions: number;
@@ -50,7 +50,7 @@ interface ReadLimits {
   readonly memory: MemoryLease;
   /** Resolves when a long table may go on. */
   readonly turn: () => Promise<void>;
-  /** Whether to go on with a long table. */
+  /** Tells whether to go on with a long table. */
   readonly isWanted: () => boolean;
 }
 
@@ -151,12 +151,12 @@ async function pollTable(
   };
 }
 
-/** What follows the root, as text. Most rows have one number. */
+/** Returns the suffix that follows the root, as text. Most rows have one number. */
 function keyBelow({ length }: Oid, oid: Oid): string {
   return oid.length === length + 1 ? String(oid[length]) : oid.slice(length).join(".");
 }
 
-/** What a row takes without its values, roughly: the objects, the key and its place in the map. */
+/** Returns the bytes that a row takes without its values, roughly: the objects, the key and its entry in the map. */
 function bytesOfRow(key: string, columns: number): number {
   return 120 + key.length + 8 * columns;
 }
@@ -258,7 +258,7 @@ interface OverridingColumn {
   readonly column: number;
   readonly attribute: Attribute | undefined;
   readonly rows: ReadonlyMap<string, PolledRow>;
-  /** Whether the other rows have no value of it. */
+  /** True if the other rows have no value of it. */
   readonly isComplete: boolean;
 }
 
@@ -310,7 +310,7 @@ const pollsBetweenLooks = 16;
 interface ZeroLook {
   /** No zero is looked at. */
   readonly isOff: boolean;
-  /** Whether to read what stands behind a zero. @param cell of the overridden column. */
+  /** Tells whether to read what stands behind a zero. @param cell of the overridden column. */
   isLookedAt(cell: string): boolean;
   /** The cell has more than 0. */
   isStuck(cell: string): void;

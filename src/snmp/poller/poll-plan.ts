@@ -43,9 +43,9 @@ const sysDescr = ".1.3.6.1.2.1.1.1";
 export interface PolledColumn {
   readonly attribute: Attribute;
   readonly oid: Oid;
-  /** What is learnt from it about the device's interfaces. */
+  /** The fact about the device's interfaces that is learnt from it. */
   readonly learnt: LearntColumn | undefined;
-  /** What rows of other tables are named by. */
+  /** The naming of rows of other tables by this column. */
   readonly naming: NamingColumn | undefined;
 }
 
@@ -55,7 +55,7 @@ export interface PolledObject {
   readonly id: string;
   /** `MIB::object` */
   readonly name: string;
-  /** Which of the agent's contexts is asked; undefined: that of the device. */
+  /** The context of the agent that is asked; undefined: that of the device. */
   readonly context: string | undefined;
   readonly isTable: boolean;
   readonly indexTypes: readonly IndexType[];
@@ -66,13 +66,13 @@ export interface PolledObject {
   readonly overridden: readonly OverriddenColumn[];
   /** Texts that every record has. */
   readonly fixed: ReadonlyMap<string, string>;
-  /** Whether more follows from the fields of a row. */
+  /** True if more follows from the fields of a row. */
   readonly isShaped: boolean;
-  /** What its sensors measure, as far as the definition says. */
+  /** The kind of its sensors, as far as the definition gives it. */
   readonly sensor: SensorKind | undefined;
   /** Fields whose definition gives the range of their readings. */
   readonly ranged: ReadonlySet<string>;
-  /** Whether its record says what the device is. */
+  /** True if its record says what the device is. */
   readonly isSystem: boolean;
 }
 
@@ -84,7 +84,7 @@ interface OverriddenColumn {
   readonly by: AttributeReference;
 }
 
-/** What is polled together: the objects of one type. */
+/** The objects of one type, which are polled together. */
 export interface PolledType {
   readonly intervalMs: number;
   readonly objects: readonly PolledObject[];
@@ -159,7 +159,7 @@ function shapeOf(planned: PlannedObject, object: string, overriders: Overriders,
   return JSON.stringify([[...planned.attributes], parts(planned.index), others]);
 }
 
-/** What overrides each attribute of the plan, by `object attribute`. */
+/** The attribute that overrides each attribute of the plan, by `object attribute`. */
 type Overriders = ReadonlyMap<string, AttributeReference>;
 
 const reference = ({ object, attribute }: AttributeReference): string => `${object} ${attribute}`;
@@ -178,7 +178,7 @@ function overridersIn(plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefin
   return overriders;
 }
 
-/** Whether the rows of two objects can be matched, and are read at the same time. */
+/** Tells whether the rows of two objects can be matched, and are read at the same time. */
 function haveSameRows(a: string, b: string, plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefinition>): boolean {
   const encoding = (id: string): string | undefined =>
     plan.objects

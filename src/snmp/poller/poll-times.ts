@@ -62,7 +62,7 @@ export class Schedule {
     return this.#live;
   }
 
-  /** What is kept, cancelled items with it. */
+  /** The number of items that are kept, cancelled ones included. */
   get kept(): number {
     return this.#heap.length;
   }
@@ -85,7 +85,7 @@ export class Schedule {
     }
   }
 
-  /** What was cancelled would stay until its time, which may be a day away. */
+  /** Removes cancelled items, which would stay until their time, which may be a day away. */
   #sweep(): void {
     const kept = this.#heap.filter(({ isCancelled }) => !isCancelled);
     this.#heap.length = 0;
@@ -142,13 +142,13 @@ export class Schedule {
   }
 }
 
-/** A place from 0 to below 1 that is a device's own, the same in each run: many devices are spread by it. */
+/** An offset from 0 to below 1 that is a device's own, the same in each run: many devices are spread by it. */
 export function placeOf(deviceId: string): number {
   return Number.parseInt(hash("sha256", deviceId, "hex").slice(0, 8), 16) / 2 ** 32;
 }
 
 /**
- * When the device was last due by its place on a grid of this interval, whatever process polled it. In milliseconds since
+ * When the device was last due by its offset on a grid of this interval, whatever process polled it. In milliseconds since
  * the epoch, not after `now`.
  */
 export function lastTurn(deviceId: string, intervalMs: number, now: number): number {
@@ -188,7 +188,7 @@ export class PollGrid {
     this.#onMissed = onMissed;
   }
 
-  /** Of the monotonic clock; undefined when nothing is due. */
+  /** Returns the next due time of the monotonic clock; undefined when nothing is due. */
   nextDue(): number | undefined {
     return this.#tasks.size === 0 ? undefined : Math.min(...Array.from(this.#tasks.values(), ({ due }) => due));
   }
@@ -234,7 +234,7 @@ export class PollGrid {
 
   #onDue(type: string, task: TypeTask): void {
     const lag = this.#clock.monotonic() - task.due;
-    // What was slept through is not made up for.
+    // Polls that were slept through are not made up for.
     const steps = Math.max(1, Math.ceil((lag + 1) / task.intervalMs));
     task.due += task.intervalMs * steps;
     task.scheduled = this.#schedule.at(task.due, () => this.#onDue(type, task));
@@ -263,7 +263,7 @@ export interface MissedTurns {
   readonly delayMs: number;
 }
 
-/** What the times depend on, as it is at that time. */
+/** Facts of the device that the times depend on, as they are at that time. */
 interface TimedDevice {
   readonly device: Device;
   readonly definitions: Definitions;
@@ -304,7 +304,7 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
     this.#compiled = undefined;
   }
 
-  /** Brings the times in line with the types. A device that was not polled is polled now, or has its missed turns made up for. */
+  /** Brings the times in line with the types. A device that was not polled is polled now, or has its missed polls made up for. */
   plan(missed?: MissedTurns): void {
     const { id } = this.#parts.now().device;
     const isPolled = this.#grid.nextDue() !== undefined;

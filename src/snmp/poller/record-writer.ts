@@ -16,7 +16,7 @@ import type { Pacer } from "../limits.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";
 
-/** What a row says, and whether its instance is no index of the object. */
+/** The cells of a row, and whether its instance is no index of the object. */
 interface RowCells {
   readonly cells: readonly Cell[];
   readonly isOddIndex: boolean;
@@ -24,7 +24,7 @@ interface RowCells {
   readonly states: readonly (readonly [string, string])[];
 }
 
-/** What follows the OID of the attributes of a row whose index cannot be read otherwise. */
+/** The suffix after the OID of the attributes of a row whose index cannot be read otherwise. */
 const rawInstance: FieldDefinition = {
   field: "snmp.object.instance",
   oidText: ".0.0",
@@ -64,7 +64,7 @@ function rowCells(object: PolledObject, row: PolledRow): RowCells {
   return { cells, isOddIndex, states };
 }
 
-/** Whether another attribute of the row says that this one has no reading. */
+/** Tells whether another attribute of the row says that this one has no reading. */
 function hasNoValue(object: PolledObject, row: PolledRow, { noValueWhen }: Attribute): boolean {
   if (noValueWhen === undefined) return false;
   const other = object.columns.findIndex(({ attribute }) => attribute.name === noValueWhen.attribute);
@@ -122,7 +122,7 @@ function putRates(fields: RecordFields, { seconds, changes }: RowChange): void {
   if (refused.length > 0) fields.set("snmp.rate.refused", refused);
 }
 
-/** What records are made for. */
+/** The device that records are made for. */
 export interface RecordSource {
   /** `ip:port` */
   readonly deviceId: string;
@@ -133,7 +133,7 @@ export interface RecordSource {
   readonly names: NameTables;
   /** Compares its counters with those of the poll before. */
   readonly count: (object: PolledObject, at: number) => CountedRows | undefined;
-  /** What the device is: `system.vendor` and so on of the record of its system group. */
+  /** Facts about the device: `system.vendor` and so on of the record of its system group. */
   readonly facts: DeviceFacts;
 }
 
@@ -156,13 +156,13 @@ export interface RowReader {
   ): { add(fields: RecordFields): void; end(): void };
 }
 
-/** Lines leave in pieces of about this size. */
+/** Lines leave in chunks of about this size. */
 const flushBytes = 256 * 1024;
 
 /** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
 const maxIdle = 16;
 
-/** How values are called: as in the definitions and in syslog, or as NetObserv calls them, whose dashboards filter by them. */
+/** The naming of values: as in the definitions and in syslog, or as in NetObserv, whose dashboards filter by them. */
 export type SnmpNaming = "netgloss" | "netobserv";
 
 /** Tables are called by their rows there: `IF-MIB::ifXEntry` for `IF-MIB::ifXTable`. */
@@ -204,7 +204,7 @@ export class RecordWriter {
   }
 
   /**
-   * Never throws; it gives the event loop its turn in a long table.
+   * Never throws; it yields to the event loop in a long table.
    *
    * @param isWanted whether to go on with a long table.
    */

@@ -12,7 +12,7 @@ import type { PolledObject, NamingColumn } from "./poll-plan.ts";
 import type { RelatedFields, RelatedKind } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntax.ts";
 
-/** Whether something that the names are made of is among its columns. */
+/** Tells whether something that the names are made of is among its columns. */
 export function givesNames({ columns }: PolledObject): boolean {
   return columns.some(({ learnt }) => learnt !== undefined);
 }
@@ -80,7 +80,7 @@ export class DeviceNames {
 }
 
 /**
- * Whether names are what they were, which they nearly always are. To find that out makes nothing that stays: tables of names
+ * Tells whether names are what they were, which they nearly always are. To find that out makes nothing that stays: tables of names
  * that are made again at each poll are the greater part of what the garbage collector has to look for.
  */
 function saysTheSame(
@@ -115,7 +115,7 @@ function isSame(before: ReadonlyMap<number, string>, after: ReadonlyMap<number, 
 /** Makes the records of one poll wait until the names of interfaces that it reads are known. */
 interface NameOrder {
   /**
-   * Called for each type when it is due, in one turn of the event loop for all that are due at the same time.
+   * Called for each type when it is due, in one cycle of the event loop for all that are due at the same time.
    *
    * @param due milliseconds of the monotonic clock; types with the same one are one poll.
    * @param naming how many of its objects give names.
@@ -168,7 +168,7 @@ export function createNameOrder(): NameOrder {
 
 type Learnt = { [column in NamingColumn]?: ReadonlyMap<number, string | number> };
 
-/** Whether something that other rows are named by is among its columns. */
+/** Tells whether something that other rows are named by is among its columns. */
 export function givesRowNames(object: PolledObject): boolean {
   return object.columns.some(({ naming }) => naming !== undefined);
 }
@@ -210,7 +210,7 @@ export class RowNames {
     }
   }
 
-  /** What is said of a row, as the rest of a field's name and its value. */
+  /** Returns what is said of a row, as the rest of a field's name and its value. */
   of(kind: RelatedKind, index: number, classLabel: (value: number) => string | undefined): RelatedFields {
     return this.#fieldsOf[kind](kind, index, classLabel);
   }

@@ -2,12 +2,12 @@ import type { RecordFields } from "../../record/index.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
 import { fieldNames } from "../values/put-value.ts";
 
-/** A piece is made of about this many lines and tables looked at: one without lines is empty. */
+/** A chunk is made of about this many lines and tables looked at: one without lines is empty. */
 const stepsEach = 250;
 
 /**
- * The last readings in the Prometheus text format 0.0.4, in pieces: a metric for each field (`netif.bytes.in` is
- * `snmp_netif_bytes_in_total`), with the device's name and address, and what identifies its row, as labels. No piece takes long to
+ * The last readings in the Prometheus text format 0.0.4, in chunks: a metric for each field (`netif.bytes.in` is
+ * `snmp_netif_bytes_in_total`), with the device's name and address, and what identifies its row, as labels. No chunk takes long to
  * make, however few of many devices have a reading of a field.
  */
 export function* prometheusText(readings: LastReadings): Generator<string> {
@@ -107,7 +107,7 @@ interface KeptTable extends Omit<ReadingTable, "values"> {
   readonly columns: ReadonlyMap<string, Float64Array>;
 }
 
-/** What is kept of one object. */
+/** The rows that are kept of one object. */
 interface KeptObject {
   /** That any device had a reading of. */
   readonly fields: Set<string>;
@@ -195,7 +195,7 @@ interface FieldsOfObject {
 
 const known = new WeakMap<PolledObject, FieldsOfObject>();
 
-/** What has a metric is a value; the index and the tags identify a row. */
+/** Divides the fields: those with a metric are values; the index and the tags identify a row. */
 function fieldsOf(object: PolledObject): FieldsOfObject {
   const earlier = known.get(object);
   if (earlier !== undefined) return earlier;
@@ -215,7 +215,7 @@ function fieldsOf(object: PolledObject): FieldsOfObject {
   return fields;
 }
 
-/** What is added to rows whatever their MIB has. */
+/** Metrics that are added to rows whatever their MIB has. */
 const derived: readonly (readonly [string, MetricKind])[] = [
   ["system.cpu.util.pct", "gauge"],
   ["system.memory.total.bytes", "gauge"],

@@ -53,7 +53,7 @@ export class Repetitions {
   }
 }
 
-/** What most agents that drop long requests still answer. */
+/** The number of OIDs that most agents that drop long requests still answer. */
 const fewOids = 8;
 
 /** Counts answers until it is time to try again what has failed; each time in vain it takes twice as many. */
@@ -86,11 +86,11 @@ class Patience {
 }
 
 /**
- * What an agent can take, learnt from how it answers. It is kept for as long as a session of the agent is open, so that
+ * Limits of an agent, learnt from how it answers. They are kept for as long as a session of the agent is open, so that
  * one discovery or poll learns for the next.
  */
 export class AgentLimits {
-  /** How many values to ask for in one GetBulk. */
+  /** The number of values to ask for in one GetBulk. */
   readonly repetitions: Repetitions = new Repetitions();
   #width = Infinity;
   /** The most OIDs that one request had when it was answered. */
@@ -142,12 +142,12 @@ export class AgentLimits {
     return Math.max(this.#proven, asked > fewOids ? fewOids : 1);
   }
 
-  /** Whether GetBulk is to be used. */
+  /** True if GetBulk is to be used. */
   get hasBulk(): boolean {
     return this.#bulk !== "missing";
   }
 
-  /** Whether the agent has answered a GetBulk before. */
+  /** True if the agent has answered a GetBulk before. */
   get isBulkProven(): boolean {
     return this.#bulk === "works";
   }

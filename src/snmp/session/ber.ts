@@ -20,7 +20,7 @@ export function sizeOf(writer: Writer): number {
   return writer.bytes.length - writer.at;
 }
 
-/** What was written; the writer is not to be used after that. */
+/** Returns the written bytes; the writer is not to be used after that. */
 export function written(writer: Writer): Uint8Array {
   return writer.bytes.subarray(writer.at);
 }
@@ -112,7 +112,7 @@ function writeSubIdentifier(writer: Writer, value: number): void {
 }
 
 /**
- * What is odd about a value.
+ * A fault of a value.
  *
  * - `cut`: a Counter32 or TimeTicks of more than 32 bits, of which the low 32 are used
  * - `empty`: a number without octets; `width`: a number beyond its type
@@ -129,7 +129,7 @@ export function noValueFaults(): Record<ValueFault, number> {
 /** Bytes that are not what BER or SNMP allow there. It stays inside the session, which counts it. */
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
-  /** What is odd, where it is a value. */
+  /** The fault of the value. */
   readonly fault: ValueFault;
 
   constructor(message: string, fault: ValueFault = "length") {
@@ -147,7 +147,7 @@ export const tags = {
   sequence: 0x30,
 } as const;
 
-/** A place in BER bytes. Readers move `at` forward and never look at or beyond `end`. */
+/** A position in BER bytes. Readers move `at` forward and never look at or beyond `end`. */
 export interface Cursor {
   readonly bytes: Uint8Array;
   at: number;

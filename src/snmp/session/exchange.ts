@@ -100,7 +100,7 @@ export interface Exchange<Answer extends object> {
   readonly timeout: number;
   /** Tries after the first. */
   readonly retries: number;
-  /** Whether each try waits twice as long as the one before. */
+  /** True if each try waits twice as long as the one before. */
   readonly exponentialTimeout: boolean;
   /** The datagram of one try. Every try has an id of its own, and the answer to any of them is taken. */
   readonly build: (id: number) => Uint8Array;
@@ -111,7 +111,7 @@ export interface Exchange<Answer extends object> {
   readonly read: (message: Message, datagram: Uint8Array) => Answer | IgnoreReason;
 }
 
-/** Where a message came from. */
+/** The source of a message. */
 interface Origin {
   readonly address: string;
   readonly port: number;

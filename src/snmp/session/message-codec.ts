@@ -188,7 +188,7 @@ export interface Pdu {
   readonly errorStatus: number;
   readonly errorIndex: number;
   readonly varbinds: readonly VarBind[];
-  /** What is odd about values of a PDU that was read; undefined: nothing. */
+  /** Faults of the values of a PDU that was read; undefined: none. */
   readonly faults?: readonly ValueFault[];
 }
 
@@ -251,7 +251,7 @@ export interface UsmMessage {
   readonly boots: number;
   readonly time: number;
   readonly user: Uint8Array;
-  /** Where the authentication parameters lie in the datagram. */
+  /** The position of the authentication parameters in the datagram. */
   readonly mac: { readonly at: number; readonly length: number };
   readonly privacyParameters: Uint8Array;
   /** The scoped PDU: its element, or the cipher text when `isPrivate`. */
@@ -341,7 +341,7 @@ export function encodeCommunityMessage(version: 0 | 1, community: Uint8Array, pd
   return written(writer);
 }
 
-/** What goes into a message of version 3: the fields of {@link UsmMessage}, the MAC as a length to leave room for. */
+/** The parts of a message of version 3: the fields of {@link UsmMessage}, the MAC as a length to leave room for. */
 interface UsmParts extends Omit<UsmMessage, "version" | "mac"> {
   readonly macLength: number;
 }

@@ -42,7 +42,7 @@ export interface SessionCounts {
   socketErrors: number;
   readonly ignored: Record<IgnoreReason, number>;
   readonly errors: Map<SnmpErrorCode, number>;
-  /** What the kernel granted last; 0 before the first request. */
+  /** Bytes that the kernel granted last; 0 before the first request. */
   receiveBufferBytes: number;
 }
 
@@ -90,7 +90,7 @@ export function registerSessionMetrics(metrics: Metrics): SessionCounts {
   return counts;
 }
 
-/** What went to and came from one agent, since its first session was opened. */
+/** Counts the messages to and from one agent, since its first session was opened. */
 export interface PeerCounts {
   /** Requests, each counted once, however often it was sent. */
   requests: number;
@@ -106,7 +106,7 @@ export interface PeerCounts {
   receivedBytes: number;
 }
 
-/** How messages travel: by UDP, or by TCP (RFC 3430). */
+/** The transports of messages: UDP, or TCP (RFC 3430). */
 export const transports = ["udp", "tcp"] as const;
 export type Transport = (typeof transports)[number];
 

@@ -4,16 +4,16 @@ import type { AuthenticationProtocol, PrivacyProtocol } from "../settings.ts";
 import { DecodeError } from "./ber.ts";
 import { SnmpError } from "./snmp-error.ts";
 
-/** How far apart the two notions of an engine's time may be, in seconds (RFC 3414 section 2.2.3). */
+/** The time that the two notions of an engine's time may be apart, in seconds (RFC 3414 section 2.2.3). */
 const timeWindow = 150;
 
 /** At this value engine boots stay, and nothing is in the time window any more (RFC 3414 section 2.2.2). */
 const maxBoots = 0x7fffffff;
 
-/** What a manager knows of an agent's engine. */
+/** The state of an agent's engine, as a manager knows it. */
 export interface EngineView {
   readonly id: Uint8Array;
-  /** How often the engine was started. */
+  /** The number of times that the engine was started. */
   readonly boots: number;
   /** Seconds since it was started, as of the question. */
   readonly time: number;
@@ -51,7 +51,7 @@ export class Engine {
     return { id: this.id, boots: this.#boots, time: this.#timeNow() };
   }
 
-  /** Whether a time was taken from an authenticated message. Before that, boots and time are what a stranger said. */
+  /** Tells whether a time was taken from an authenticated message. Before that, boots and time are what a stranger said. */
   isSynchronized(): boolean {
     return this.#synchronized;
   }
@@ -192,13 +192,13 @@ export class KeyCache {
   }
 }
 
-/** Where the MAC lies in a message. */
+/** The position of the MAC in a message. */
 interface MacPlace {
   readonly at: number;
   readonly length: number;
 }
 
-/** The MAC of a message, computed over zeros in the MAC's own place (RFC 3414 section 6.3.1). */
+/** The MAC of a message, computed over zeros at the MAC's own position (RFC 3414 section 6.3.1). */
 function messageMac(algorithm: HashAlgorithm, key: Uint8Array, message: Uint8Array, place: MacPlace): Uint8Array {
   return createHmac(algorithm.name, key)
     .update(message.subarray(0, place.at))
@@ -213,7 +213,7 @@ export function signMessage(algorithm: HashAlgorithm, key: Uint8Array, message: 
   message.set(messageMac(algorithm, key, message, { at: macAt, length: algorithm.macLength }), macAt);
 }
 
-/** Whether the MAC that lies at `place` is that of the message. */
+/** Tells whether the MAC that lies at `place` is that of the message. */
 export function isMessageAuthentic(
   algorithm: HashAlgorithm,
   key: Uint8Array,
@@ -245,7 +245,7 @@ export function encrypt(
   salt: Uint8Array,
   plain: Uint8Array,
 ): Uint8Array {
-  // What `final` would add is nothing in a stream cipher, nor after whole blocks without padding of its own.
+  // The call of `final` would add nothing in a stream cipher, nor after whole blocks without padding of its own.
   if (privacy.protocol === "aes") {
     return createCipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt)).update(plain);
   }
@@ -313,10 +313,10 @@ export interface UsmCredential {
   readonly contextName?: string;
 }
 
-/** What an agent is asked with. Text is sent as UTF-8. */
+/** The credential that an agent is asked with. Text is sent as UTF-8. */
 export type Credential = CommunityCredential | UsmCredential;
 
-/** What engines take in place of a passphrase shorter than this is not defined (RFC 3414 section 11.2). */
+/** The least length of a passphrase; what engines take in place of a shorter one is not defined (RFC 3414 section 11.2). */
 const minPassphraseBytes = 8;
 const maxUsernameBytes = 32;
 

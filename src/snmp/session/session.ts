@@ -87,7 +87,7 @@ export function checkSize(datagram: Uint8Array, limit: number): Uint8Array {
 /**
  * Takes the answer for the OID at a position: its varbind, or the error status that the agent answered with.
  *
- * @returns further positions that the answer settles, which are not asked for.
+ * @returns further positions that the answer completes, which are not asked for.
  */
 type OnEach = (position: number, answer: VarBind | number) => Iterable<number> | void;
 
@@ -95,7 +95,7 @@ interface AskEachOptions {
   readonly type: "get" | "getNext";
   /** The most OIDs of one request. */
   readonly maxOids: number;
-  /** Whether OIDs far apart are asked for together, by how many there are in a request: an answer may settle those between. */
+  /** Tells whether OIDs far apart are asked for together, by how many there are in a request: an answer may complete those between. */
   readonly isSpread?: (oids: number) => boolean;
 }
 
@@ -119,9 +119,9 @@ export async function askEach(
   const open = new Set(oids.keys());
   let errorsInRow = 0;
   let lastError = 0;
-  /** How many are tried after silence; undefined: there was none since the last answer. */
+  /** The number of OIDs that are tried after silence; undefined: there was none since the last answer. */
   let tried: number | undefined;
-  /** How many these OIDs leave room for. That of others may be another number, so that it is not kept. */
+  /** The number of OIDs that there is room for with these. That of others may be another number, so that it is not kept. */
   let fitting = Infinity;
   const width = (): number => Math.min(limits.oids(maxOids), tried ?? Infinity, fitting);
 
@@ -202,15 +202,15 @@ export function isMissing({ version }: Session, status: number): boolean {
   return version === "1" && status === errorStatus.noSuchName;
 }
 
-/** What an agent answered. A response with an error status is an answer too. */
+/** The answer of an agent. A response with an error status is an answer too. */
 export interface SnmpResponse {
   /** With an error status, what the agent put there: often the request's own identifiers with Null. */
   readonly varbinds: readonly VarBind[];
   /** 0 is no error; names in {@link errorStatusNames}. */
   readonly errorStatus: number;
-  /** Which varbind of the request is at fault, from 1; 0 for none. Not checked: agents put anything there. */
+  /** The varbind of the request that is at fault, from 1; 0 for none. Not checked: agents put anything there. */
   readonly errorIndex: number;
-  /** What is odd about its values; undefined: nothing. */
+  /** Faults of its values; undefined: none. */
   readonly faults?: readonly ValueFault[] | undefined;
 }
 
@@ -236,7 +236,7 @@ export interface Session {
   engine(): EngineView | undefined;
   /** Counts of the agent's address and port, over all its sessions. The object is live. */
   readonly counts: Readonly<PeerCounts>;
-  /** What the agent can take, as far as its answers have shown; of its address and port, over all its sessions. */
+  /** Limits of the agent, as far as its answers have shown them; of its address and port, over all its sessions. */
   readonly limits: AgentLimits;
   /** Values of the agent that were odd, by what is odd about them. The object is live. */
   readonly valueFaults: Readonly<Record<ValueFault, number>>;

@@ -28,12 +28,12 @@ import type { OpenStream } from "./sockets.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./sockets.ts";
 import { quote } from "../../base/text/index.ts";
 
-/** What differs between the versions: how a request becomes messages and back. */
+/** The part that differs between the versions: it makes messages of a request and reads them back. */
 interface Requester {
   request(request: Request): Promise<SnmpResponse>;
 }
 
-/** What a requester is given by its session. */
+/** The context that a session gives its requester. */
 interface RequesterContext {
   /** Runs an exchange with the session's agent under the session's time-outs. */
   run<Answer extends object>(exchange: Pick<Exchange<Answer>, "build" | "read">): Promise<Answer>;
@@ -41,7 +41,7 @@ interface RequesterContext {
 
 /** Requests in a row without an answer after which the engine is asked for again: another agent may answer now, which drops what is not for it. */
 const maxSilent = 2;
-/** How often one request may start again because the agent's engine or its time is not what we thought. */
+/** The number of times that one request may start again because the agent's engine or its time is not what we thought. */
 const maxRecoveries = 2;
 
 interface UsmContext extends RequesterContext {
@@ -245,14 +245,14 @@ export interface SnmpClientOptions {
   readonly metrics: Metrics;
   readonly log: Log;
   readonly clock: Clock;
-  /** What `net.core.rmem_max` cuts is seen in `netgloss_snmp_receive_buffer_bytes`. Default 8 MiB. */
+  /** The size of the receive buffer; a cut by `net.core.rmem_max` is seen in `netgloss_snmp_receive_buffer_bytes`. Default 8 MiB. */
   readonly receiveBufferBytes?: number;
   readonly randomBytes?: RandomBytes;
   readonly openSocket?: OpenUdpSocket;
   readonly openStream?: OpenStream;
 }
 
-/** Which agent is asked, with what, and how long its answers are waited for. */
+/** The agent that is asked, its credential, and how long its answers are waited for. */
 export interface SessionTarget {
   /** IPv4 or IPv6 address in text form; names are not looked up. */
   readonly ip: string;
@@ -265,7 +265,7 @@ export interface SessionTarget {
   readonly timeout: number;
   /** Tries after the first. */
   readonly retries: number;
-  /** Whether each try waits twice as long as the one before. */
+  /** True if each try waits twice as long as the one before. */
   readonly exponentialTimeout: boolean;
   /** Awaited before each message, those that find out the engine included; retries of a message do not wait. */
   readonly turn?: () => Promise<void>;

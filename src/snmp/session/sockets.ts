@@ -10,7 +10,7 @@ interface StreamPoolOptions {
   readonly counts: SessionCounts;
   readonly openStream: OpenStream;
   readonly onMessage: (message: Uint8Array, peer: Peer) => void;
-  /** What an agent sent is no message, so nothing after it can be read: its connection is closed. */
+  /** Reports that bytes of an agent are no message, so that nothing after them can be read: its connection is closed. */
   readonly onMalformed: (peer: Peer, detail: string) => void;
 }
 
@@ -68,7 +68,7 @@ export class StreamPool {
         socket.destroy();
       }
     });
-    // What waits for an answer finds out by its time-out, or by the write that failed.
+    // A request that waits for an answer fails by its time-out, or by the write that failed.
     socket.on("error", () => void this.#counts.socketErrors++);
     socket.on("close", () => {
       if (this.#connections.get(peer) === socket) this.#connections.delete(peer);
@@ -107,7 +107,7 @@ export function createMessageReader(): (chunk: Uint8Array) => Uint8Array[] {
   };
 }
 
-/** Of the message at the start, with its head; of one whose head has not come whole, more than there is. */
+/** Returns the length of the message at the start, with its head; of one whose head has not come whole, more than there is. */
 function messageLength(bytes: Buffer): number {
   if (bytes.length > 0 && bytes[0] !== 0x30) throw new Error(`a message begins with the octet ${bytes[0]}`);
   const first = bytes[1];

@@ -14,7 +14,7 @@ import { checkSize, maxDatagram, requestPdu, responseTo, type Request, type Snmp
 import type { IgnoreReason } from "./peer.ts";
 import { type Engine, type UsmKeys, isMessageAuthentic, signMessage, decrypt, encrypt } from "./security.ts";
 
-/** What an agent may report in place of an answer, by counter: RFC 3414 section 5 and RFC 3412 section 5. */
+/** The counters that an agent may report in place of an answer: RFC 3414 section 5 and RFC 3412 section 5. */
 const usmStats: Oid = [1, 3, 6, 1, 6, 3, 15, 1, 1];
 const usmStatsNames = [
   "unsupportedSecLevels",
@@ -32,11 +32,11 @@ type ReportName = (typeof usmStatsNames)[number] | (typeof mpdStatsNames)[number
 interface Report {
   readonly name: ReportName;
   readonly oid: Oid | undefined;
-  /** Whether it comes from another engine than was asked. */
+  /** True if it comes from another engine than was asked. */
   readonly isOfOtherEngine: boolean;
 }
 
-/** What a Report PDU reports, by its first varbind. */
+/** Reads what a Report PDU reports, by its first varbind. */
 function readReport(varbinds: readonly VarBind[], isOfOtherEngine: boolean): Report {
   const oid = varbinds[0]?.oid;
   let name: ReportName | undefined;

@@ -7,7 +7,7 @@ export type Oid = readonly number[];
 export const maxSubIdentifiers = 128;
 export const maxSubIdentifier = 0xffffffff;
 
-/** Whether the numbers are an object identifier that can be encoded. */
+/** Tells whether the numbers are an object identifier that can be encoded. */
 export function isOid(oid: Oid): boolean {
   if (oid.length < 2 || oid.length > maxSubIdentifiers) return false;
   if (!oid.every((part) => Number.isInteger(part) && part >= 0 && part <= maxSubIdentifier)) return false;
@@ -42,7 +42,7 @@ export function compareOids(a: Oid, b: Oid): number {
   return a.length - b.length;
 }
 
-/** Whether `oid` lies below `root` or is `root`. */
+/** Tells whether `oid` lies below `root` or is `root`. */
 export function oidStartsWith(oid: Oid, root: Oid): boolean {
   if (oid.length < root.length) return false;
   // From the end, because identifiers of one agent differ late.
@@ -59,7 +59,7 @@ type NumberType = "Integer32" | "Counter32" | "Gauge32" | "TimeTicks";
  */
 type BytesType = "OctetString" | "IpAddress" | "Opaque" | "Unknown";
 
-/** What an agent answers in place of a value (RFC 3416 section 3). */
+/** The exception that an agent answers in place of a value (RFC 3416 section 3). */
 export type ExceptionType = "noSuchObject" | "noSuchInstance" | "endOfMibView";
 
 /** `Malformed`: the agent sent a value that cannot be read. */
@@ -80,12 +80,12 @@ export type VarBind =
   | { readonly oid: Oid; readonly type: "ObjectIdentifier"; readonly value: Oid }
   | { readonly oid: Oid; readonly type: ExceptionType | "Null" | "Malformed"; readonly value: null };
 
-/** Whether the agent said that there is no value. */
+/** Tells whether the agent said that there is no value. */
 export function isException(varbind: VarBind): boolean {
   return varbind.type === "noSuchObject" || varbind.type === "noSuchInstance" || varbind.type === "endOfMibView";
 }
 
-/** Whether there is no value: the agent said so, or sent one that cannot be read. */
+/** Tells whether there is no value: the agent said so, or sent one that cannot be read. */
 export function hasNoValue(varbind: VarBind): boolean {
   return varbind.type === "Malformed" || isException(varbind);
 }

@@ -32,9 +32,9 @@ interface WalkColumn {
   last: Oid;
   values: number;
   end: WalkEnd | undefined;
-  /** What ended it or is odd about it, in words. */
+  /** Describes what ended it or is odd about it. */
   detail: string | undefined;
-  /** Whether its identifiers have ascended so far. */
+  /** True if its identifiers have ascended so far. */
   isOrdered: boolean;
   /** Hashes of what it has had: an array while it is in order, which needs no look-up. */
   readonly seen: number[];
@@ -123,13 +123,13 @@ function hashBelow(oid: Oid, from: number): number {
 }
 
 export interface WalkSummary {
-  /** Whether every root was read to its end. */
+  /** True if every root was read to its end. */
   readonly isComplete: boolean;
-  /** Whether all identifiers came in ascending order. Where they did not, the agent may have passed over some. */
+  /** True if all identifiers came in ascending order. Where they did not, the agent may have passed over some. */
   readonly isOrdered: boolean;
   /** For each root, in the order given. */
   readonly ends: readonly WalkEnd[];
-  /** What went wrong with the first root that is incomplete or out of order, in words; undefined when nothing did. */
+  /** Describes what went wrong with the first root that is incomplete or out of order; undefined when nothing did. */
   readonly detail: string | undefined;
   /** The failed request that ended the walk of all roots that had not ended by then. */
   readonly error: SnmpError | undefined;
@@ -195,9 +195,9 @@ export async function walk(
   };
 }
 
-/** How one walk asks: with fewer rows, fewer columns, or without GetBulk, by what the answers are like. */
+/** Decides how one walk asks: with fewer rows, fewer columns, or without GetBulk, by what the answers are like. */
 class Asking {
-  /** What ends the walk. */
+  /** The error that ends the walk. */
   error: SnmpError | undefined;
   readonly #session: Session;
   readonly #maxOids: number;
@@ -216,7 +216,7 @@ class Asking {
   /** Values of the last request whose answer could not be read; 0: none since the last that could, or it is known that fewer help. */
   #unreadable = 0;
   #knowsFewerHelp = false;
-  /** Whether the next request is a GetNext, to see whether the agent answers that. */
+  /** True if the next request is a GetNext, to see whether the agent answers that. */
   #triesNext = false;
 
   constructor(session: Session, maxOids: number, maxRepetitions: number) {
@@ -345,7 +345,7 @@ class Asking {
   #end(column: WalkColumn, end: WalkEnd, detail?: string): void {
     endColumn(column, end, detail);
     if (this.#blamed?.column === column) this.#blamed = undefined;
-    // What the column is at fault for says nothing of GetBulk.
+    // A fault of the column says nothing of GetBulk.
     this.#triesNext = false;
   }
 }

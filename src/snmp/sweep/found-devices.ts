@@ -28,7 +28,7 @@ interface FoundFile {
   readonly id: string;
 }
 
-/** What discovery remembers of a device, besides its file. */
+/** The record that discovery keeps of a device, besides its file. */
 interface FoundRecord extends DeviceIdentity {
   readonly network: string;
   /** Milliseconds since the epoch. */
@@ -126,7 +126,7 @@ export class FoundDevices {
   }
 }
 
-/** Whether a device with these settings is asked with a credential. */
+/** Tells whether a device with these settings is asked with a credential. */
 function hasAccess(
   { version, communities, v3Credentials }: Pick<DeviceDraft, "version" | "communities" | "v3Credentials">,
   { credential }: DeviceAccess,
@@ -187,13 +187,13 @@ function memoryFrom(json: unknown): FoundMemory {
   };
 }
 
-/** What a run found that is different, as it is shown. Never holds a secret. */
+/** The differences that a run found, as they are shown. Never holds a secret. */
 export interface FoundDiff {
   readonly new: readonly {
     readonly name: string;
     readonly device: string;
     readonly network: string;
-    /** Which credential it took, in words. */
+    /** Describes the credential that it took. */
     readonly credential: string;
     readonly vendor?: string;
     readonly model?: string;
@@ -212,11 +212,11 @@ export interface FoundDiff {
   }[];
   readonly gone: readonly { readonly name: string; readonly device: string; readonly lastSeen?: string }[];
   readonly duplicates: readonly { readonly device: string; readonly of: string; readonly reason: string }[];
-  /** How many answered that were known. */
+  /** The number of known devices that answered. */
   readonly known: number;
 }
 
-/** What polling knows of a device. */
+/** The identity of a device, as polling knows it. */
 export interface PolledIdentity extends Partial<Omit<DeviceIdentity, "address">> {
   /** `ip:port` */
   readonly id: string;
@@ -293,7 +293,7 @@ function knownDevices(
     };
   };
   const all = Array.from(definitions.devices, ([id, device]) => known(id, device.name, device, filesById.get(id)));
-  // Those that are not in use yet, because the files have an error elsewhere.
+  // Devices that are not in use yet, because the files have an error elsewhere.
   const waiting = files.filter(({ id }) => !definitions.devices.has(id));
   return [...all, ...waiting.map((file) => known(file.id, file.name, file.draft, file))];
 }

@@ -27,7 +27,7 @@ import { communities, v3Credentials } from "../definitions/device-shape.ts";
 import { defaultId } from "../definitions/definition-formats.ts";
 import { anyKey, isGiven, SettingsFile, tolerant, trueOrFalse, wholeFile, word } from "../definitions/settings-file.ts";
 
-/** What an address is asked with. */
+/** The credential that an address is asked with. */
 export type SweepCredential =
   | { readonly version: "1" | "2c"; readonly community: Secret }
   | { readonly version: "3"; readonly user: V3Credential };
@@ -35,11 +35,11 @@ export type SweepCredential =
 /** One entry of `networks.yml`, with its defaults filled in. */
 export interface Network {
   readonly name: string;
-  /** What a run probes, in this order. */
+  /** The ranges that a run probes, in this order. */
   readonly ranges: readonly Key[];
   /** Never probed, whoever names it. */
   readonly excludes: readonly Key[];
-  /** Where neighbours and exporters may be probed, in addition to the ranges. */
+  /** Networks where neighbours and exporters may be probed, in addition to the ranges. */
   readonly allow: readonly Key[];
   readonly port: number;
   /** In the order in which they are tried; at least one. */
@@ -47,7 +47,7 @@ export interface Network {
   readonly timeoutMs: number;
   /** Tries after the first one, with each credential. */
   readonly retries: number;
-  /** Whether only addresses that answer a ping are asked by SNMP. */
+  /** True if only addresses that answer a ping are asked by SNMP. */
   readonly ping: boolean;
   /** For the files of its devices; undefined: the defaults. */
   readonly deviceGroups: readonly string[] | undefined;
@@ -59,7 +59,7 @@ export function sessionCredential(credential: SweepCredential): Credential {
   return { version: credential.version, community: credential.community.reveal() };
 }
 
-/** A credential in words that may be shown: its place and version, never what it holds. */
+/** A credential in words that may be shown: its position and version, never what it holds. */
 export function credentialName({ credentials }: Network, index: number): string {
   return `${index + 1} (version ${credentials[index]?.version})`;
 }
@@ -72,7 +72,7 @@ function hostsOf({ kind, family, first, last }: Key): readonly [first: bigint, l
   return kind === "cidr" && family === 4 && last - first > 1n ? [first + 1n, last - 1n] : [first, last];
 }
 
-/** How many addresses a key stands for. */
+/** Returns the number of addresses that a key stands for. */
 function countHosts(key: Key): bigint {
   const [first, last] = hostsOf(key);
   return last - first + 1n;
@@ -93,7 +93,7 @@ export function* hostsIn(ranges: readonly Key[], excludes: readonly Key[]): Gene
   }
 }
 
-/** Whether one of the keys covers the address, given as text. */
+/** Tells whether one of the keys covers the address, given as text. */
 export function covers(keys: readonly Key[], address: string): boolean {
   const parsed = parseAddress(address);
   if (parsed === undefined) return false;
@@ -105,7 +105,7 @@ export function covers(keys: readonly Key[], address: string): boolean {
 const neighbourProtocols = ["lldp", "cdp", "arp"] as const;
 export type NeighbourProtocol = (typeof neighbourProtocols)[number];
 
-/** Who names addresses that may be devices: neighbours, and flows. */
+/** The source of addresses that may be devices: neighbours, and flows. */
 export type CandidateSource = NeighbourProtocol | "flow";
 
 export interface NetworksFile {
@@ -117,7 +117,7 @@ export interface NetworksFile {
 /** More addresses of IPv6 than these are not searched one by one. */
 const maxIpv6Range = 1024n;
 
-/** What is no address of a device: "this network", multicast and what is reserved above it. */
+/** Networks without addresses of devices: "this network", multicast and what is reserved above it. */
 const notUnicast = ["0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"].map(parseKey);
 
 const addresses: Shape<Key> = word.to((given, at) => {
@@ -151,7 +151,7 @@ function checkCredentials(given: Partial<Values<typeof credentialFields>>, at: F
     at.below("communities").error("version 3 has users, see v3_credentials", undefined, "key");
 }
 
-/** What is tried; reports where there is nothing. */
+/** Returns the credentials that are tried; reports where there are none. */
 function credentialsOf(given: Values<typeof credentialFields>, at: FileNode): SweepCredential[] {
   const version = given.version === "1" ? ("1" as const) : ("2c" as const);
   const users = given.v3_credentials ?? [];

@@ -11,7 +11,7 @@ import { type Network, type SweepCredential, covers, credentialName } from "./ne
 import type { SweptDevice } from "./sweep.ts";
 import { peerName } from "../session/peer.ts";
 
-/** What identifies a device, as far as the device says it. */
+/** The identity of a device, as far as the device gives it. */
 export interface DeviceIdentity {
   /** The address that is asked. */
   readonly address: string;
@@ -97,7 +97,7 @@ function haveOtherAddresses(a: DeviceIdentity, b: DeviceIdentity): boolean {
   return a.addresses.every((address) => !b.addresses.includes(address));
 }
 
-/** What a device's file says about how it is asked. */
+/** The access to a device, as its file gives it. */
 export interface DeviceAccess {
   readonly ip: string;
   readonly port: number;
@@ -158,7 +158,7 @@ export function deviceText(name: string, device: SweptDevice, access: DeviceAcce
   return `${head.join("")}${renderKey(stringScalar(name), "")}\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
-/** What devices say goes into comments: no line of it may end there. */
+/** Puts a device's text on one line for a comment: no line of it may end there. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 200);
 }
@@ -234,7 +234,7 @@ function withoutQuoted(line: string): string {
   return line.replace(/"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'/g, (quoted) => "_".repeat(quoted.length));
 }
 
-/** Where the lines end that are indented as deep as a block, or blank. */
+/** Finds the end of the lines that are indented as deep as a block, or blank. */
 function endOfBlock(text: string, start: number, indent: string): number {
   let at = start;
   while (at < text.length) {
@@ -263,20 +263,20 @@ export interface KnownDevice extends DeviceIdentity {
   /** `ip:port` */
   readonly id: string;
   readonly name: string;
-  /** Whether discovery wrote its file, and so may change the address and the credentials in it. */
+  /** True if discovery wrote its file, and so may change the address and the credentials in it. */
   readonly isFound: boolean;
   /** When it answered discovery last, milliseconds since the epoch. */
   readonly lastSeen: number | undefined;
-  /** Whether it is asked with what this access says. */
+  /** Tells whether it is asked with what this access says. */
   hasAccess(access: DeviceAccess): boolean;
 }
 
 interface ChangedDevice {
   readonly known: KnownDevice;
   readonly device: SweptDevice;
-  /** What is different, in words. */
+  /** Describes the differences. */
   readonly changes: readonly string[];
-  /** What its file has to say; undefined: it stays. */
+  /** The access to write to its file; undefined: it stays. */
   readonly access: DeviceAccess | undefined;
 }
 
@@ -286,7 +286,7 @@ interface DuplicateAnswer {
   readonly reason: string;
 }
 
-/** What a run found, compared with what was known. */
+/** The findings of a run, compared with what was known. */
 export interface Reconciled {
   readonly fresh: readonly SweptDevice[];
   readonly changed: readonly ChangedDevice[];

@@ -21,7 +21,7 @@ export interface SweepTarget {
 
 /** A device that answered, and what identifies it. */
 export interface SweptDevice extends SweepTarget {
-  /** Which of the network's credentials it took, from 0. */
+  /** The accepted one of the network's credentials, from 0. */
   readonly credential: number;
   readonly sysName: string | undefined;
   readonly sysDescr: string | undefined;
@@ -34,7 +34,7 @@ export interface SweptDevice extends SweepTarget {
   readonly addresses: readonly string[];
 }
 
-/** What one try with a credential came to. */
+/** The results of one try with a credential. */
 const tryResults = ["accepted", "timeout", "wrong_credential", "refused", "other"] as const;
 type TryResult = (typeof tryResults)[number];
 
@@ -100,7 +100,7 @@ function resultOf({ code }: SnmpError): TryResult {
   return code === "auth" ? "wrong_credential" : "other";
 }
 
-/** What it is and which addresses it has. It is found, too, where it stops answering half-way. */
+/** Reads what it is and which addresses it has. It is found, too, where it stops answering half-way. */
 async function describe(
   { definitions }: ProbeParts,
   target: SweepTarget,
@@ -171,16 +171,16 @@ export interface SweepResult {
   readonly refused: readonly RefusedAddress[];
   /** Addresses that were asked to the end. */
   readonly probed: number;
-  /** Whether it was stopped before its end. */
+  /** True if it was stopped before its end. */
   readonly isStopped: boolean;
 }
 
-/** What happened to an address. */
+/** The results for an address. */
 const addressResults = ["found", "refused", "silent", "no_ping"] as const;
 type AddressResult = (typeof addressResults)[number];
 
 export interface SweepParts extends ProbeParts {
-  /** Whether an address answers a ping. */
+  /** Tells whether an address answers a ping. */
   readonly ping: (address: string, timeoutMs: number, signal: AbortSignal) => Promise<boolean>;
   readonly ended: (result: AddressResult) => void;
   readonly signal: AbortSignal;
@@ -189,7 +189,7 @@ export interface SweepParts extends ProbeParts {
   readonly reached: (addresses: number) => void;
 }
 
-/** How many refusals are listed; all are counted. */
+/** The number of refusals that are listed; all are counted. */
 const maxRefused = 1000;
 
 /**
@@ -244,7 +244,7 @@ function inOrder<T>(items: [place: number, T][]): T[] {
   return items.sort(([a], [b]) => a - b).map(([, item]) => item);
 }
 
-/** What happened to a device that discovery met. */
+/** The changes of a device that discovery met. */
 const foundChanges = ["new", "changed", "gone", "duplicate"] as const;
 type FoundChange = (typeof foundChanges)[number];
 
@@ -322,11 +322,11 @@ interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** What a late timer may make up for. */
+/** The time that a late timer may make up for. */
 const maxLateMs = 20;
 
 /**
- * Lets one piece of work go after the other, this many in a second.
+ * Lets one task go after the other, this many in a second.
  *
  * @param perSecond above 0.
  */
@@ -342,13 +342,13 @@ export class SendPace {
     this.#everyMs = 1000 / perSecond;
   }
 
-  /** Resolves when the next piece may go, in the order of the calls. Rejects when the signal aborts. */
+  /** Resolves when the next task may go, in the order of the calls. Rejects when the signal aborts. */
   turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const go = (): void => (signal.aborted ? reject(signal.reason as Error) : resolve());
       this.#waiting.push({ go, signal });
       if (this.#timer !== undefined) return;
-      // What nobody used while there was nothing to do is not made up for.
+      // Slots that nobody used while there was nothing to do are not made up for.
       this.#nextAt = Math.max(this.#nextAt, this.#clock.monotonic());
       this.#letGo();
     });
@@ -362,7 +362,7 @@ export class SendPace {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       next.go();
-      // Who has given up does not use a turn.
+      // A waiter that has given up does not use a slot.
       if (!next.signal.aborted) this.#nextAt += this.#everyMs;
     }
     this.#timer = setTimeout(() => this.#letGo(), Math.max(1, this.#nextAt - now));
@@ -375,7 +375,7 @@ class PingError extends Error {
 }
 
 /**
- * Whether an address answers one echo request, by the program `ping` of the system: Node has no sockets for ICMP.
+ * Tells whether an address answers one echo request, by the program `ping` of the system: Node has no sockets for ICMP.
  *
  * @throws PingError when there is no such program, or it may not be used.
  */

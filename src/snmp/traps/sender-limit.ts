@@ -9,7 +9,7 @@ interface Sender {
 
 /** Senders that are remembered; the ones that were silent longest go first. */
 const maxSenders = 10_000;
-/** How many seconds' worth may come at once. */
+/** The number of seconds' worth that may come at once. */
 const burstSeconds = 5;
 
 /**
@@ -29,7 +29,7 @@ export class SenderLimit {
     this.#burst = perSecond * burstSeconds;
   }
 
-  /** Whether one more of this sender counts. */
+  /** Tells whether one more of this sender counts. */
   admits(name: string): boolean {
     if (this.#perSecond === 0) return true;
     const now = this.#clock.monotonic();
@@ -47,7 +47,7 @@ export class SenderLimit {
     return true;
   }
 
-  /** How many of the sender were left out since this was asked last. */
+  /** Returns how many of the sender were left out since this was asked last. */
   takeLeftOut(name: string): number {
     const sender = this.#senders.get(name);
     const leftOut = sender?.leftOut ?? 0;
@@ -64,7 +64,7 @@ export function isNamedRefusal(reason: TrapRefusal): reason is NamedRefusal {
   return (namedRefusals as readonly TrapRefusal[]).includes(reason);
 }
 
-/** What of a sender was refused for one reason. */
+/** The traps of a sender that were refused for one reason. */
 export interface RefusedTraps {
   /** Its address; `others` beyond the most that are kept. */
   readonly sender: string;

@@ -91,7 +91,7 @@ interface TrapStreamHandlers {
   onRefused(reason: "connections" | "malformed"): void;
 }
 
-/** Of all senders. */
+/** The greatest number of connections of all senders. */
 const maxConnections = 1000;
 const maxConnectionsOfHost = 20;
 /** A sender that is silent connects again when it has something to say. */
@@ -190,7 +190,7 @@ async function readTrapCredentials(directory: string): Promise<TrapCredentials> 
   return { communities, users, findings };
 }
 
-/** What is known of the device that an address belongs to. */
+/** Facts that are known of the device that an address belongs to. */
 interface TrapSender {
   readonly name: string;
   readonly interfaceName: (index: number) => string | undefined;
@@ -202,19 +202,19 @@ export interface TrapSettings {
   readonly address: string;
   /** 0 lets the system choose. */
   readonly port: number;
-  /** Whether notifications are received by TCP on the same port, too. */
+  /** True if notifications are received by TCP on the same port, too. */
   readonly tcp: boolean;
   /** Empty: every community counts. */
   readonly credentialsDirectory: string;
   /** Hexadecimal, else a text; empty: one made from the host's name. */
   readonly engineId: string;
-  /** Whether the address is that of a sender that counts. */
+  /** Tells whether the address is that of a sender that counts. */
   readonly isAllowed: (address: string) => boolean;
-  /** Whether traps of version 3 of the address count although their engine boots do not grow. */
+  /** Tells whether traps of version 3 of the address count although their engine boots do not grow. */
   readonly acceptsUntimely: (address: string) => boolean;
   /** The file of rules; empty: there are none. */
   readonly rulesPath: string;
-  /** How severities are called. Default: as in the rules. */
+  /** The naming of severities. Default: as in the rules. */
   readonly naming?: SnmpNaming;
   /** Reads the filter of a rule. @throws an Error that says what is wrong with it. */
   readonly compileCondition: CompileCondition;
@@ -240,7 +240,7 @@ interface TrapListenerParts {
 export interface TrapListener extends Component {
   /** The port it listens on; undefined before the start. */
   port(): number | undefined;
-  /** What was refused for its credentials or its time. */
+  /** Returns the traps that were refused for their credentials or their time. */
   refused(): readonly RefusedTraps[];
 }
 
@@ -250,7 +250,7 @@ const linkTraps = new Set([".1.3.6.1.6.3.1.1.5.3", ".1.3.6.1.6.3.1.1.5.4"]);
 const untimelyHint =
   "it looks like one of before the sender's last start; a sender whose engine boots do not grow belongs into SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES";
 
-/** Lines leave in pieces of about this size, or when nothing more is there to be read. */
+/** Lines leave in chunks of about this size, or when nothing more is there to be read. */
 const flushBytes = 64 * 1024;
 
 /** Receives traps and informs of versions 1, 2c and 3 by UDP and TCP, answers informs, and makes one record of each. */

@@ -22,7 +22,7 @@ function severityText(severity: (typeof trapSeverities)[number], naming: SnmpNam
   return severity === "info" ? "Informational" : `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
 }
 
-/** What happens to the notifications that match a rule. */
+/** The treatment of the notifications that match a rule. */
 export interface TrapRule {
   /** The key in its file. */
   readonly id: string;
@@ -37,7 +37,7 @@ export interface TrapRule {
   readonly category: string | undefined;
 }
 
-/** Whether a record matches a rule. */
+/** Tells whether a record matches a rule. */
 export type TrapCondition = (fields: RecordFields) => boolean;
 
 /** Reads a filter. @throws an Error that says what is wrong with it. */

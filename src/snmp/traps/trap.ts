@@ -134,19 +134,19 @@ export function trapOf(pdu: Pdu, version: Trap["version"], user: string | undefi
 export interface Trap {
   readonly version: "1" | "2c" | "3";
   readonly kind: "trap" | "inform";
-  /** Which notification it is: snmpTrapOID, of version 1 translated (RFC 3584 section 3.1). */
+  /** The OID of the notification: snmpTrapOID, of version 1 translated (RFC 3584 section 3.1). */
   readonly oid: Oid;
   /** sysUpTime of the sender, in hundredths of a second. */
   readonly uptime: number | undefined;
   /** The address of the agent, where the message names one: a trap of version 1, or one that was forwarded. */
   readonly agent: string | undefined;
-  /** Of version 3. */
+  /** The user of version 3. */
   readonly user: string | undefined;
-  /** Of version 1, or one that was forwarded. */
+  /** The enterprise of a trap of version 1, or of one that was forwarded. */
   readonly enterprise: Oid | undefined;
   /** Without those that are fields of this already. */
   readonly varbinds: readonly VarBind[];
-  /** What is odd about values. */
+  /** Faults of its values. */
   readonly faults: readonly ValueFault[];
 }
 

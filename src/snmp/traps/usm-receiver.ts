@@ -17,13 +17,13 @@ import { isMessageAuthentic, signMessage } from "../session/security.ts";
 import { decrypt, encrypt, saltLength } from "../session/security.ts";
 import type { TrapRefusal } from "./trap.ts";
 
-/** What a message of version 3 came to: a PDU and how to answer it, or why there is none; `reply` goes back at once. */
+/** The result of a message of version 3: a PDU and how to answer it, or why there is none; `reply` goes back at once. */
 export interface UsmReceived {
   readonly pdu?: Pdu;
   readonly user?: string;
   readonly refusal?: TrapRefusal;
   readonly reply?: Uint8Array;
-  /** Of an inform: the message that answers it. */
+  /** Makes the message that answers an inform. */
   readonly answer?: (pdu: Pdu) => Uint8Array;
 }
 
@@ -162,7 +162,7 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
     return bytes;
   }
 
-  /** Of DES the first half is the engine boots (RFC 3414 section 8.1.1.1). */
+  /** Returns the next salt. Of DES the first half is the engine boots (RFC 3414 section 8.1.1.1). */
   function nextSalt(isDes: boolean): Uint8Array {
     const octets = Buffer.alloc(saltLength);
     salt = BigInt.asUintN(64, salt + 1n);

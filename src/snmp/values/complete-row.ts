@@ -25,7 +25,7 @@ const kindsBySyntaxUnit: { readonly [unit in Unit]?: SensorKind } = {
   Hz: ["frequency", "Hz"],
 };
 
-/** What an object's attribute `hw.sensor.value` is a reading of, as far as its syntax says. */
+/** Returns the sensor kind of an object's attribute `hw.sensor.value`, as far as its syntax gives it. */
 export function sensorKindOf(attributes: Iterable<FieldDefinition>): SensorKind | undefined {
   for (const { field, syntax } of attributes)
     if (field === "hw.sensor.value") return syntax.unit && kindsBySyntaxUnit[syntax.unit];
@@ -93,7 +93,7 @@ const kindsByUnit: Readonly<Record<string, SensorKind>> = {
   dbm: ["optical_power", "dBm"],
 };
 
-/** What the name of a sensor says of its type, where nothing else does. */
+/** Types that follow from the name of a sensor, where nothing else gives them. */
 const typesByName: readonly (readonly [RegExp, type: string, unit: string])[] = [
   [/temp|therm|celsius|°c/i, "temperature", "Cel"],
   [/fan|rpm/i, "fan", "rpm"],
@@ -104,10 +104,10 @@ const typesByName: readonly (readonly [RegExp, type: string, unit: string])[] = 
 ];
 
 interface SensorCopy {
-  /** Where the name of the sensor is, or what it is. */
+  /** The name of the sensor, or the field that has it. */
   readonly name?: string;
   readonly nameField?: string;
-  /** What it is, or where its unit is, where it is no temperature in degrees Celsius. */
+  /** The kind, or the field that has its unit, where it is no temperature in degrees Celsius. */
   readonly kind?: SensorKind;
   readonly unitField?: string;
   /** The label that a field of the row must have. */
@@ -250,7 +250,7 @@ const shaped = [
   ...sensorCopies.keys(),
 ];
 
-/** Whether {@link completeRow} may have something to add to records with these fields. */
+/** Tells whether {@link completeRow} may have something to add to records with these fields. */
 export function isShaped(fields: Iterable<string>): boolean {
   for (const field of fields) if (shaped.some((start) => field.startsWith(start))) return true;
   return false;
@@ -266,7 +266,7 @@ export function isShaped(fields: Iterable<string>): boolean {
  *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
  * - `transceiver.rx.power` and so on, of sensors whose name says that they are in a transceiver.
  *
- * What is there already stays, but for the reading of a sensor that its unit rules out.
+ * Completes a row. What is there already stays, but for the reading of a sensor that its unit rules out.
  *
  * @param ranged the fields whose definition gives the range of their readings.
  * @returns how many readings were taken away.
@@ -343,5 +343,5 @@ function completeMemory(fields: RecordFields, memory: (typeof memories)[number])
   if (!fields.has(usedShare)) fields.set(usedShare, roundTo((part / whole) * 100, 100));
 }
 
-/** What a pool of size 0 says nothing by: there is none. */
+/** Fields that say nothing where the size of a pool is 0: there is no such pool. */
 const poolSizes = ["total.bytes", "used.bytes", "free.bytes", "used.pct", "free.pct"];

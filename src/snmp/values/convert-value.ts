@@ -78,7 +78,7 @@ export function formatDisplayString(bytes: Uint8Array): string {
   return readText(octets) ?? readCutText(octets) ?? readLatin1(octets) ?? formatHex(bytes);
 }
 
-/** What a name says, as {@link formatDisplayString} reads text, without blanks around it. Undefined where that is nothing. */
+/** Returns a name, as {@link formatDisplayString} reads text, without blanks around it. Undefined where that is nothing. */
 export function readName(bytes: Uint8Array): string | undefined {
   const octets = withoutZeros(bytes);
   const text = readText(octets) ?? readCutText(octets) ?? octets.toString(isUtf8(octets) ? "utf8" : "latin1");
@@ -183,7 +183,7 @@ function textOf(octets: Uint8Array): string {
   return text;
 }
 
-/** How a part of an index is encoded in an instance's identifier (RFC 2578 section 7.7). */
+/** The encodings of a part of an index in an instance's identifier (RFC 2578 section 7.7). */
 export const indexTypes = [
   "Integer",
   "Integer32",
@@ -210,7 +210,7 @@ export function isIndexType(type: string): type is IndexType {
   return (indexTypes as readonly string[]).includes(type) || isFixedIndexType(type);
 }
 
-/** Whether a part takes all that is left of the suffix, and so can only come last. */
+/** Tells whether a part takes all that is left of the suffix, and so can only come last. */
 export function isImplicit(type: IndexType): boolean {
   return type === "ImplicitOctetString" || type === "ImplicitObjectIdentifier";
 }
@@ -257,7 +257,7 @@ function decodePart(type: IndexType, suffix: Oid, start: number, length: number)
   if (type === "Unsigned32") return { type: "Gauge32", value: suffix[start] as number };
   const part = suffix.slice(start, start + length);
   if (type === "ObjectIdentifier" || type === "ImplicitObjectIdentifier") {
-    // What is in an index may be shorter than an OID that could be sent.
+    // An OID in an index may be shorter than one that could be sent.
     return part.length < 2 || isOid(part) ? { type: "ObjectIdentifier", value: part } : undefined;
   }
   if (part.some((octet) => octet > 255)) return undefined;
@@ -421,7 +421,7 @@ function firstNumber({ value }: SnmpValue, { multiply, divide }: Syntax): number
   return match === null ? undefined : (Number(match[0]) * multiply) / divide;
 }
 
-/** Of averages such as "5 Secs ( 6.5%) 60 Secs ( 7.1%) 300 Secs ( 6.9%)" that of a minute, else the first one. */
+/** Reads the average of a minute in text such as "5 Secs ( 6.5%) 60 Secs ( 7.1%) 300 Secs ( 6.9%)", else the first one. */
 function percentInText({ value }: SnmpValue): number | undefined {
   if (!(value instanceof Uint8Array)) return undefined;
   const said = formatText(value.subarray(0, 128));

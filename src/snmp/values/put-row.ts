@@ -97,7 +97,7 @@ function readHealth(value: SnmpValue, cells: readonly Cell[]): number | bigint |
   return number !== undefined && isVoltage ? scaleNumber(number, 1, 1000) : number;
 }
 
-/** Of six octets as text. */
+/** The length of six octets as text. */
 const macLength = 17;
 
 /** Subtypes (IEEE 802.1AB): macAddress and networkAddress, which is a number of an address family before the address. */

@@ -5,7 +5,7 @@ import { convertValue, readNumber, type SnmpValue } from "./convert-value.ts";
 /** The least and the greatest reading that a device can mean. */
 export type Bounds = readonly [least: number, most: number];
 
-/** What the state of a field says whose value was left out because no device can mean it. */
+/** The state of a field whose value was left out because no device can mean it. */
 const implausible = "implausible";
 
 /** Units that only sensors have: see {@link completeSensor}. */
@@ -105,14 +105,14 @@ export interface EnumTables {
   readonly oid: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** What a value is put under and how it is read: an attribute, or a part of an index. */
+/** The field that a value is put under and how it is read: an attribute, or a part of an index. */
 export interface FieldDefinition {
   /** Name in the record. */
   readonly field: string;
   readonly syntax: Syntax;
   /** Text with a leading dot. */
   readonly oidText: string;
-  /** What its readings can be: others are left out of records. */
+  /** The range of its readings: others are left out of records. */
   readonly bounds?: Bounds | undefined;
 }
 
@@ -122,12 +122,12 @@ export type RelatedKind = "entity" | "lldp-port" | "host-device";
 /** The rest of a field's name, and its value where there is one. */
 export type RelatedFields = readonly (readonly [string, Scalar | undefined])[];
 
-/** What names stand for numbers on a device. */
+/** Names that stand for numbers on a device. */
 export interface NameTables {
   readonly enums: EnumTables;
   /** The name of the device's interface with this ifIndex. */
   readonly interfaceName: (index: number) => string | undefined;
-  /** What another table says of its row with this number. */
+  /** Returns what another table says of its row with this number. */
   readonly related?: (kind: RelatedKind, index: number) => RelatedFields;
 }
 
@@ -191,7 +191,7 @@ function suffixed(target: FieldDefinition, suffix: FieldSuffix): string {
   return names[suffix];
 }
 
-/** What may be said of each, after the name of the number without its last word. */
+/** Fields that may be added for each, after the name of the number without its last word. */
 const relatedNames: { readonly [kind in RelatedKind]: readonly string[] } = {
   entity: ["name", "class.name", "slot"],
   "lldp-port": ["name"],

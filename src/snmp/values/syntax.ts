@@ -1,4 +1,4 @@
-/** What a syntax does to a value. */
+/** The effect of a syntax on a value. */
 export type SyntaxKind =
   | "number"
   | "scaled"
@@ -48,18 +48,18 @@ export type Unit =
   | "ms"
   | "var";
 
-/** How the values of one attribute or index part are read. The only instances are those of {@link syntaxes}. */
+/** Defines how the values of one attribute or index part are read. The only instances are those of {@link syntaxes}. */
 export interface Syntax {
   readonly name: string;
   readonly kind: SyntaxKind;
   /** The base unit is the value times `multiply`, divided by `divide`. 1 where nothing is scaled. */
   readonly multiply: number;
   readonly divide: number;
-  /** Of an enumeration: whether the number or OID is given with its label. */
+  /** True if the number or OID of an enumeration is given with its label. */
   readonly keepsId: boolean;
-  /** Of a temperature: the scale it is measured on. */
+  /** The scale that a temperature is measured on. */
   readonly scale: "celsius" | "fahrenheit" | "kelvin" | undefined;
-  /** Of the value in a record; undefined where values of the syntax are of no quantity. */
+  /** The unit of the value in a record; undefined where values of the syntax are of no quantity. */
   readonly unit: Unit | undefined;
 }
 
