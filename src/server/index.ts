@@ -14,7 +14,12 @@ export {
 } from "./methods/collector-methods.ts";
 export { diagnosisIds } from "./methods/answers.ts";
 export { exploreAnswers, type ExploreFormat, type ExploreOperations } from "./methods/explore-endpoints.ts";
-export { SourceRefusal, type Operation, type SourceOperation, type SourceOperations } from "./methods/operations.ts";
+export {
+  SourceRefusal,
+  type Operation,
+  type SourceOperation,
+  type SourceOperations,
+} from "./methods/post-endpoints.ts";
 export type { UdmSource } from "./udm/udm-service.ts";
 export type { SnmpApplied, SnmpDeviceId, SnmpOperations, SnmpSearched } from "./methods/snmp-endpoints.ts";
 export type { StreamPage } from "./pages.ts";

@@ -15,7 +15,12 @@ import type { UnknownFields } from "./json/decode-request.ts";
 import type { ListView, View } from "./methods/collector-methods.ts";
 import { pathsWithId, type Endpoint } from "./methods/endpoint.ts";
 import { exploreEndpoints, type ExploreOperations } from "./methods/explore-endpoints.ts";
-import { operationEndpoints, sourceEndpoints, type Operation, type SourceOperations } from "./methods/operations.ts";
+import {
+  operationEndpoints,
+  sourceEndpoints,
+  type Operation,
+  type SourceOperations,
+} from "./methods/post-endpoints.ts";
 import { healthMethods, reflectionMethods, reflectionVersions, SchemaFiles } from "./methods/grpc-services.ts";
 import type { JsonSchema } from "./methods/shape.ts";
 import { sessionEndpoints, signInEndpoints, type Proof, type SignInEndpoints } from "./methods/sign-in-endpoints.ts";

@@ -63,7 +63,7 @@ export { putRow, type Cell } from "./values/put-row.ts";
 export { fieldNames, putValue, type EnumTables, type FieldDefinition, type NameTables } from "./values/put-value.ts";
 export { formatDisplayString } from "./values/convert-value.ts";
 export type { SnmpValue } from "./values/convert-value.ts";
-export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntax.ts";
+export { syntaxes, type Syntax, type SyntaxKind } from "./values/syntaxes-and-units.ts";
 export type {
   DiscoveryReport,
   DiscoveryRequest,

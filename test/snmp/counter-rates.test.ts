@@ -6,7 +6,7 @@ import { CounterRates } from "../../src/snmp/poller/counter-rates.ts";
 import { RateBudget } from "../../src/snmp/poller/counter-rates.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import type { Cell } from "../../src/snmp/values/put-row.ts";
-import { syntaxes } from "../../src/snmp/values/syntax.ts";
+import { syntaxes } from "../../src/snmp/values/syntaxes-and-units.ts";
 import type { AgentValue } from "../support/snmp-agent/agent-table.ts";
 import { counter32, oidOf } from "../support/snmp-agent/index.ts";
 import { patientDevice, startSnmpRig, type SnmpRecord } from "../support/snmp-rig.ts";

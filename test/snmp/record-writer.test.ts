@@ -7,7 +7,7 @@ import { RecordWriter } from "../../src/snmp/poller/record-writer.ts";
 import { createLastReadings, type LastReadings } from "../../src/snmp/readings/last-readings.ts";
 import { prometheusText } from "../../src/snmp/readings/last-readings.ts";
 import type { NameTables } from "../../src/snmp/values/put-value.ts";
-import { syntaxes } from "../../src/snmp/values/syntax.ts";
+import { syntaxes } from "../../src/snmp/values/syntaxes-and-units.ts";
 
 const count = 100;
 const counter = { name: "c", field: "bytes", oidText: ".1.1", syntax: syntaxes.get("Counter32"), metric: "counter" };

@@ -15,7 +15,8 @@ export {
 export { readYaml, readYamlParts, readYamlSteps, type YamlPart } from "./read-yaml.ts";
 export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, renderKey, renderPair, stringScalar } from "./yaml-writer.ts";
-export { faultFinding, formatShapeFinding, ShapeReport, type FileNode, type ShapeFinding } from "./file-node.ts";
+export { FileNode } from "./file-node.ts";
+export { faultFinding, formatShapeFinding, ShapeReport, type ShapeFinding } from "./finding.ts";
 export {
   bool,
   defaulted,

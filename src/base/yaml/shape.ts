@@ -1,5 +1,6 @@
 import { nearName, quote } from "../text/index.ts";
-import { emptyMapping, faultFinding, ShapeReport, type FileNode, type ShapeFinding } from "./file-node.ts";
+import { emptyMapping, FileNode } from "./file-node.ts";
+import { faultFinding, ShapeReport, type ShapeFinding } from "./finding.ts";
 import { readYaml } from "./read-yaml.ts";
 import { isNullNode, YamlFault } from "./yaml-node.ts";
 
@@ -315,7 +316,7 @@ export function readShape<T>(source: string, shape: Shape<T>): ShapeResult<T> {
   let value: T | undefined;
   try {
     const root = readYaml(source, (message, at) => report.add("error", at, [], message));
-    value = shape.read(report.root(root === undefined || isNullNode(root) ? emptyMapping : root));
+    value = shape.read(new FileNode(report, root === undefined || isNullNode(root) ? emptyMapping : root));
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;
     return { value, findings: [faultFinding(error)], hasErrors: true };

@@ -17,7 +17,7 @@ import {
   refusals,
   type Endpoint,
 } from "./endpoint.ts";
-import { badField, refuseBody } from "./operations.ts";
+import { badField, refuseBody } from "./post-endpoints.ts";
 
 /** The SNMP operations that the port offers. The collector hands in what carries them out. */
 export interface SnmpOperations {

@@ -14,7 +14,7 @@ import {
 } from "../../base/yaml/index.ts";
 import { type FieldDefinition, fieldNames, isRelated, boundsOf, type Bounds } from "../values/put-value.ts";
 import { indexTypes, isImplicit, isIndexType } from "../values/convert-value.ts";
-import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import { metrics, rediscoveries, type Attribute, type IndexPart, type ObjectDefinition } from "./definitions.ts";
 import { anyText, distinctWords, oid, textLine, tolerant, trueOrFalse } from "./settings-file.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { fieldNames, type EnumTables, type FieldDefinition } from "../values/put-value.ts";
-import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import {
   type IndexPart,
   type ObjectDefinition,

@@ -9,7 +9,7 @@ import {
   ShapeReport,
   YamlFault,
   type Fail,
-  type FileNode,
+  FileNode,
   type YamlNode,
 } from "../../base/yaml/index.ts";
 import { quote } from "../../base/text/index.ts";
@@ -137,7 +137,7 @@ export class SettingsFile {
       };
       // There are no tags without the one sign, and no merges without the other.
       if (/!|<</.test(content)) yield* checkSteps(read, fail);
-      const root = report.root(wrap(read));
+      const root = new FileNode(report, wrap(read));
       return new SettingsFile(path, report, isNothing(root) ? undefined : root);
     } catch (error) {
       if (!(error instanceof YamlFault)) throw error;

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { isIndexType, type IndexType } from "../values/convert-value.ts";
-import { syntaxes } from "../values/syntax.ts";
+import { syntaxes } from "../values/syntaxes-and-units.ts";
 import { identityFacts } from "../definitions/definitions.ts";
 import type { DeviceFacts } from "./describe-device.ts";
 import type { Marks } from "./identify.ts";

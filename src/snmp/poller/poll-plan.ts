@@ -13,7 +13,7 @@ import { learntColumn, type LearntColumn } from "../discovery/learn-interfaces.t
 import type { IndexType } from "../values/convert-value.ts";
 import { isShaped, sensorKindOf, type SensorKind } from "../values/complete-row.ts";
 import type { FieldDefinition } from "../values/put-value.ts";
-import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 
 /** ENTITY-MIB (RFC 6933), LLDP-MIB (IEEE 802.1AB), HOST-RESOURCES-MIB (RFC 2790). */
 const namingColumns = {

@@ -1,5 +1,5 @@
 import type { Attribute } from "../definitions/definitions.ts";
-import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import { decodeIndex, type IndexType } from "../values/convert-value.ts";
 import { heldValue } from "../values/convert-value.ts";
 import { stateField } from "../values/put-value.ts";

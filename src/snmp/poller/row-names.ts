@@ -10,7 +10,7 @@ import { heldValue, convertValue, type HeldValue, readNumber } from "../values/c
 import { suffixOf, type PolledRows } from "./poll-object.ts";
 import type { PolledObject, NamingColumn } from "./poll-plan.ts";
 import type { RelatedFields, RelatedKind } from "../values/put-value.ts";
-import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 
 /** Tells whether something that the names are made of is among its columns. */
 export function givesNames({ columns }: PolledObject): boolean {

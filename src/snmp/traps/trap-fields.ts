@@ -6,7 +6,7 @@ import { convertValue } from "../values/convert-value.ts";
 import { decodeIndex } from "../values/convert-value.ts";
 import { putRow, type Cell } from "../values/put-row.ts";
 import type { NameTables } from "../values/put-value.ts";
-import { syntaxes, type Syntax } from "../values/syntax.ts";
+import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import type { Trap } from "./trap.ts";
 
 interface Found {

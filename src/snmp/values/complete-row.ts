@@ -1,6 +1,6 @@
 import type { RecordFields } from "../../record/index.ts";
 import { type FieldDefinition, dropImplausibleSensor } from "./put-value.ts";
-import type { Unit } from "./syntax.ts";
+import type { Unit } from "./syntaxes-and-units.ts";
 
 function numberOf(fields: RecordFields, field: string): number | undefined {
   const value = fields.get(field);

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { type Oid, type ValueType, isOid, formatOid } from "../session/var-bind.ts";
 import { formatAddress, formatAddressBytes, parseAddress } from "../../base/ip/index.ts";
 import type { Scalar } from "../../record/index.ts";
-import type { Syntax, SyntaxKind } from "./syntax.ts";
+import type { Syntax, SyntaxKind } from "./syntaxes-and-units.ts";
 
 /**
  * The number in a value: of any numeric type, in an Opaque float or double (net-snmp: context tags 8 and 9 within a

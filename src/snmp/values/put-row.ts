@@ -7,7 +7,7 @@ import { isOutside, putImplausible } from "./put-value.ts";
 import { putValue, type FieldDefinition, type NameTables } from "./put-value.ts";
 import { readNumber, scaleNumber } from "./convert-value.ts";
 import type { SnmpValue } from "./convert-value.ts";
-import type { SyntaxKind } from "./syntax.ts";
+import type { SyntaxKind } from "./syntaxes-and-units.ts";
 
 /** One attribute's definition and its value in a row. */
 export type Cell = readonly [FieldDefinition, SnmpValue];

@@ -1,5 +1,5 @@
 import type { RecordFields, Value, Scalar } from "../../record/index.ts";
-import type { Syntax, Unit, SyntaxKind } from "./syntax.ts";
+import type { Syntax, Unit, SyntaxKind } from "./syntaxes-and-units.ts";
 import { convertValue, readNumber, type SnmpValue } from "./convert-value.ts";
 
 /** The least and the greatest reading that a device can mean. */

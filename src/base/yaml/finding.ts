@@ -1,0 +1,65 @@
+import { createPositions, type TextPosition, type YamlFault } from "./yaml-node.ts";
+
+/** Something wrong with a file that is read by a {@link Shape}. */
+export interface ShapeFinding extends TextPosition {
+  readonly severity: "error" | "warning";
+  /** The keys, and the parts of lists, that lead there: `["attribute ifName", "syntax"]`. */
+  readonly about: readonly string[];
+  /** The key of the outermost mapping behind which it stands, as the text has it. */
+  readonly outermost: string | number | undefined;
+  readonly message: string;
+  /** The text that was probably meant. */
+  readonly suggestion: string | undefined;
+}
+
+/** `12:7: attribute ifName: syntax: unknown … (did you mean "Counter64"?)`, to stand behind the name of the file. */
+export function formatShapeFinding({ line, column, about, message, suggestion }: ShapeFinding): string {
+  const hint = suggestion === undefined ? "" : ` (did you mean "${suggestion}"?)`;
+  return `${line}:${column}: ${[...about, message].join(": ")}${hint}`;
+}
+
+/** A file has no more errors or warnings that are worth reading. */
+const maxFindings = 1000;
+
+/** Collects what is wrong with one text. */
+export class ShapeReport {
+  readonly #positionOf: (offset: number) => TextPosition;
+  readonly #findings: (Omit<ShapeFinding, keyof TextPosition> & { readonly at: number })[] = [];
+  /** Counts those that are not kept, too. */
+  errors = 0;
+  #warnings = 0;
+  readonly #most: number;
+
+  /** @param most more errors, or warnings, than these are counted only. */
+  constructor(text: string, most = maxFindings) {
+    this.#positionOf = createPositions(text);
+    this.#most = most;
+  }
+
+  add(
+    severity: ShapeFinding["severity"],
+    at: number,
+    about: readonly string[],
+    message: string,
+    suggestion?: string,
+    outermost?: string | number,
+  ): void {
+    const count = severity === "error" ? ++this.errors : ++this.#warnings;
+    if (count <= this.#most) this.#findings.push({ severity, at, about, outermost, message, suggestion });
+  }
+
+  /** Returns all findings in the order of the text. */
+  get findings(): readonly ShapeFinding[] {
+    // Positions are found fast when they are asked for in the order of the text.
+    const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
+    return inOrder.map(({ severity, at, about, outermost, message, suggestion }) => {
+      const { line, column } = this.#positionOf(at);
+      return { severity, line, column, about, outermost, message, suggestion };
+    });
+  }
+}
+
+/** Makes a finding of a text that is no YAML. */
+export function faultFinding({ position, message }: YamlFault): ShapeFinding {
+  return { severity: "error", ...position, about: [], outermost: undefined, message, suggestion: undefined };
+}
