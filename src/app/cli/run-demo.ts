@@ -1,10 +1,10 @@
+import { join } from "node:path";
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readSettings, type Settings } from "../settings/index.ts";
 import { createLog, systemClock } from "../../base/report/index.ts";
 import { createCollector } from "../collector.ts";
 import { createDemo } from "../demo/demo.ts";
-import { demoSettings, devicesDirectory } from "../demo/demo-settings.ts";
 import { createRecentRecords } from "../demo/recent-records.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
 import { prepareQuickstart } from "../service/quickstart.ts";
@@ -12,6 +12,32 @@ import { runComponent } from "../service/service.ts";
 import type { DemoCommandOptions } from "./demo-command.ts";
 import { localApiUrl } from "./client/api-call.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** Returns the directory with the definitions of the polled devices. */
+function devicesDirectory(directory: string): string {
+  return join(directory, "devices");
+}
+
+/** The settings of the demonstration: all data in one directory, all ports on this host alone. */
+function demoSettings(directory: string, apiPort: string): Settings {
+  const given = {
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
+    SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH: join(directory, "ipaddrs.yml"),
+    SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
+    SVC_EXPLORE_ENABLE: "true",
+    SVC_EXPLORE_PATH: join(directory, "explore"),
+    SVC_API_PORT: apiPort,
+    SVC_INPUT_SNMP_ENABLE: "true",
+    SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: devicesDirectory(directory),
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE: "208KiB",
+  };
+  const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "demo" }));
+  return readSettings([layer], () => "").settings;
+}
 
 /** Runs the demonstration in a temporary directory, which is removed at the end. @returns the exit code. */
 export async function runDemo(options: DemoCommandOptions, terminal: Terminal): Promise<number> {
