@@ -180,7 +180,7 @@ export class PostgresqlShareTables implements ShareTables {
 
 /** The exporter that a row belongs to. */
 interface ExporterKey {
-  /** Whose datagrams said it. */
+  /** The exporter whose datagrams said it. */
   readonly sender: string;
   /** The sender, or one that it names. */
   readonly exporter: string;

@@ -108,7 +108,7 @@ export function createRingSwitch(
 export function threadFor(address: string, count: number): number {
   if (count === 1) return 0;
   const value = hashText(address);
-  // By the low bits alone, addresses in a row would all be even or odd together.
+  // All bits count: with the low bits alone, addresses in a row would all be even or odd together.
   return ((value ^ (value >>> 15)) >>> 0) % count;
 }
 

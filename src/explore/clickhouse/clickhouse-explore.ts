@@ -110,7 +110,7 @@ export interface ClickHouseExploreOptions {
   readonly database: string;
   /** The table of flows. */
   readonly table: string;
-  /** By field, with their types in ClickHouse. */
+  /** The types of the columns in ClickHouse, by field. */
   readonly columns: ReadonlyMap<string, { readonly name: string; readonly type: string }>;
   /** Fields besides the usual ones. */
   readonly fields: readonly string[];

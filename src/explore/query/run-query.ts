@@ -118,7 +118,7 @@ export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal:
 
 /** Sums of one range. */
 class Sums {
-  /** By the index of the key, or -1: one sum for each bucket. */
+  /** One sum for each bucket, by the index of the key, or -1. */
   readonly of = new Map<number, number[]>();
   readonly all: number[];
 

@@ -13,7 +13,7 @@ export interface SampledLines extends Pick<Sink, "write"> {
   part(): void;
 }
 
-/** Is told of records that are not kept though they should be, because nobody takes them or not in time. */
+/** Counts records that should be kept and are lost, because nothing takes them, or not in time. */
 type Dropped = (reason: "closed" | "queue_full", records: number, bytes: number) => void;
 
 const lineFeed = 0x0a;

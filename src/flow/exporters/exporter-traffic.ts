@@ -2,7 +2,7 @@
 export interface SketchWindow {
   /** When it began, milliseconds since the epoch: a multiple of {@link sketchWindowMs}. */
   readonly start: number;
-  /** By the lower bits of the hash: the least of the upper bits; {@link noFlow} where there was none. */
+  /** The least of the upper bits of the hash, by its lower bits; {@link noFlow} where there was none. */
   readonly least: Uint32Array;
   /** In which directions that flow was seen: 1 ingress, 2 egress, 3 both, 0 where records do not say. */
   readonly directions: Uint8Array;

@@ -78,7 +78,7 @@ export class Exporter {
   readonly #aliases = new Map<string, Domain>();
   /** The one that was used last. */
   #last: Domain | undefined;
-  /** By protocol; forgotten with every change of what it follows from: domains with options, and which of them have templates of flows. */
+  /** An answer for each protocol; forgotten with every change of domains with options, or of which of them have templates of flows. */
   readonly #optionsDomains = new Map<Protocol, number | undefined>();
   #ratesVersion: unknown;
   #rates: ManualRate;

@@ -101,7 +101,7 @@ function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritte
 
 /** A row is of one exporter as one collector knows it, so that no two write the same. */
 export interface StateRowKey {
-  /** Whose datagrams said it, in canonical text. */
+  /** The exporter whose datagrams said it, in canonical text. */
   readonly sender: string;
   /** About whom: the sender, or one that it names as a relay. */
   readonly exporter: string;
