@@ -90,7 +90,7 @@ export function makeLab(seed: number, sites: number, accessOfSite: number): Lab 
     return (digits.match(/../g) as string[]).join(":");
   };
   const devices: Device[] = [];
-  const habits = (isBridge: boolean): Habits => ({
+  const newHabits = (isBridge: boolean): Habits => ({
     lldp: !chance(0.1),
     cdp: chance(0.3),
     portId: chance(0.6) ? "name" : chance(0.5) ? "mac" : "index",
@@ -101,7 +101,7 @@ export function makeLab(seed: number, sites: number, accessOfSite: number): Lab 
   let addresses = 0;
   const begin = (name: string, isBridge: boolean): Device => {
     const n = addresses++;
-    const device = new Device(name, `10.${n >> 8}.${n & 255}.1`, isBridge, habits(isBridge), nextMac());
+    const device = new Device(name, `10.${n >> 8}.${n & 255}.1`, isBridge, newHabits(isBridge), nextMac());
     devices.push(device);
     return device;
   };

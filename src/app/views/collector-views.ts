@@ -24,7 +24,14 @@ import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
 import type { RecordTap } from "../../output/index.ts";
 import type { Snmp } from "../../snmp/index.ts";
-import { candidatesView, discoveryView, devicesView, previewDefinitions, snmpReadings } from "./snmp-views.ts";
+import {
+  candidatesView,
+  discoveryView,
+  devicesView,
+  previewDefinitions,
+  snmpReadings,
+  topologyView,
+} from "./snmp-views.ts";
 import type { Doctor } from "../doctor/doctor.ts";
 import { createFlowTail } from "./flow-tail.ts";
 import { outputsView } from "./outputs-view.ts";
@@ -209,6 +216,8 @@ export function collectorViews(
       listFields: fieldsView,
       getDiscovery: () => discoveryView(snmp),
       listCandidates: () => candidatesView(snmp),
+      getTopology: () => topologyView(snmp),
+      locate: (address) => snmp?.topology?.locate(address),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),

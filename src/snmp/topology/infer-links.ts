@@ -243,13 +243,13 @@ function linksToUnpolled(claims: readonly Claim[]): Link[] {
       port: called === undefined ? undefined : { index: undefined, name: called },
       aggregate: undefined,
     };
-    const key = `2 ${portKey(a)} ${(name ?? chassis ?? address ?? "?").toLowerCase()}`;
+    const id = `2 ${portKey(a)} ${(name ?? chassis ?? address ?? "?").toLowerCase()}`;
     const evidence = { kind: protocol, by: from.tables.id, at: from.tables.readAt("neighbor") ?? 0 };
-    const earlier = links.get(key);
+    const earlier = links.get(id);
     const both = earlier === undefined ? [evidence] : [...earlier.evidence, evidence];
     const isConfirmed = new Set(both.map(({ kind }) => kind)).size > 1;
     const confidence = isConfirmed ? "confirmed" : "likely";
-    links.set(key, { key, layer: 2, a, b: earlier?.b ?? b, confidence, evidence: both, doubts: [] });
+    links.set(id, { id, layer: 2, a, b: earlier?.b ?? b, confidence, evidence: both, doubts: [] });
   }
   return [...links.values()];
 }

@@ -30,7 +30,7 @@ export interface LinkEnd {
 
 export interface Link {
   /** The same for the same two ports, as long as they are called the same. */
-  readonly key: string;
+  readonly id: string;
   readonly layer: 2 | 3;
   readonly a: LinkEnd;
   readonly b: LinkEnd;
@@ -104,7 +104,7 @@ export class LinkDraft {
   finish(layer: 2 | 3): Link {
     const [a, b] = this.ends.map((node, side) => endOf(node, this.ports[side])) as [LinkEnd, LinkEnd];
     return {
-      key: `${layer} ${portKey(a)} ${portKey(b)}`,
+      id: `${layer} ${portKey(a)} ${portKey(b)}`,
       layer,
       a,
       b,
@@ -136,7 +136,7 @@ export function endOf({ tables, ports }: Node, port: Port | undefined): LinkEnd 
   return { device: tables.id, name: tables.name, address: tables.ip, port, aggregate };
 }
 
-/** Returns the text that stands for an end in the key of its link. */
+/** Returns the text that stands for an end in the id of its link. */
 export function portKey({ device, name, address, port }: LinkEnd): string {
   return `${device ?? name ?? address ?? "?"}|${port?.index ?? port?.name ?? "?"}`;
 }

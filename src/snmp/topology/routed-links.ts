@@ -41,8 +41,8 @@ export function* addRoutedLinks(
       if (port === undefined) continue;
       const other = nodes.get(directory.ofAddress(address) ?? "");
       if (other === undefined) {
-        const key = `3 ${tables.id}|${port.index} ${address}`;
-        unpolled.set(key, linkToPeer(key, node, port, address, protocol, unpolled.get(key)));
+        const id = `3 ${tables.id}|${port.index} ${address}`;
+        unpolled.set(id, linkToPeer(id, node, port, address, protocol, unpolled.get(id)));
       } else if (other !== node) {
         const row = other.ports.addresses.get(address);
         drafts.at(node, port, other, row && other.ports.port(row.index)).add(protocol, node);
@@ -80,7 +80,7 @@ function isInArp({ node }: Member, { node: other, address }: Member): boolean {
 }
 
 function linkToPeer(
-  key: string,
+  id: string,
   node: Node,
   port: Port,
   address: string,
@@ -90,5 +90,5 @@ function linkToPeer(
   const evidence = [...(earlier?.evidence ?? []), { kind, by: node.tables.id, at: node.tables.readAt("peer") ?? 0 }];
   const b = { device: undefined, name: undefined, address, port: undefined, aggregate: undefined };
   const confidence = evidence.length > 1 ? "confirmed" : "likely";
-  return { key, layer: 3, a: endOf(node, port), b, confidence, evidence, doubts: [] };
+  return { id, layer: 3, a: endOf(node, port), b, confidence, evidence, doubts: [] };
 }

@@ -2,6 +2,7 @@ import { LineBuffer, type Enricher, type RecordFields, type Sink, type Value } f
 import type { Clock, Metrics } from "../../base/report/index.ts";
 import { inPieces, type Pacer } from "../limits.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
+import type { RowReader } from "../poller/record-writer.ts";
 import { KnownDevice, type DevicePorts, type Port } from "./device-ports.ts";
 import {
   canonicalAddress,
@@ -23,6 +24,8 @@ const restShare = 20;
 const goneMs = 24 * 3_600_000;
 /** Each link has a record at least this often, milliseconds. */
 const recordMs = 3_600_000;
+
+type Metadata = Readonly<Record<string, string>>;
 
 /** A link and its times, milliseconds since the epoch. */
 export interface LinkView extends Link {
@@ -70,7 +73,7 @@ interface KeptLink {
  * Keeps what devices say of each other and the links that follow from it. Links that appear, change or go have a record, and all of
  * them one an hour.
  */
-export class Topology {
+export class Topology implements RowReader {
   readonly #clock: Clock;
   readonly #pacer: Pacer;
   readonly #enricher: Enricher;
@@ -119,9 +122,9 @@ export class Topology {
     deviceId: string,
     { ip, name }: { readonly ip: string; readonly name: string },
     object: PolledObject,
-  ): RowsOfAPoll {
+  ): ReturnType<RowReader["begin"]> {
     const source = sources.get(object.name);
-    if (source === undefined) return ignored;
+    if (source === undefined) return undefined;
     const rows: RowTypes[RowKind][] = [];
     let isWhole = true;
     return {
@@ -153,10 +156,32 @@ export class Topology {
     return this.#inferring;
   }
 
-  /** The links in the order of their ends. */
+  /** Returns the links in the order of their ends. */
   links(): readonly LinkView[] {
     const views = Array.from(this.#links.values(), ({ link, since, seen, state }) => ({ ...link, since, seen, state }));
-    return views.sort((a, b) => (a.key < b.key ? -1 : 1));
+    return views.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Returns the devices that said something of themselves, with what metadata say of their addresses. */
+  devices(): { readonly id: string; readonly ip: string; readonly name: string; readonly metadata: Metadata }[] {
+    return Array.from(this.#devices.values(), ({ tables: { id, ip, name } }) => ({
+      id,
+      ip,
+      name,
+      metadata: this.#metadataOf(ip),
+    }));
+  }
+
+  #metadataOf(ip: string): Metadata {
+    const fields: RecordFields = new Map([["system.ip.addr", ip]]);
+    this.#enricher.enrich(fields);
+    fields.delete("system.ip.addr");
+    return Object.fromEntries(
+      Array.from(fields, ([name, value]) => [
+        name.replace(/^system\./, ""),
+        typeof value === "object" ? value.join(", ") : String(value),
+      ]),
+    );
   }
 
   /**
@@ -200,7 +225,7 @@ export class Topology {
       port,
       mac,
       isEdge: !this.#leadsOn(tables.id, ports, port),
-      addresses: count(tables.rows("forwarding"), (row) => ports.ofBridge(row.port).index === port.index),
+      addresses: countOf(tables.rows("forwarding"), (row) => ports.ofBridge(row.port).index === port.index),
       at: tables.readAt("forwarding") ?? 0,
     }));
   }
@@ -256,11 +281,11 @@ export class Topology {
     const now = this.#clock.now();
     const found = new Set<string>();
     for (const link of links) {
-      found.add(link.key);
-      const earlier = this.#links.get(link.key);
+      found.add(link.id);
+      const earlier = this.#links.get(link.id);
       const isOther = earlier?.state !== "up" || earlier.link.confidence !== link.confidence;
       const recorded = isOther || now - earlier.recorded >= recordMs ? now : earlier.recorded;
-      this.#links.set(link.key, { link, since: earlier?.since ?? now, seen: now, state: "up", recorded });
+      this.#links.set(link.id, { link, since: earlier?.since ?? now, seen: now, state: "up", recorded });
       if (recorded === now) this.#record(link, "up", earlier?.since ?? now, now);
     }
     for (const [key, kept] of this.#links) {
@@ -303,14 +328,7 @@ export class Topology {
   }
 }
 
-interface RowsOfAPoll {
-  add(fields: RecordFields): void;
-  end(): void;
-}
-
-const ignored: RowsOfAPoll = { add() {}, end() {} };
-
-function count<T>(values: Iterable<T>, isCounted: (value: T) => boolean): number {
+function countOf<T>(values: Iterable<T>, isCounted: (value: T) => boolean): number {
   let counted = 0;
   for (const value of values) if (isCounted(value)) counted++;
   return counted;
