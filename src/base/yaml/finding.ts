@@ -55,7 +55,10 @@ export class ShapeReport {
   get findings(): readonly ShapeFinding[] {
     // Positions are found fast when they are asked for in the order of the text.
     const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
-    return inOrder.map(({ at, ...finding }) => ({ ...finding, ...this.#positionOf(at) }));
+    return inOrder.map(({ severity, at, about, outermost, path, message, suggestion }) => {
+      const { line, column } = this.#positionOf(at);
+      return { severity, line, column, about, outermost, path, message, suggestion };
+    });
   }
 }
 

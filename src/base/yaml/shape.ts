@@ -322,7 +322,9 @@ function plainNode(given: unknown): YamlNode {
   const node = { at: 0, tag: undefined, weight: 1, depth: 1 };
   const scalarOf = (text: string, isPlain: boolean): YamlScalar => ({ ...node, kind: "scalar", text, isPlain });
   if (Array.isArray(given)) return { ...node, kind: "sequence", items: given.map(plainNode) };
-  if (typeof given !== "object" || given === null) return scalarOf(String(given ?? "~"), typeof given !== "string");
+  if (typeof given === "string") return scalarOf(given, false);
+  if (typeof given !== "object" || given === null)
+    return scalarOf(given === undefined ? "~" : JSON.stringify(given), true);
   const pairs = Object.entries(given).map(([key, value]) => ({ key: scalarOf(key, false), value: plainNode(value) }));
   return { ...node, kind: "mapping", pairs };
 }
