@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { fork } from "node:child_process";
 import { suite, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { startSelectProcess } from "../../../src/app/index.ts";
 import { Selections, type SelectionLimits } from "../../../src/metadata/index.ts";
 
@@ -64,6 +65,16 @@ suite("a selection", () => {
     for (const expression of ["[1..5000000].{'a': $}", '$uppercase($pad("x", 500000000))']) {
       await assert.rejects(rows("{}", expression), refusal, expression);
     }
+  });
+
+  test("whose rows are taken slowly waits", async () => {
+    const selections = new Selections(startSelectProcess);
+    let rows = "";
+    for await (const piece of selections.select("{}", "[1..400000]")) {
+      if (rows === "") await setTimeout(300);
+      rows += piece;
+    }
+    assert.equal(rows.split("\n").length, 400_001);
   });
 
   test("that gives too many rows is refused", async () => {

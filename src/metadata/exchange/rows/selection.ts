@@ -165,7 +165,10 @@ export function serveSelection(entry: URL, memoryMb: number): void {
   const watch = setInterval(() => {
     if (process.memoryUsage.rss() > (memoryMb + processMb) * 1024 ** 2) kill();
   }, watchEveryMs);
-  new Worker(entry, { argv: [String(memoryMb)], resourceLimits: { maxOldGenerationSizeMb: memoryMb } })
+  // With outputs of its own, the thread leaves `process.stdout` alone. To open that would make the pipe one that does not wait: the
+  // thread could then not write rows to a collector that takes them slowly.
+  const ownOutputs = { stdout: true, stderr: true };
+  new Worker(entry, { argv: [String(memoryMb)], resourceLimits: { maxOldGenerationSizeMb: memoryMb }, ...ownOutputs })
     .once("error", kill)
     .once("exit", (code) => {
       clearInterval(watch);
