@@ -68,7 +68,7 @@ const options = decodingOptions(settings, {
   elements,
   threads: count,
   enrichment,
-  interfaces: named && directory && named.createInterfaceEnricher(directory, metrics),
+  interfaces: named && directory && new named.InterfaceEnricher(directory, metrics),
   isMeasured: directory && ((address) => directory.find(address) !== undefined),
   sink: sampled ?? outbox,
   allocate: (bytes) => outbox.allocate(bytes),
