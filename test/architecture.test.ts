@@ -87,7 +87,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   flow: [
-    ["protocol.ts", "settings.ts"],
+    ["datagram.ts", "settings.ts"],
     "capture",
     "intake",
     "elements",

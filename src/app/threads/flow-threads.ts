@@ -28,7 +28,7 @@ import {
   type ReceiveThreadData,
   type WakeNote,
   threadFor,
-} from "./flow-thread-data.ts";
+} from "./flow-thread-parts.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 
