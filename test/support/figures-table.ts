@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 565,
-  singleUserFiles: 83,
-  interfaces: 982,
-  interfacesWithOneImplementation: 75,
+  files: 564,
+  singleUserFiles: 82,
+  interfaces: 975,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 244,
 } as const;
