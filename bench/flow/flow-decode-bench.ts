@@ -14,7 +14,7 @@ import {
 } from "../../src/record/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { UdmFileStore, type CollectorUdmStore, type UdmStore } from "../../src/metadata/index.ts";
-import { createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
+import { type ComparedPipeline, createModelPipeline } from "../../test/flow/model/model-pipeline.ts";
 import { allEnds } from "../../test/support/all-ends.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { writeMetadataFile } from "../support/metadata-file.ts";
@@ -161,7 +161,7 @@ interface Measured {
   readonly ends: FlowPipelineOptions["ends"];
   readonly addresses: AddressPool;
   readonly packets: number;
-  readonly create: (options: FlowPipelineOptions) => Pick<FlowPipeline, "take" | "flush">;
+  readonly create: (options: FlowPipelineOptions) => Pick<ComparedPipeline, "processor">;
 }
 
 /** The median CPU time for a record of several rounds over the same datagrams, once all is warm. */
@@ -187,7 +187,7 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
   await udm.start();
   let records = 0;
   let written = 0;
-  const pipeline = create({
+  const { processor } = create({
     ...common,
     enricher: isEnriched ? udm : nothingKnown,
     sink: {
@@ -207,10 +207,10 @@ async function measure(store: UdmStore, options: Measured): Promise<number> {
   const pool = createDatagramPool({ protocol, addresses, count: isFresh ? packets * (rounds + warmRounds) : 2048 });
   const take = (some: readonly Buffer[]): void => {
     for (let i = 0; i < some.length; i++) {
-      pipeline.take(some[i] as Buffer, "127.0.0.1", 2055);
-      if ((i + 1) % takenTogether === 0) pipeline.flush();
+      processor.take(some[i] as Buffer, "127.0.0.1", 2055);
+      if ((i + 1) % takenTogether === 0) processor.flush();
     }
-    pipeline.flush();
+    processor.flush();
   };
   take(pool.templates);
   const seconds = Math.floor(Date.now() / 1000);

@@ -3,7 +3,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmpClient, walk, type Credential } from "../../src/snmp/index.ts";
+import { SnmpClient, walk, type Credential } from "../../src/snmp/index.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
 import { median } from "../support/median.ts";
@@ -22,7 +22,7 @@ const rounds = 5;
 
 const agent = startHelper("snmp/agent-process.js");
 const { port } = await agent.ask<AgentStatus>({});
-const client = createSnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
+const client = new SnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
 const run = promisify(execFile);
 
 /** Whole walks in each of `lanes` at the same time, for about a second. */

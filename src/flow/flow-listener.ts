@@ -11,7 +11,7 @@ import {
 } from "../record/index.ts";
 import { type Clock, type Component, type Health, type Reporting, limitLog } from "../base/report/index.ts";
 import { type CustomElement, createElementSource, rememberNames } from "./elements/custom-elements.ts";
-import { type CounterNames, nameCounters, scaledCounters, plainCounters } from "./elements/mapping/counter-names.ts";
+import { type CounterNames, nameCounters, scaledCounters, plainCounters } from "./elements/mapping/element-names.ts";
 import { createTimeFormat } from "./elements/mapping/convert-type.ts";
 import { buildPlan } from "./exporters/build-plan.ts";
 import { ExporterTable, createRelays, reputationOf } from "./exporters/exporter-table.ts";
@@ -22,7 +22,7 @@ import { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { Applications } from "./exporters/options.ts";
 import { type SamplingRates, type RatesFile, ManualRates } from "./exporters/sampling.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
-import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-store.ts";
+import type { SharedAnswer, SharedStore } from "./exporters/state/shared-store.ts";
 import { StateExchange } from "./exporters/state/state-exchange.ts";
 import { StatePersistence, type StateStore } from "./exporters/state/state-store.ts";
 import {
@@ -35,13 +35,13 @@ import {
 import { FlowProcessor } from "./flow-processor.ts";
 import { FlowReceiver, type FlowReceiverOptions, type StreamCredentials } from "./intake/flow-receiver.ts";
 import type { SenderReputation } from "./intake/ring-writer.ts";
-import { senderAddress } from "./intake/socket.ts";
+import { senderAddress } from "./datagram.ts";
 import { RecordFilter } from "./line/filter-program.ts";
 import { FlowEnds, type FlowEndsOptions } from "./line/flow-ends.ts";
 import { copyingLines, createSlowFieldCounts, LineWriter } from "./line/line-writer.ts";
 import { KernelSampleLines } from "./line/sample-lines.ts";
-import { TrafficMeter } from "./line/traffic-meter.ts";
-import type { Protocol } from "./protocol.ts";
+import { TrafficMeter } from "./flow-processor.ts";
+import type { Protocol } from "./datagram.ts";
 import { createDecoders } from "./wire/decoders.ts";
 import type { PathCounts } from "./wire/records/decoder.ts";
 import type { TemplateSettings } from "./wire/records/decode-sets.ts";
@@ -142,11 +142,12 @@ function createWriters(options: FlowPipelineOptions, settings: TemplateSettings,
 
 /** From datagrams to lines, without the sockets: everything that one thread needs to decode flows. */
 export class FlowPipeline {
+  /** Takes one of several datagrams: their lines are with the sink after its next `flush`. */
+  readonly processor: FlowProcessor;
   readonly #clock: Clock;
   readonly #templateTtlMs: number;
   readonly #exporters: ExporterTable;
   readonly #traffic: TrafficMeter;
-  readonly #processor: FlowProcessor;
   readonly #states: StateExchange;
 
   /**
@@ -170,7 +171,7 @@ export class FlowPipeline {
     this.#templateTtlMs = options.templateTtlMs ?? 0;
     this.#exporters = exporters;
     this.#traffic = new TrafficMeter(workspace, options.isMeasured);
-    this.#processor = new FlowProcessor({
+    this.processor = new FlowProcessor({
       ...writers,
       decoders: createDecoders({
         ...writers,
@@ -190,7 +191,7 @@ export class FlowPipeline {
       log: limitLog(options.log, clock),
       clock,
     });
-    this.#states = new StateExchange(exporters, questions, settings, this.#processor, clock);
+    this.#states = new StateExchange(exporters, questions, settings, this.processor, clock);
     const slow = { slowFields, samples: paths };
     registerFlowMetrics(metrics, counts, exporters, this.#states.restored, slow, flows.plans);
     registerExporterMetrics(metrics, exporters);
@@ -211,17 +212,8 @@ export class FlowPipeline {
    * @param receivedAt milliseconds since the epoch; left out: now.
    */
   process(bytes: Buffer, address: string, port: number, receivedAt?: number): void {
-    this.#processor.take(bytes, address, port, receivedAt);
-    this.#processor.flush();
-  }
-
-  /** The same of one of several datagrams: their lines are with the sink after the next call of {@link FlowPipeline.flush}. */
-  take(bytes: Buffer, address: string, port: number, receivedAt?: number): void {
-    this.#processor.take(bytes, address, port, receivedAt);
-  }
-
-  flush(): void {
-    this.#processor.flush();
+    this.processor.take(bytes, address, port, receivedAt);
+    this.processor.flush();
   }
 
   /** Returns the reputation of an exporter, which counts where not all have room. @param address as a socket gives it. */
@@ -276,7 +268,7 @@ export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowRecei
   /** The store in which what exporters say once outlives a restart; left out: it does not. */
   readonly state?: StateStore | undefined;
   /** The store in which the collectors of a fleet share what exporters say; left out: this one is alone. */
-  readonly shared?: SharedExporters | undefined;
+  readonly shared?: SharedStore | undefined;
   /** Called when it has stopped and the last lines are with the sink. */
   readonly stopped?: () => void;
 }

@@ -7,7 +7,7 @@ import {
   type TemplateChange,
   type PathCounts,
 } from "./wire/records/decoder.ts";
-import { protocols, type Protocol } from "./protocol.ts";
+import { protocols, type Protocol } from "./datagram.ts";
 import type { Labels, Metrics } from "../base/report/index.ts";
 import type { FlowEnds } from "./line/flow-ends.ts";
 import type { CompiledPlans } from "./line/compiled-plans.ts";

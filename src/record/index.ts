@@ -29,7 +29,7 @@ export {
 } from "./enricher.ts";
 export type { FieldValues, FieldsUnderWay, RecordFields, Scalar, Value } from "./record-fields.ts";
 export type { ShapeLines } from "./line-buffer.ts";
-export { leaseLines, type Sink } from "./record-fields.ts";
+export { leaseLines, type Sink } from "./line-buffer.ts";
 export { fieldStart, renderField, renderFields, renderValue, type RenderedFields } from "./record-fields.ts";
 export {
   createWorkspace,

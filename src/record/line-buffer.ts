@@ -68,6 +68,28 @@ const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
 /** Tells whether a line is wanted that lies from `start` up to `end`. */
 export type AcceptLine = (bytes: Buffer, start: number, end: number) => boolean;
 
+/** The destination of rendered records. */
+export interface Sink {
+  /**
+   * Takes whole NDJSON lines (each ends in a line feed) holding `count` records; the bytes are the sink's from then
+   * on. Never waits and never throws: what a slow or broken output cannot take is dropped and counted by the sink.
+   */
+  write(lines: Uint8Array, count: number): void;
+  /**
+   * The same for bytes that are leased: they stay as they are until `done` is called, once. A sink without it is given a copy.
+   */
+  lease?(lines: Uint8Array, count: number, done: () => void): void;
+}
+
+/** Leases lines to a sink; one that takes no leases gets a copy. */
+export function leaseLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
+  if (sink.lease !== undefined) sink.lease(lines, count, done);
+  else {
+    sink.write(new Uint8Array(lines), count);
+    done();
+  }
+}
+
 /** Renders records as NDJSON into memory and hands the bytes over in chunks. */
 export class LineBuffer {
   /** The memory that lines are written to. Another one after `open` or `append`. */

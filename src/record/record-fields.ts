@@ -21,28 +21,6 @@ export function renderValue(value: Value): string {
   return typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }
 
-/** The destination of rendered records. */
-export interface Sink {
-  /**
-   * Takes whole NDJSON lines (each ends in a line feed) holding `count` records; the bytes are the sink's from then
-   * on. Never waits and never throws: what a slow or broken output cannot take is dropped and counted by the sink.
-   */
-  write(lines: Uint8Array, count: number): void;
-  /**
-   * The same for bytes that are leased: they stay as they are until `done` is called, once. A sink without it is given a copy.
-   */
-  lease?(lines: Uint8Array, count: number, done: () => void): void;
-}
-
-/** Leases lines to a sink; one that takes no leases gets a copy. */
-export function leaseLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
-  if (sink.lease !== undefined) sink.lease(lines, count, done);
-  else {
-    sink.write(new Uint8Array(lines), count);
-    done();
-  }
-}
-
 /**
  * The segments that may follow directly after an object (`flow.src`, `flow.dst`, `flow.export`) in a name that a decoder gives: a
  * decoder's `flow.src.l4.port.id` needs `l4` here. A name below an object with any other segment there belongs to the operator's

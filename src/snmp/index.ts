@@ -12,12 +12,7 @@ export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from
 export { peerName, type PeerCounts } from "./session/peer.ts";
 export { Repetitions } from "./session/agent-limits.ts";
 export type { Session, SnmpResponse } from "./session/session.ts";
-export {
-  createSnmpClient,
-  type SessionTarget,
-  type SnmpClient,
-  type SnmpClientOptions,
-} from "./session/snmp-client.ts";
+export { SnmpClient, type SessionTarget } from "./session/snmp-client.ts";
 export { SnmpError, type SnmpErrorCode } from "./session/snmp-error.ts";
 export type { OpenUdpSocket, UdpSocket, UdpSocketHandlers } from "./session/sockets.ts";
 export type { EngineView } from "./session/security.ts";
@@ -90,7 +85,7 @@ export type { LinkView, Located } from "./topology/topology.ts";
 export { readTrapRules, trapRulesShape, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";
-export { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./operations/interface-directory.ts";
+export { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "./operations/interface-directory.ts";
 export type { RefusedTraps } from "./traps/sender-limit.ts";
 export type { TrapSettings } from "./traps/trap-listener.ts";
 export type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "./operations/snmp-options.ts";

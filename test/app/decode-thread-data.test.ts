@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { outputsOf, plainSettings, readSettings, settingNames } from "../../src/app/settings/index.ts";
-import { decodeMemory, slabBytes } from "../../src/app/threads/flow-thread-data.ts";
+import { decodeMemory, slabBytes } from "../../src/app/threads/flow-thread-parts.ts";
 
 const defaults = plainSettings(readSettings([], () => assert.fail("no secret files here")).settings);
 const outputWords = outputsOf(defaults).map(({ show }) => show("").slice("SVC_OUTPUT_".length, -1));

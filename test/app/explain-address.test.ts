@@ -23,7 +23,7 @@ import {
 import { formatAddress, parseKey } from "../../src/base/ip/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { joinLineEnrichers, type Enricher } from "../../src/record/index.ts";
-import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { InterfaceDirectory, InterfaceEnricher } from "../../src/snmp/index.ts";
 import type { UdmEntry, CollectorUdmStore } from "../../src/metadata/index.ts";
 import { createFlowRig } from "../support/flow-rig.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
@@ -126,7 +126,7 @@ directory.change({
 });
 const known: ExplainedEnrichers = {
   netifs: new NetifEnricher(() => netifs, metrics),
-  interfaces: createInterfaceEnricher(directory, metrics),
+  interfaces: new InterfaceEnricher(directory, metrics),
   names: new NameEnricher(() => portNames, false, metrics),
   apps,
 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRingSwitch } from "../../src/app/threads/flow-thread-data.ts";
+import { RingSwitch } from "../../src/app/threads/flow-thread-parts.ts";
 import { createRing, RingReader, RingWriter } from "../../src/flow/index.ts";
 import { createMetrics, type Labels } from "../../src/base/report/index.ts";
 
@@ -8,7 +8,7 @@ test("drops are counted by reason and by exporter; forged senders leave half of 
   const ring = createRing(1 << 20);
   const metrics = createMetrics();
   const told: string[] = [];
-  const ringSwitch = createRingSwitch([new RingWriter(ring, () => {})], metrics, (thread, exporter, reason) => {
+  const ringSwitch = new RingSwitch([new RingWriter(ring, () => {})], metrics, (thread, exporter, reason) => {
     told.push(`${thread} ${exporter} ${reason}`);
   });
   let now = 0;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
-import { ThreadMetadata } from "../../src/app/threads/decode-loop.ts";
+import { ThreadMetadata } from "../../src/app/threads/flow-thread-parts.ts";
 import { AddressEnricher, type WatchAddresses } from "../../src/enrich/index.ts";
 import { formatAddress, type Address } from "../../src/base/ip/index.ts";
 import type { RecordFields } from "../../src/record/index.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { NameEnricher, NetifEnricher, knownPortNames, readNetifs, type AddressSource } from "../../src/enrich/index.ts";
-import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { InterfaceDirectory, InterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import {
@@ -76,7 +76,7 @@ for (let first = 0; first < allCases.length; first += casesPerPipeline) {
         directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
         return [
           new NetifEnricher(() => netifs, metrics),
-          createInterfaceEnricher(directory, metrics),
+          new InterfaceEnricher(directory, metrics),
           new NameEnricher(() => portNames, true, metrics),
         ];
       },

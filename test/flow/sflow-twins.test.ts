@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { AddressEnricher, NameEnricher, knownPortNames, type AddressSource } from "../../src/enrich/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { InterfaceDirectory, createInterfaceEnricher } from "../../src/snmp/index.ts";
+import { InterfaceDirectory, InterfaceEnricher } from "../../src/snmp/index.ts";
 import { findBy } from "../support/address-facts.ts";
 import {
   netflow5,
@@ -26,7 +26,7 @@ import { referenceData } from "../support/reference-data.ts";
 import { sflowDatagram } from "../support/sflow-arbitrary.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns } from "../support/runs.ts";
 
 const portNames = knownPortNames();
 
@@ -85,7 +85,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
               const directory = new InterfaceDirectory();
               const device = { ip: "192.0.2.254", addresses: [], names: interfaceNames };
               directory.change({ deviceId: "a", known: device });
-              return [createInterfaceEnricher(directory, metrics), new NameEnricher(() => portNames, true, metrics)];
+              return [new InterfaceEnricher(directory, metrics), new NameEnricher(() => portNames, true, metrics)];
             },
           }),
         });
@@ -98,7 +98,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
         seen.slow += counts.slow["sample"] ?? 0;
       },
     ),
-    runs(60),
+    allRuns(60),
   );
   assert.ok(seen.records > seen.slow && seen.slow > 0, JSON.stringify(seen));
 });
@@ -146,7 +146,7 @@ test("a line that the kernel leaves is completed before lines are handed over an
   await udm.start();
   const directory = new InterfaceDirectory();
   directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
-  const enrichers = [createInterfaceEnricher(directory, common.metrics), udm];
+  const enrichers = [new InterfaceEnricher(directory, common.metrics), udm];
   const rig = createFlowRig({
     enricher: {
       enrich: (record, rendered) => enrichers.forEach((one) => one.enrich(record, rendered)),

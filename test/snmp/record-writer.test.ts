@@ -4,7 +4,7 @@ import { Pacer } from "../../src/snmp/limits.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import type { PolledRows } from "../../src/snmp/poller/poll-object.ts";
 import { RecordWriter } from "../../src/snmp/poller/record-writer.ts";
-import { createLastReadings, type LastReadings } from "../../src/snmp/readings/last-readings.ts";
+import { LastReadings } from "../../src/snmp/readings/last-readings.ts";
 import { prometheusText } from "../../src/snmp/readings/last-readings.ts";
 import type { NameTables } from "../../src/snmp/values/put-value.ts";
 import { syntaxes } from "../../src/snmp/values/syntaxes-and-units.ts";
@@ -57,14 +57,14 @@ const linesOf = (readings: LastReadings): string[] =>
     .filter((line) => line.startsWith("snmp_"));
 
 test("a long table gives way, and its readings are there when it has ended", async () => {
-  const readings = createLastReadings(1000);
+  const readings = new LastReadings(1000);
   const { records } = await writerFor(readings, () => {}).write(source, object, polled);
   assert.equal(records, count);
   assert.equal(linesOf(readings).length, count);
 });
 
 test("a device that is removed during a poll has no readings, then or later", async () => {
-  const readings = createLastReadings(1000);
+  const readings = new LastReadings(1000);
   let isThere = true;
   let rows = 0;
   const remove = (): void => {
@@ -78,7 +78,7 @@ test("a device that is removed during a poll has no readings, then or later", as
 });
 
 test("a device that is removed while its last row is written has no readings", async () => {
-  const readings = createLastReadings(1000);
+  const readings = new LastReadings(1000);
   let isThere = true;
   let rows = 0;
   const writer = writerFor(readings, () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmpClient, formatOid, walk, type VarBind } from "../../src/snmp/index.ts";
+import { SnmpClient, formatOid, walk, type VarBind } from "../../src/snmp/index.ts";
 import {
   createSnmpAgent,
   listen,
@@ -108,7 +108,7 @@ test("hundreds of agents on one port number, each with its own address, through 
     users: [usmUser],
   }));
   const metrics = createMetrics();
-  const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });
+  const client = new SnmpClient({ metrics, log: silentLog, clock: systemClock });
   const names = await Promise.all(
     fleet.members.map(async ({ address, port }, i) => {
       const credential = i % 2 === 0 ? communityCredential : usmUser;
@@ -131,7 +131,7 @@ test("a slow agent answers late", async () => {
   agent.faults.delay = 500;
   const { port, close } = await listen(agent);
   const metrics = createMetrics();
-  const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });
+  const client = new SnmpClient({ metrics, log: silentLog, clock: systemClock });
   const target = { ip: "127.0.0.1", port, credential: communityCredential, exponentialTimeout: false };
   const sysName = oidOf("1.3.6.1.2.1.1.5.0");
   const hasty = client.open({ ...target, timeout: 5, retries: 0 });

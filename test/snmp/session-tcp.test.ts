@@ -4,8 +4,8 @@ import { createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import * as fc from "fast-check";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmpClient, type Credential, type Session } from "../../src/snmp/index.ts";
-import { createMessageReader } from "../../src/snmp/session/sockets.ts";
+import { SnmpClient, type Credential, type Session } from "../../src/snmp/index.ts";
+import { MessageReader } from "../../src/snmp/session/sockets.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { createSnmpAgent, listenTcp, oidOf, octets, tableOf, type StreamAgent } from "../support/snmp-agent/index.ts";
 import { communityCredential, smallTable, usmUser } from "../support/snmp-session-fixture.ts";
@@ -14,7 +14,7 @@ const sysName = oidOf("1.3.6.1.2.1.1.5.0");
 
 function openTo(t: TestContext, port: number, options: { credential?: Credential; timeout?: number } = {}) {
   const metrics = createMetrics();
-  const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });
+  const client = new SnmpClient({ metrics, log: silentLog, clock: systemClock });
   cleanUp(t, () => client.close());
   const { credential = communityCredential, timeout = 5000 } = options;
   const target = {
@@ -92,12 +92,12 @@ test("a stream is divided into the messages that it was made of, wherever it is 
   });
   fc.assert(
     fc.property(fc.array(message, { maxLength: 6 }), fc.array(fc.integer({ min: 1, max: 300 })), (messages, cuts) => {
-      const read = createMessageReader();
+      const reader = new MessageReader();
       const stream = Buffer.concat(messages);
       const found: Buffer[] = [];
       for (let at = 0, i = 0; at < stream.length; i++) {
         const end = Math.min(stream.length, at + (cuts[i] ?? 50));
-        found.push(...read(stream.subarray(at, end)).map((one) => Buffer.from(one)));
+        found.push(...reader.read(stream.subarray(at, end)).map((one) => Buffer.from(one)));
         at = end;
       }
       assert.deepEqual(found, messages);
@@ -106,8 +106,8 @@ test("a stream is divided into the messages that it was made of, wherever it is 
 });
 
 test("bytes that are no messages, or too long ones, are refused at their head", () => {
-  assert.throws(() => createMessageReader()(Buffer.from([0x31, 0])), /begins with the octet 49/);
-  assert.throws(() => createMessageReader()(Buffer.from([0x30, 0x80])), /0 octets/);
-  assert.throws(() => createMessageReader()(Buffer.from([0x30, 0x85, 1])), /5 octets/);
-  assert.throws(() => createMessageReader()(Buffer.from([0x30, 0x84, 0xff, 0xff, 0xff, 0xff])), /4294967301 octets/);
+  assert.throws(() => new MessageReader().read(Buffer.from([0x31, 0])), /begins with the octet 49/);
+  assert.throws(() => new MessageReader().read(Buffer.from([0x30, 0x80])), /0 octets/);
+  assert.throws(() => new MessageReader().read(Buffer.from([0x30, 0x85, 1])), /5 octets/);
+  assert.throws(() => new MessageReader().read(Buffer.from([0x30, 0x84, 0xff, 0xff, 0xff, 0xff])), /4294967301 octets/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
-import { createSnmpClient, errorStatus, parseOid, type Credential, type Oid } from "../../src/snmp/index.ts";
+import { SnmpClient, errorStatus, parseOid, type Credential, type Oid } from "../../src/snmp/index.ts";
 import { decodeMessage } from "../../src/snmp/session/message-codec.ts";
 import { createSnmpAgent, listen, oidOf } from "../support/snmp-agent/index.ts";
 import {
@@ -82,7 +82,7 @@ for (const address of ["127.0.0.1", "127.83.78.77", "::1"]) {
     const agent = createSnmpAgent({ table: smallTable, users: [usmUser] });
     const listening = await listen(agent, address);
     const metrics = createMetrics();
-    const client = createSnmpClient({ metrics, log: silentLog, clock: systemClock });
+    const client = new SnmpClient({ metrics, log: silentLog, clock: systemClock });
     const target = { ip: address, port: listening.port, timeout: 5000, retries: 0, exponentialTimeout: false };
     for (const credential of credentials) {
       const { varbinds } = await client.open({ ...target, credential }).get([sysName]);

@@ -96,7 +96,7 @@ export async function createFlowTwins(
   /** What came out since the last call must be the same. */
   const compare = (): string => {
     const texts = [model, tested].map(({ pipeline, pieces, logged }) => {
-      pipeline.flush();
+      pipeline.processor.flush();
       // What several datagrams gave is the same in another order.
       if (isWaiting) logged.sort();
       const text = Buffer.concat(pieces).toString("latin1");
@@ -122,7 +122,7 @@ export async function createFlowTwins(
         // A view in a memory of its own, at no round place.
         const memory = Buffer.alloc(datagram.length + 3, 0x55);
         datagram.copy(memory, 3);
-        pipeline.take(memory.subarray(3), address, port);
+        pipeline.processor.take(memory.subarray(3), address, port);
         memory.fill(0xaa);
       }
       isWaiting ||= waits;

@@ -7,11 +7,10 @@ import {
   type Metrics,
 } from "../../src/base/report/index.ts";
 import {
-  createSnmpClient,
   type Credential,
   type Session,
   type SessionTarget,
-  type SnmpClient,
+  SnmpClient,
   type UsmCredential,
 } from "../../src/snmp/index.ts";
 import {
@@ -87,13 +86,7 @@ export function createSessionFixture(options: FixtureOptions = {}): SessionFixtu
   const agent = createSnmpAgent({ table: smallTable, users: [usmUser], clock, ...agentOptions });
   network.attachAgent(agentAddress, agentPort, agent);
   const metrics = createMetrics();
-  const client = createSnmpClient({
-    metrics,
-    log,
-    clock,
-    openSocket: network.open,
-    ...(randomBytes !== undefined && { randomBytes }),
-  });
+  const client = new SnmpClient({ metrics, log, clock }, network.open, randomBytes);
   return {
     network,
     agent,

@@ -8,7 +8,7 @@ import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import {
-  createSnmpClient,
+  SnmpClient,
   formatOid,
   walk,
   type AuthenticationProtocol,
@@ -59,7 +59,7 @@ const run = promisify(execFile);
 
 const all = allTests();
 const directory = tempDirectory(all);
-const client = createSnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
+const client = new SnmpClient({ metrics: createMetrics(), log: silentLog, clock: systemClock });
 let snmpd: ChildProcess | undefined;
 cleanUp(all, async () => {
   client.close();

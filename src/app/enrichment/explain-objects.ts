@@ -2,7 +2,7 @@ import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../../serve
 import type { WatchAddresses } from "../../enrich/index.ts";
 import { renderFields, type Enricher, type RecordFields, type RenderedFields } from "../../record/index.ts";
 import { createMetrics, type Component, type Reporting } from "../../base/report/index.ts";
-import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
+import { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
@@ -68,7 +68,7 @@ export class ObjectExplainer implements Component {
     for (const component of enrichment.components) await component.start();
     const directory = new InterfaceDirectory();
     const unwatch = this.#watchInterfaces?.((change) => directory.change(change));
-    const interfaces = this.#watchInterfaces && createInterfaceEnricher(directory, reporting.metrics);
+    const interfaces = this.#watchInterfaces && new InterfaceEnricher(directory, reporting.metrics);
     return {
       enrichers: { ...enrichment, interfaces },
       async stop() {

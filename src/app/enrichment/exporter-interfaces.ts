@@ -10,15 +10,14 @@ import {
 } from "../../base/report/index.ts";
 import {
   InterfaceDirectory,
-  createInterfaceEnricher,
-  createSnmpClient,
+  InterfaceEnricher,
   formatDisplayString,
   walk,
   type Credential,
   type InterfaceChange,
   type OpenUdpSocket,
   type Session,
-  type SnmpClient,
+  SnmpClient,
 } from "../../snmp/index.ts";
 
 export interface ExporterInterfacesOptions {
@@ -83,8 +82,8 @@ export class ExporterInterfaces implements Component {
       "Exporters asked by SNMP for the names of their interfaces, by result.",
       { result: ["named", "failed"] },
     );
-    this.#client = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
-    this.enricher = createInterfaceEnricher(this.#directory, metrics);
+    this.#client = new SnmpClient({ metrics, log, clock }, openSocket);
+    this.enricher = new InterfaceEnricher(this.#directory, metrics);
   }
 
   /** Reports to another thread's directory all that is known, polled devices included, then each change. @returns what ends it. */

@@ -8,9 +8,9 @@ import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import { decodingOptions, hasInterfaceNames } from "../parts/decoding-options.ts";
 import { createEnrichment } from "../enrichment/enrichment.ts";
-import type { DecodeThreadData, LinesNote } from "./flow-thread-data.ts";
+import type { DecodeThreadData, LinesNote } from "./flow-thread-parts.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
-import { DecodeLoop, ThreadMetadata } from "./decode-loop.ts";
+import { DecodeLoop, ThreadMetadata } from "./flow-thread-parts.ts";
 
 // A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
 
@@ -68,7 +68,7 @@ const options = decodingOptions(settings, {
   elements,
   threads: count,
   enrichment,
-  interfaces: named && directory && named.createInterfaceEnricher(directory, metrics),
+  interfaces: named && directory && new named.InterfaceEnricher(directory, metrics),
   isMeasured: directory && ((address) => directory.find(address) !== undefined),
   sink: sampled ?? outbox,
   allocate: (bytes) => outbox.allocate(bytes),
@@ -78,6 +78,7 @@ const options = decodingOptions(settings, {
   clock: systemClock,
 });
 const pipeline = new FlowPipeline(options);
+const { processor } = pipeline;
 const reader = new RingReader(ring, {
   reputation: (address) => pipeline.reputation(address),
   monotonic: () => systemClock.monotonic(),
@@ -91,9 +92,9 @@ metrics.counterFrom(
 const decoder = {
   take(bytes: Buffer, address: string, port: number, receivedAt: number) {
     metadata?.look();
-    pipeline.take(bytes, address, port, receivedAt);
+    processor.take(bytes, address, port, receivedAt);
   },
-  handOver: () => pipeline.flush(),
+  handOver: () => processor.flush(),
 };
 const loop = new DecodeLoop(reader, outbox, decoder, () => systemClock.monotonic());
 const timer = setInterval(() => pipeline.tidy(), tidyEveryMs);

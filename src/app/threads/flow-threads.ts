@@ -8,7 +8,7 @@ import {
   type ExporterView,
   type RingHandle,
   type SharedAnswer,
-  type SharedExporters,
+  type SharedStore,
   type StateReport,
   type StateStore,
   type StreamCredentials,
@@ -28,7 +28,7 @@ import {
   type ReceiveThreadData,
   type WakeNote,
   threadFor,
-} from "./flow-thread-data.ts";
+} from "./flow-thread-parts.ts";
 import type { ExploreFeed } from "./explore-feed.ts";
 import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 
@@ -50,7 +50,7 @@ interface FlowThreadSources {
   /** Keeps what exporters say once over a restart; absent: it is lost. */
   readonly state: StateStore | undefined;
   /** Shares what exporters say with the collectors of a fleet; absent: this one is alone. */
-  readonly shared: SharedExporters | undefined;
+  readonly shared: SharedStore | undefined;
 }
 
 const nothingChanged: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };

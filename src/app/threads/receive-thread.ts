@@ -2,13 +2,7 @@
 import { workerData } from "node:worker_threads";
 import { FlowReceiver, RingWriter, senderAddress, type StreamCredentials } from "../../flow/intake/index.ts";
 import { createMetrics, limitLog, systemClock } from "../../base/report/index.ts";
-import {
-  type OpenPorts,
-  type ReceiveThreadData,
-  type WakeNote,
-  createRingSwitch,
-  threadFor,
-} from "./flow-thread-data.ts";
+import { type OpenPorts, type ReceiveThreadData, type WakeNote, RingSwitch, threadFor } from "./flow-thread-parts.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
 const { rings, logLevel, ...options } = workerData as ReceiveThreadData;
@@ -16,7 +10,7 @@ const metrics = createMetrics();
 const log = threadLog(logLevel);
 const limited = limitLog(log, systemClock);
 const writers = rings.map((ring, thread) => new RingWriter(ring, () => postNote({ wake: thread } satisfies WakeNote)));
-const ringSwitch = createRingSwitch(writers, metrics, (thread, exporter, reason) => {
+const ringSwitch = new RingSwitch(writers, metrics, (thread, exporter, reason) => {
   limited.warn({ thread, exporter, reason }, "flow datagram dropped: the queue of its decoding thread is full");
 });
 const receiver = new FlowReceiver({

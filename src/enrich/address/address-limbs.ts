@@ -1,15 +1,5 @@
 import { unmapAddress, type Address, parseKey } from "../../base/ip/index.ts";
 
-/** The hash of an address of four words below an object. The kernel of flows looks for addresses by the same one. */
-export function hashOf(object: number, a: number, b: number, c: number, d: number): number {
-  const mixed = Math.imul(
-    d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
-    0x9e3779b1,
-  );
-  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
-  return hash ^ (hash >>> 13);
-}
-
 /** Tells whether the words are those of an IPv4 address. */
 export function isIpv4(a: number, b: number, c: number): boolean {
   return c === 0xffff && a === 0 && b === 0;

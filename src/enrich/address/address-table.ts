@@ -3,7 +3,7 @@ import { type ChangeHistory, isLater } from "./change-history.ts";
 import { flowLocality, localities, renderedLocalities, enrichedObjects } from "./enriched-object.ts";
 import type { Address } from "../../base/ip/index.ts";
 import type { Fragment } from "./address-fragment.ts";
-import { AddressList, hashOf, setWords } from "./address-limbs.ts";
+import { AddressList, setWords } from "./address-limbs.ts";
 import { type AddressKnowledge, FragmentFinder } from "./find-fragment.ts";
 import { fragmentStoreBytes, FragmentStore, leastArena, maxLineLength } from "./fragment-store.ts";
 
@@ -457,4 +457,14 @@ export function addressTableBytes(maxCached: number): number {
 
 function arenaBytes(maxCached: number): number {
   return Math.max(leastArena, 8 * Math.ceil((maxCached * averageLength) / 8));
+}
+
+/** The hash of an address of four words below an object. The kernel of flows looks for addresses by the same one. */
+export function hashOf(object: number, a: number, b: number, c: number, d: number): number {
+  const mixed = Math.imul(
+    d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
+    0x9e3779b1,
+  );
+  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
+  return hash ^ (hash >>> 13);
 }

@@ -8,14 +8,8 @@ import {
   type RecordFields,
 } from "../../record/index.ts";
 import { AddressSelection } from "../address/address-source.ts";
-import {
-  addressNumber,
-  addressOf,
-  hashOf,
-  type AddressNumber,
-  addressScope,
-  setWords,
-} from "../address/address-limbs.ts";
+import { addressNumber, addressOf, type AddressNumber, addressScope, setWords } from "../address/address-limbs.ts";
+import { hashOf } from "../address/address-table.ts";
 import { RecentCache } from "../recent-cache.ts";
 import { type App, type AppHost, maxRendered } from "./read-apps.ts";
 import type { Metrics } from "../../base/report/index.ts";

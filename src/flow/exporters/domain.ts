@@ -1,10 +1,10 @@
 import type { DomainOptions } from "./options.ts";
 import type { FirewallFlows } from "./firewall-flows.ts";
-import type { Protocol } from "../protocol.ts";
+import type { Protocol } from "../datagram.ts";
 import type { Plan } from "./plan.ts";
 import type { SharedPlan } from "./known-templates.ts";
 import { Sequence, type SampleSources } from "./sequence.ts";
-import { isSessionPort } from "../intake/socket.ts";
+import { isSessionPort } from "../datagram.ts";
 import type { WaitingSets } from "./waiting-sets.ts";
 
 /** A port from which an exporter sends. Times in milliseconds since the epoch. */

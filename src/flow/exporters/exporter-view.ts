@@ -1,4 +1,4 @@
-import { senderPort } from "../intake/socket.ts";
+import { senderPort } from "../datagram.ts";
 import type { Domain, KnownTemplate, Sender } from "./domain.ts";
 import type { Exporter } from "./exporter.ts";
 import type { SketchWindow } from "./exporter-traffic.ts";

@@ -1,6 +1,6 @@
 import type { RecordFields } from "../../record/index.ts";
-import { isSessionPort } from "../intake/socket.ts";
-import type { Protocol } from "../protocol.ts";
+import { isSessionPort } from "../datagram.ts";
+import type { Protocol } from "../datagram.ts";
 import type { PlanTemplate } from "./build-plan.ts";
 import { continues, Domain, DomainGroup, type KnownTemplate, type ProcessHeader } from "./domain.ts";
 import type { ExporterTable, SharedBudgets } from "./exporter-table.ts";

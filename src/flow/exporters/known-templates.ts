@@ -2,7 +2,7 @@ import { type Budget, memoryCosts, type MemoryShare } from "./limits.ts";
 import type { SharedBudgets } from "./exporter-table.ts";
 import type { PlanTemplate } from "./build-plan.ts";
 import type { Plan, Template } from "./plan.ts";
-import { isSessionPort } from "../intake/socket.ts";
+import { isSessionPort } from "../datagram.ts";
 import type { Domain, KnownTemplate } from "./domain.ts";
 
 /** A template as it came. */

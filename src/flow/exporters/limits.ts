@@ -8,6 +8,8 @@ const bytesPerCharacter = 2;
 
 /** Entries that came from the network, each table and each exporter bounded: the one learned longest ago gives way. */
 export class LearntTable<Key extends number | string, Entry> {
+  /** The number of entries; no accessor, because each record reads it. */
+  size = 0;
   readonly #table = new Map<Key, Entry>();
   readonly #share: EntryShare;
   readonly #isSame: (a: Entry, b: Entry) => boolean;
@@ -22,10 +24,6 @@ export class LearntTable<Key extends number | string, Entry> {
     this.#share = share;
     this.#isSame = isSame;
     this.#textOf = textOf;
-  }
-
-  get size(): number {
-    return this.#table.size;
   }
 
   get(key: Key): Entry | undefined {
@@ -44,6 +42,7 @@ export class LearntTable<Key extends number | string, Entry> {
     this.#share.memory.add(this.#bytesOf(key, entry));
     const isSame = known !== undefined && this.#isSame(known, entry);
     this.#table.set(key, isSame ? known : entry);
+    this.size = this.#table.size;
     return !isSame;
   }
 
@@ -74,9 +73,10 @@ export class LearntTable<Key extends number | string, Entry> {
   }
 
   clear(): void {
-    this.#share.give(this.#table.size);
+    this.#share.give(this.size);
     for (const [key, entry] of this.#table) this.#share.memory.add(-this.#bytesOf(key, entry));
     this.#table.clear();
+    this.size = 0;
   }
 
   #bytesOf(key: Key, entry: Entry): number {
@@ -86,6 +86,7 @@ export class LearntTable<Key extends number | string, Entry> {
   #dropOldest(): boolean {
     for (const [key, entry] of this.#table) {
       this.#table.delete(key);
+      this.size--;
       this.#share.give(1);
       this.#share.memory.add(-this.#bytesOf(key, entry));
       this.#share.onEvict();

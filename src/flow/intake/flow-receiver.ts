@@ -11,15 +11,8 @@ import {
   limitLog,
   type Counter,
 } from "../../base/report/index.ts";
-import {
-  bindAnyFamily,
-  maxSession,
-  sessionPort,
-  askReceiveBuffer,
-  openSocket,
-  registerSocketMetrics,
-  type OpenPort,
-} from "./socket.ts";
+import { bindAnyFamily, askReceiveBuffer, openSocket, registerSocketMetrics, type OpenPort } from "./socket.ts";
+import { maxSession, sessionPort } from "../datagram.ts";
 import {
   closeReasons,
   createStreamCounts,

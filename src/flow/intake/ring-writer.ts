@@ -1,4 +1,4 @@
-import { isSessionPort } from "./socket.ts";
+import { isSessionPort } from "../datagram.ts";
 
 /**
  * The layout of a ring of datagrams in shared memory.

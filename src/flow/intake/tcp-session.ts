@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Labels, Metrics, Clock, Log } from "../../base/report/index.ts";
-import { senderPort, sessionEnd } from "./socket.ts";
+import { senderPort, sessionEnd } from "../datagram.ts";
 
 const transports = ["tcp", "tls"] as const;
 export type Transport = (typeof transports)[number];

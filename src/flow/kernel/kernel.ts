@@ -5,7 +5,7 @@ import {
   kernelReserve,
   type AddressAdditions,
 } from "../../record/index.ts";
-import type { CounterNames } from "../elements/mapping/counter-names.ts";
+import type { CounterNames } from "../elements/mapping/element-names.ts";
 import { joinedFields, roleMethods } from "./program-writer.ts";
 import { icmpNamesOf, type IcmpName } from "./icmp-names.gen.ts";
 import * as layout from "./layout.gen.ts";

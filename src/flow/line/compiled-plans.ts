@@ -2,7 +2,7 @@ import { renderFields, type RecordFields, type Workspace, type LineEnricher } fr
 import type { FieldSource, Convert } from "../elements/mapping/convert-type.ts";
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { type Step, type Plan, type Output, variableLength } from "../exporters/plan.ts";
-import { readStep } from "../wire/records/read-sets.ts";
+import { readStep } from "../wire/records/decoder.ts";
 import { textTable, type TextTable } from "./line-head.ts";
 import * as layout from "../kernel/layout.gen.ts";
 import type { Direction } from "./biflow.ts";

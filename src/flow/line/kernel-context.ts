@@ -10,14 +10,14 @@ import {
   type Workspace,
   lineObjects,
 } from "../../record/index.ts";
-import { eachCounter, type CounterNames, plainCounters } from "../elements/mapping/counter-names.ts";
+import { eachCounter, type CounterNames, plainCounters } from "../elements/mapping/element-names.ts";
 import { copyText, nameText, putText, writeAscii, writeSafeInteger } from "./line-head.ts";
 import type { KernelImports } from "../kernel/kernel.ts";
 import { type RecordFilter, filterFields, filterProgram } from "./filter-program.ts";
 import type { FlowEnds } from "./flow-ends.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import * as layout from "../kernel/layout.gen.ts";
-import { AppWriter, NameBits, RecordSlots } from "./record-slots.ts";
+import { AppWriter, NameBits, RecordSlots } from "./flow-ends.ts";
 import { optionNames, optionNumbers } from "../exporters/options.ts";
 import { rateInputs } from "../exporters/sampling.ts";
 

@@ -2,18 +2,18 @@ import type { FieldsUnderWay, RecordFields, Value, Workspace } from "../../recor
 import type { FieldSource, ExportClock } from "../elements/mapping/convert-type.ts";
 import { putLabels, type ListSource } from "../wire/records/structured-data.ts";
 import type { Plan, Step, PacketSection } from "../exporters/plan.ts";
-import { readStep, type FieldPlaces, locateFields } from "../wire/records/read-sets.ts";
+import { readStep, type FieldPlaces, locateFields } from "../wire/records/decoder.ts";
 import * as layout from "../kernel/layout.gen.ts";
 import { type ListShape, ListText, type ListStep, SectionSteps } from "./list-text.ts";
 import { swapSides, isReverseName, nameIn, reverseNames, type Direction } from "./biflow.ts";
-import type { CounterNames } from "../elements/mapping/counter-names.ts";
+import type { CounterNames } from "../elements/mapping/element-names.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import { toUnsigned } from "../elements/mapping/convert-type.ts";
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import type { InstructionTable } from "../wire/steps/instruction-table.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";
 import type { LineHelper } from "./write-field.ts";
-import type { RecordSlots } from "./record-slots.ts";
+import type { RecordSlots } from "./flow-ends.ts";
 import type { SlowFieldCounts } from "./line-writer.ts";
 import { ValueWriter } from "./line-head.ts";
 import { helpedSteps } from "./write-steps.ts";
@@ -149,6 +149,8 @@ interface HelperParts {
 
 /** Does what operations of the kernel leave to this side. The methods that the kernel calls are as its imports. */
 export class LineHelpers {
+  /** How far lines may go. */
+  limit = 0;
   readonly #parts: HelperParts;
   readonly #memory: Buffer;
   readonly #view: DataView;
@@ -161,7 +163,6 @@ export class LineHelpers {
   readonly #record: RecordFields = new Map();
   #set: HelpedSet | undefined;
   #source: FieldSource | undefined;
-  #limit = 0;
   #needed = 0;
   /** The fields that are rendered already of a record that is begun again for want of room. */
   #rendered: { readonly from: number; readonly helper: number; readonly fields: RecordFields } | undefined;
@@ -190,11 +191,6 @@ export class LineHelpers {
     this.#set = set;
     this.#source = undefined;
     this.#rendered = undefined;
-  }
-
-  /** Says how far lines may go. */
-  setLimit(limit: number): void {
-    this.#limit = limit;
   }
 
   /** Returns and clears what the last line needs in addition to its program's room, because the helper found none. */
@@ -290,7 +286,7 @@ export class LineHelpers {
   #hasRoom(bytes: number, at: number, from: number): boolean {
     const { room, roomPerByte } = this.#current();
     const needed = bytes + room + roomPerByte * (this.#recordEnd - from);
-    if (at + needed <= this.#limit) return true;
+    if (at + needed <= this.limit) return true;
     this.#needed = needed;
     return false;
   }

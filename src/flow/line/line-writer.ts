@@ -238,7 +238,7 @@ export class LineWriter implements FlowReader {
         const least = needed + room + maxLengthPerByte * (hasVariableLength ? last - at : minLength);
         const chunk = lineMemory.open(least);
         const { start, limit } = chunk;
-        helpers.setLimit(limit);
+        helpers.limit = limit;
         const outcome = this.#kernel.run(program, direction, at, first, last, start, limit);
         const written = view.getUint32(layout.resultEnd, true);
         const linesWritten = view.getUint32(layout.resultLines, true);

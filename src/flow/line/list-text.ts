@@ -1,7 +1,7 @@
 import type { RecordFields, Workspace, Scalar, Value } from "../../record/index.ts";
 import { toHex } from "../elements/mapping/convert-type.ts";
 import type { FieldSource, Convert } from "../elements/mapping/convert-type.ts";
-import { bytesLayer, type BytesLayer, type CounterNames } from "../elements/mapping/counter-names.ts";
+import { bytesLayer, type BytesLayer, type CounterNames } from "../elements/mapping/element-names.ts";
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
 import { ipLengthOf, levelWithin, PacketSteps } from "../wire/packet/packet-steps.ts";
 import { createParsedPacket, parsePacket } from "../wire/packet/parse-packet.ts";
@@ -21,7 +21,7 @@ import {
   type ListSource,
 } from "../wire/records/structured-data.ts";
 import type { PacketSection, Plan, SlowStep } from "../exporters/plan.ts";
-import type { FieldPlaces } from "../wire/records/read-sets.ts";
+import type { FieldPlaces } from "../wire/records/decoder.ts";
 import type { LineFields } from "./line-helpers.ts";
 import { namePresence, type Presence, valueKind, valueOperation } from "./write-field.ts";
 import type { RecordReader } from "../wire/records/record-reader.ts";

@@ -1,8 +1,8 @@
 import { renderFields, type Workspace } from "../../record/index.ts";
 import * as layout from "../kernel/layout.gen.ts";
 import { sides, type Applications, type NameTable } from "../exporters/options.ts";
-import { moreOfApplication } from "./record-slots.ts";
-import type { RecordSlots } from "./record-slots.ts";
+import { moreOfApplication } from "./flow-ends.ts";
+import type { RecordSlots } from "./flow-ends.ts";
 
 /** The most bytes that the operator's fields of one application take, rendered. */
 const maxApplication = 8192;

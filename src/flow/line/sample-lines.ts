@@ -2,7 +2,7 @@ import { KernelContext, maxNumberAddition, type LineParts } from "./kernel-conte
 import * as layout from "../kernel/layout.gen.ts";
 import { LineHead } from "./line-head.ts";
 import { createKernel, type Kernel } from "../kernel/kernel.ts";
-import type { CounterNames } from "../elements/mapping/counter-names.ts";
+import type { CounterNames } from "../elements/mapping/element-names.ts";
 import { type ListedSteps, type SampleLines, type SampleLister, maxDatagram } from "../wire/sflow/sample-records.ts";
 import type { DecodeOutput, PathCounts, RecordHead } from "../wire/records/decoder.ts";
 import type { Step, InstructionTable } from "../wire/steps/instruction-table.ts";

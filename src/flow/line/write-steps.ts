@@ -16,7 +16,7 @@ import {
   writeField,
   writeHexField,
 } from "./write-field.ts";
-import { type NameBits, isKeptAsByte } from "./record-slots.ts";
+import { type NameBits, isKeptAsByte } from "./flow-ends.ts";
 
 /** The context for writing the program of one direction. */
 export interface StepContext extends Omit<ProgramContext, "written"> {

@@ -12,7 +12,7 @@ import {
 import type { RelayScope, HeldSet, RelayScopes } from "./relay-scope.ts";
 import { readIpfixTemplates } from "../wire/ipfix-decoder.ts";
 import { excessRecords, readNetflow9OptionsTemplates, readNetflow9Templates } from "../wire/netflow9-decoder.ts";
-import { isForeignRest, isZero, readSets, zeroRecords, type SetRange } from "../wire/records/read-sets.ts";
+import { isForeignRest, isZero, readSets, zeroRecords, type SetRange } from "../wire/records/decoder.ts";
 
 const netflow5HeaderLength = 24;
 const recordLength = 48;

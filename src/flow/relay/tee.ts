@@ -2,8 +2,9 @@ import { createSocket, type Socket } from "node:dgram";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { limitLog, type Component, type Log, type Metrics, type Reporting } from "../../base/report/index.ts";
-import { askReceiveBuffer, openSocket, senderAddress } from "../intake/socket.ts";
-import { protocolOf, type Protocol, protocols } from "../protocol.ts";
+import { askReceiveBuffer, openSocket } from "../intake/socket.ts";
+import { senderAddress } from "../datagram.ts";
+import { protocolOf, type Protocol, protocols } from "../datagram.ts";
 import {
   addressFieldOf,
   ipfixForm,

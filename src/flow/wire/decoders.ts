@@ -1,4 +1,4 @@
-import type { Protocol } from "../protocol.ts";
+import type { Protocol } from "../datagram.ts";
 import type { Decoder } from "./records/decoder.ts";
 import type { FixedRecordParts } from "./fixed-record-decoder.ts";
 import { createIpfixDecoder } from "./ipfix-decoder.ts";

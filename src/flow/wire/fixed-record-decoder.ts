@@ -1,11 +1,11 @@
 import { type Decoder, type FlowReader, createRecordHeads, type RecordHead } from "./records/decoder.ts";
 import { noteHeader, noteUptime } from "../exporters/domain.ts";
 import { accountSequence } from "../exporters/sequence.ts";
-import { nameCounters, type CounterNames } from "../elements/mapping/counter-names.ts";
+import { nameCounters, type CounterNames } from "../elements/mapping/element-names.ts";
 import { convertType } from "../elements/mapping/convert-type.ts";
 import { registeredElements, type ElementNames, type ElementSource } from "../elements/mapping/element-names.ts";
 import type { TimeFormat } from "../elements/mapping/convert-type.ts";
-import type { Protocol } from "../protocol.ts";
+import type { Protocol } from "../datagram.ts";
 import { buildPlan } from "../exporters/build-plan.ts";
 import type { Plan } from "../exporters/plan.ts";
 

@@ -13,7 +13,7 @@ import {
   type Message,
   type TemplateDecoderParts,
 } from "./records/decode-sets.ts";
-import { isZero, readSets, type SetRange } from "./records/read-sets.ts";
+import { isZero, readSets, type SetRange } from "./records/decoder.ts";
 
 /** A template record without fields: the template, or all of the set's kind, is no longer valid. */
 interface Withdrawal {

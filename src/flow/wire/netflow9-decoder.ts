@@ -1,5 +1,5 @@
 import type { TemplateRecord } from "../exporters/known-templates.ts";
-import { type SetRange, readSets } from "./records/read-sets.ts";
+import { type SetRange, readSets } from "./records/decoder.ts";
 import { type ByteRange, type Decoder, createRecordHeads } from "./records/decoder.ts";
 import type { FieldSpecifier } from "../exporters/plan.ts";
 import { isOtherBoot, noteHeader, noteUptime } from "../exporters/domain.ts";

@@ -15,6 +15,7 @@ import {
   firstState,
   mostStates,
   placesBit,
+  versionWord,
   stateCount,
 } from "./snapshots.ts";
 
@@ -33,6 +34,7 @@ const cachedEntries = 4096;
 /** Reads what is published of all layers from any thread, without ever waiting. */
 export class SharedIndexReader implements AddressIndex {
   readonly #changes: ChangeReader;
+  readonly #words: Int32Array;
   readonly #views: Int32Array<SharedArrayBuffer>;
   readonly #pin: SnapshotPin;
   readonly #search: CoveringSearch;
@@ -51,6 +53,7 @@ export class SharedIndexReader implements AddressIndex {
   constructor(handle: SharedIndexHandle) {
     const { heap } = handle;
     this.#changes = new ChangeReader(handle.changes);
+    this.#words = new Int32Array(handle.control);
     this.#views = new Int32Array(handle.views);
     this.#pin = new SnapshotPin(handle.control, handle);
     this.#search = new CoveringSearch(new Int32Array(heap));
@@ -64,7 +67,7 @@ export class SharedIndexReader implements AddressIndex {
    * version or a later one.
    */
   version(): number {
-    return this.#pin.version();
+    return Atomics.load(this.#words, versionWord);
   }
 
   /**
@@ -72,7 +75,7 @@ export class SharedIndexReader implements AddressIndex {
    * changes come with the next call.
    */
   changes(): Changes {
-    return this.#changes.next(() => this.#pin.version());
+    return this.#changes.next(() => this.version());
   }
 
   /** Every entry that covers the address, in list order, of one key in the order of the layers, all of one view. The address is taken as it is (no unmapping). */

@@ -60,7 +60,7 @@ export class Releaser {
 // low 32 bits of its version, written after it, so that a thread never takes an old view for the new version. Then a
 // slot for each reader, on a line of the processor's cache of its own.
 const publishedWord = 0;
-const versionWord = 1;
+export const versionWord = 1;
 const slotWords = 16;
 const takenWord = 0;
 const pinnedWord = 1;
@@ -144,10 +144,6 @@ export class SnapshotPin {
     this.#ticket = ticket;
     this.#words = new Int32Array(control);
     this.#at = (slot + 1) * slotWords;
-  }
-
-  version(): number {
-    return Atomics.load(this.#words, versionWord);
   }
 
   /**

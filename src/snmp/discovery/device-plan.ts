@@ -8,7 +8,7 @@ import type { Marks } from "./identify.ts";
 import type { LearntInterfaces } from "./learn-interfaces.ts";
 import { parseOid, type Oid } from "../session/var-bind.ts";
 import { makeFolder, nodeFileIo, replaceContent } from "../../base/file/index.ts";
-import type { Log, Metrics } from "../../base/report/index.ts";
+import type { Counter, Log, Metrics } from "../../base/report/index.ts";
 
 /** A part of an index as it was when the device was discovered. */
 interface PlannedIndexPart {
@@ -56,8 +56,9 @@ export interface DevicePlan {
 /** Bumped when plans written before cannot be read any more. */
 const format = 2;
 
-export function planToJson(plan: DevicePlan): unknown {
-  return {
+/** Returns a plan as JSON. */
+export function planText(plan: DevicePlan): string {
+  return JSON.stringify({
     format,
     ...plan,
     objects: [...plan.objects].map(([id, { index, attributes, contexts }]) => {
@@ -71,11 +72,21 @@ export function planToJson(plan: DevicePlan): unknown {
       ipv4Addresses: [...plan.learnt.ipv4Addresses],
       inetAddresses: [...plan.learnt.inetAddresses],
     },
-  };
+  });
+}
+
+/** Reads the plan of a device; undefined when it is another's, or of a format that is not known, which costs a discovery. */
+export function readPlan(deviceId: string, text: string): DevicePlan | undefined {
+  try {
+    const plan = planFromJson(JSON.parse(text));
+    return plan?.deviceId === deviceId ? plan : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** @returns undefined when it is not a plan of this format. */
-export function planFromJson(json: unknown): DevicePlan | undefined {
+function planFromJson(json: unknown): DevicePlan | undefined {
   if (!isRecord(json) || json["format"] !== format) return undefined;
   const { deviceId, revision, discoveredAt, credential, sysObjectId, sysName, sysDescr } = json;
   const deviceGroups = readList(json["deviceGroups"], readText);
@@ -174,114 +185,116 @@ function readInterface(json: unknown): [number, string] | undefined {
   return typeof index === "number" && typeof name === "string" ? [index, name] : undefined;
 }
 
-/** Keeps plans over a restart. What cannot be read or written is counted and logged; it costs a discovery, no more. */
-export interface PlanStore {
+/**
+ * Keeps plans over a restart, in one JSON file for each device of a directory, which is made when it is missing; with an empty path
+ * nothing is kept. What cannot be read or written is counted and logged; it costs a discovery, no more.
+ */
+export class PlanStore {
+  readonly #directory: string;
+  readonly #failures: Counter;
+  readonly #log: Log;
+  /** Writes to one file come one after another. */
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(directory: string, metrics: Metrics, log: Log) {
+    this.#directory = directory;
+    this.#log = log;
+    this.#failures = metrics.counter("netgloss_snmp_plan_failures_total", "Plans that could not be read or written", {
+      operation: ["load", "save", "remove"],
+    });
+  }
+
   /** @returns undefined when there is none, or none that can be read. */
-  load(deviceId: string): Promise<DevicePlan | undefined>;
+  async load(deviceId: string): Promise<DevicePlan | undefined> {
+    if (this.#directory === "") return undefined;
+    try {
+      const plan = planFromJson(JSON.parse(await readFile(this.#fileOf(deviceId), "utf8")));
+      if (plan?.deviceId === deviceId) return plan;
+      this.#fail("load", deviceId, new Error("not a plan of this device in a format that is known"));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") this.#fail("load", deviceId, error);
+    }
+    return undefined;
+  }
+
   /** Replaces the plan as a whole: a reader sees the old one or this one. */
-  save(plan: DevicePlan): Promise<void>;
-  remove(deviceId: string): Promise<void>;
-  /** Removes the plans of all other devices, and what an interrupted save left. Other files stay. */
-  keepOnly(deviceIds: ReadonlySet<string>): Promise<void>;
+  save(plan: DevicePlan): Promise<void> {
+    return this.#inOrder(plan.deviceId, () =>
+      this.#replace(this.#fileOf(plan.deviceId), planText(plan), plan.deviceId),
+    );
+  }
+
+  remove(deviceId: string): Promise<void> {
+    return this.#inOrder(deviceId, () => this.#delete(this.#fileOf(deviceId), deviceId));
+  }
+
   /** Notes when polling stopped, in milliseconds since the epoch. */
-  noteStop(at: number): Promise<void>;
+  async noteStop(at: number): Promise<void> {
+    if (this.#directory === "") return;
+    await this.#replace(join(this.#directory, stopName), `${Math.round(at)}\n`, stopName);
+  }
+
   /** @returns when an earlier run stopped, once; undefined when it did not say so. */
-  takeStop(): Promise<number | undefined>;
+  async takeStop(): Promise<number | undefined> {
+    if (this.#directory === "") return undefined;
+    const path = join(this.#directory, stopName);
+    const text = await readFile(path, "utf8").catch(() => "");
+    await this.#delete(path, stopName);
+    return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
+  }
+
+  /** Removes the plans of all other devices, and what an interrupted save left. Other files stay. */
+  async keepOnly(deviceIds: ReadonlySet<string>): Promise<void> {
+    if (this.#directory === "") return;
+    const known = new Set(Array.from(deviceIds, (deviceId) => this.#fileOf(deviceId)));
+    const names = await readdir(this.#directory).catch(() => []);
+    for (const path of names.map((name) => join(this.#directory, name))) {
+      const plan = path.endsWith(temporaryEnd) ? path.slice(0, -temporaryEnd.length) : path;
+      if (!plan.endsWith(".json") || (plan === path && known.has(path)) || this.#writing.size > 0) continue;
+      const isOurs = plan === path ? (await ownerOf(path)) !== undefined : known.has(plan);
+      if (isOurs) await this.#delete(path, path);
+    }
+  }
+
+  #fileOf(deviceId: string): string {
+    return join(this.#directory, `${deviceId.replace(/[^0-9a-z.]/g, "_")}.json`);
+  }
+
+  async #replace(path: string, text: string, subject: string): Promise<void> {
+    try {
+      await makeFolder(this.#directory);
+      await replaceFile(path, text);
+    } catch (error) {
+      this.#fail("save", subject, error);
+    }
+  }
+
+  async #delete(path: string, subject: string): Promise<void> {
+    await rm(path, { force: true }).catch((error: unknown) => this.#fail("remove", subject, error));
+  }
+
+  async #inOrder(deviceId: string, write: () => Promise<void>): Promise<void> {
+    if (this.#directory === "") return;
+    const written = (this.#writing.get(deviceId) ?? Promise.resolve()).then(write);
+    this.#writing.set(deviceId, written);
+    await written;
+    if (this.#writing.get(deviceId) === written) this.#writing.delete(deviceId);
+  }
+
+  #fail(operation: "load" | "save" | "remove", device: string, error: unknown): void {
+    this.#failures.add(1, { operation });
+    this.#log.warn({ operation, device, error }, "the plan of an SNMP device cannot be kept");
+  }
 }
 
-type PlanOperation = "load" | "save" | "remove";
-
-/**
- * One JSON file for each device in a directory, which is made when it is missing. With an empty path nothing is kept.
- */
-export function createPlanStore(directory: string, metrics: Metrics, log: Log): PlanStore {
-  const failures = metrics.counter("netgloss_snmp_plan_failures_total", "Plans that could not be read or written", {
-    operation: ["load", "save", "remove"] satisfies PlanOperation[],
-  });
-  const fail = (operation: PlanOperation, deviceId: string, error: unknown): void => {
-    failures.add(1, { operation });
-    log.warn({ operation, device: deviceId, error }, "the plan of an SNMP device cannot be kept");
-  };
-  const fileOf = (deviceId: string): string => join(directory, `${deviceId.replace(/[^0-9a-z.]/g, "_")}.json`);
-  /** Writes to one file come one after another. */
-  const writing = new Map<string, Promise<void>>();
-  const inTurn = (deviceId: string, write: () => Promise<void>): Promise<void> => {
-    const turn = (writing.get(deviceId) ?? Promise.resolve()).then(write);
-    writing.set(deviceId, turn);
-    return turn.finally(() => {
-      if (writing.get(deviceId) === turn) writing.delete(deviceId);
-    });
-  };
-
-  /** The device of a file's plan; undefined when it holds none, or is not there. */
-  const readOwner = async (path: string): Promise<string | undefined> => {
-    try {
-      return planFromJson(JSON.parse(await readFile(path, "utf8")))?.deviceId;
-    } catch {
-      // Not ours, or broken: a broken one is reported when its device wants it.
-      return undefined;
-    }
-  };
-
-  if (directory === "") {
-    return {
-      load: async () => undefined,
-      save: async () => {},
-      remove: async () => {},
-      keepOnly: async () => {},
-      noteStop: async () => {},
-      takeStop: async () => undefined,
-    };
+/** Reads the device of a file's plan; undefined when it holds none, or is not there. */
+async function ownerOf(path: string): Promise<string | undefined> {
+  try {
+    return planFromJson(JSON.parse(await readFile(path, "utf8")))?.deviceId;
+  } catch {
+    // Not ours, or broken: a broken one is reported when its device wants it.
+    return undefined;
   }
-  return {
-    async load(deviceId) {
-      try {
-        const plan = planFromJson(JSON.parse(await readFile(fileOf(deviceId), "utf8")));
-        if (plan?.deviceId === deviceId) return plan;
-        fail("load", deviceId, new Error("not a plan of this device in a format that is known"));
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") fail("load", deviceId, error);
-      }
-      return undefined;
-    },
-    save: (plan) =>
-      inTurn(plan.deviceId, async () => {
-        try {
-          await makeFolder(directory);
-          await replaceFile(fileOf(plan.deviceId), JSON.stringify(planToJson(plan)));
-        } catch (error) {
-          fail("save", plan.deviceId, error);
-        }
-      }),
-    remove: (deviceId) =>
-      inTurn(deviceId, async () => {
-        await rm(fileOf(deviceId), { force: true }).catch((error: unknown) => fail("remove", deviceId, error));
-      }),
-    async noteStop(at) {
-      try {
-        await makeFolder(directory);
-        await replaceFile(join(directory, stopName), `${Math.round(at)}\n`);
-      } catch (error) {
-        fail("save", stopName, error);
-      }
-    },
-    async takeStop() {
-      const path = join(directory, stopName);
-      const text = await readFile(path, "utf8").catch(() => "");
-      await rm(path, { force: true }).catch((error: unknown) => fail("remove", stopName, error));
-      return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
-    },
-    async keepOnly(deviceIds) {
-      const known = new Set(Array.from(deviceIds, fileOf));
-      const names = await readdir(directory).catch(() => []);
-      for (const path of names.map((name) => join(directory, name))) {
-        const plan = path.endsWith(temporaryEnd) ? path.slice(0, -temporaryEnd.length) : path;
-        if (!plan.endsWith(".json") || (plan === path && known.has(path)) || writing.size > 0) continue;
-        const isOurs = plan === path ? (await readOwner(path)) !== undefined : known.has(plan);
-        if (isOurs) await rm(path, { force: true }).catch((error: unknown) => fail("remove", path, error));
-      }
-    },
-  };
 }
 
 /** Not like the name of a plan. */

@@ -2,13 +2,12 @@ import type { Definitions } from "../definitions/definitions.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import { formatOid } from "../session/var-bind.ts";
 import type { PolledIdentity } from "../sweep/found-devices.ts";
-import { type NamedAddress, Candidates } from "./candidates.ts";
-import type { Neighbour } from "./candidates.ts";
+import { type NamedAddress, type Neighbour, type Neighbours, Candidates } from "./candidates.ts";
 import { Progress, type Log } from "../../base/report/index.ts";
 import type { DefinitionsInUse } from "./apply-definitions.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";
-import { NetworkDiscovery } from "./network-discovery.ts";
+import { type DiscoverySettings, NetworkDiscovery } from "./network-discovery.ts";
 import type { SnmpOptions } from "./snmp-options.ts";
 
 /** Returns the known identities of the devices that are polled. Of a device that another collector polls the address is known. */
@@ -55,17 +54,11 @@ function* namedAddresses(
   for (const address of exporters) yield { address, source: "flow", reason: "an exporter of flows" };
 }
 
-/** The parts that find devices to poll; both undefined where the settings want no search. */
-export interface DeviceSearch {
-  readonly networks: NetworkDiscovery | undefined;
-  readonly candidates: Candidates | undefined;
-}
-
-export interface DeviceSearchParts {
+interface DeviceSearchParts {
   readonly inUse: Pick<DefinitionsInUse, "current" | "apply">;
   readonly pollers: DeviceTable["pollers"];
   readonly directory: Pick<InterfaceDirectory, "deviceAt">;
-  readonly neighbours: () => Iterable<Neighbour>;
+  readonly neighbours: Neighbours;
   readonly log: Log;
 }
 
@@ -73,42 +66,43 @@ export interface DeviceSearchParts {
 const usualLookMs = 5000;
 
 /** Joins the search of networks, and of addresses that neighbours and flows name, with the devices that are polled. */
-export function createDeviceSearch(options: SnmpOptions, parts: DeviceSearchParts): DeviceSearch {
-  const { discovery: settings, sharing, clock, metrics, openSocket } = options;
-  const { inUse, pollers, directory, log } = parts;
-  if (settings === undefined) return { networks: undefined, candidates: undefined };
+export class DeviceSearch {
+  readonly networks: NetworkDiscovery;
+  readonly candidates: Candidates;
 
-  const networks = new NetworkDiscovery({
-    settings,
-    definitions: () => inUse.current,
-    polled: () => polledIdentities(pollers, inUse.current),
-    leads: sharing && (() => sharing.leads()),
-    async apply() {
-      const applied = await inUse.apply(false);
-      return applied.ok ? undefined : applied.findings.map(({ place, message }) => `${place}: ${message}`).join("; ");
-    },
-    clock,
-    log,
-    metrics,
-    progress: options.progress ?? new Progress(clock),
-    openSocket,
-  });
-
-  const candidates = new Candidates({
-    discovery: networks,
-    async named() {
-      const exporters = (await options.exporters?.()) ?? [];
-      return namedAddresses(parts.neighbours(), exporters, pollers);
-    },
-    devices() {
-      const polled = new Set(Array.from(inUse.current?.devices.values() ?? [], ({ ip }) => ip));
-      return (address) => polled.has(address) || directory.deviceAt(address) !== undefined;
-    },
-    sources: settings.candidates,
-    lookMs: settings.lookMs ?? usualLookMs,
-    clock,
-    log,
-    metrics,
-  });
-  return { networks, candidates };
+  constructor(settings: DiscoverySettings, options: SnmpOptions, parts: DeviceSearchParts) {
+    const { sharing, clock, metrics, openSocket } = options;
+    const { inUse, pollers, directory, neighbours, log } = parts;
+    this.networks = new NetworkDiscovery({
+      settings,
+      definitions: () => inUse.current,
+      polled: () => polledIdentities(pollers, inUse.current),
+      leads: sharing && (() => sharing.leads()),
+      async apply() {
+        const applied = await inUse.apply(false);
+        return applied.ok ? undefined : applied.findings.map(({ place, message }) => `${place}: ${message}`).join("; ");
+      },
+      clock,
+      log,
+      metrics,
+      progress: options.progress ?? new Progress(clock),
+      openSocket,
+    });
+    this.candidates = new Candidates({
+      discovery: this.networks,
+      async named() {
+        const exporters = (await options.exporters?.()) ?? [];
+        return namedAddresses(neighbours.list(), exporters, pollers);
+      },
+      devices() {
+        const polled = new Set(Array.from(inUse.current?.devices.values() ?? [], ({ ip }) => ip));
+        return (address) => polled.has(address) || directory.deviceAt(address) !== undefined;
+      },
+      sources: settings.candidates,
+      lookMs: settings.lookMs ?? usualLookMs,
+      clock,
+      log,
+      metrics,
+    });
+  }
 }

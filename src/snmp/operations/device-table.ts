@@ -14,7 +14,7 @@ import type { InterfaceView } from "../poller/interface-states.ts";
 import { formatOid } from "../session/var-bind.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { PollerParts } from "../poller/object-polls.ts";
-import { createPlanCompiler } from "../poller/poll-plan.ts";
+import { PlanCompiler } from "../poller/poll-plan.ts";
 import type { RecordWriter } from "../poller/record-writer.ts";
 import type { Schedule } from "../poller/poll-times.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -175,7 +175,7 @@ export class DeviceTable {
   readonly #parts: DeviceTableParts;
   readonly #plans: PlanStore;
   readonly #directory: InterfaceDirectory;
-  readonly #compile = createPlanCompiler();
+  readonly #compiler = new PlanCompiler();
   readonly #pollers = new Map<string, DevicePoller>();
   readonly pollers: ReadonlyMap<string, DevicePoller> = this.#pollers;
   readonly #pending = new Map<string, readonly string[]>();
@@ -196,7 +196,7 @@ export class DeviceTable {
     };
     this.#pollers.set(
       device.id,
-      new DevicePoller({ ...this.#parts, compile: this.#compile, learnt }, device, definitions),
+      new DevicePoller({ ...this.#parts, compiler: this.#compiler, learnt }, device, definitions),
     );
   }
 

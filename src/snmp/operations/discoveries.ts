@@ -2,10 +2,11 @@ import type { Clock, Log } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
 import { discover, DiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discover.ts";
 import type { MemoryBudget } from "../limits.ts";
-import type { PlanStore } from "../discovery/device-plan.ts";
+import { type PlanStore, planText } from "../discovery/device-plan.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { DeviceTable } from "./device-table.ts";
+import type { DeviceSharing } from "./snmp-options.ts";
 
 /** @returns undefined when the time was over first, or the signal aborted. */
 export async function waitFor<T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
@@ -27,6 +28,8 @@ interface DiscoveriesParts {
   readonly devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
   readonly plans: PlanStore;
   readonly memory: MemoryBudget;
+  /** Keeps plans for the other collectors, too. */
+  readonly sharing: Pick<DeviceSharing, "keep"> | undefined;
   readonly definitions: () => Definitions | undefined;
   readonly clock: Clock;
   /** Limited in rate. */
@@ -41,46 +44,6 @@ const maxDiscoveries = 128;
  */
 const askEveryMs = 60_000;
 const askSeldomMs = 3_600_000;
-
-/** A cycle of the event loop that takes longer has work that goes before discoveries. */
-const busyMs = 5;
-/** Messages of discoveries in one cycle of the event loop: of a busy one, of an idle one. */
-const minAtOnce = 4;
-const maxAtOnce = 32;
-
-/**
- * Lets the messages of discoveries go one after another, the fewer the busier the event loop is: a discovery of many devices
- * is work for minutes, and polls have their times.
- */
-export class BackgroundTurns {
-  readonly #clock: Pick<Clock, "monotonic">;
-  readonly #waiting: (() => void)[] = [];
-  #atOnce = minAtOnce;
-  #isArmed = false;
-
-  constructor(clock: Pick<Clock, "monotonic">) {
-    this.#clock = clock;
-  }
-
-  next(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#waiting.push(resolve);
-      if (!this.#isArmed) this.#arm();
-    });
-  }
-
-  #arm(): void {
-    this.#isArmed = true;
-    const armedAt = this.#clock.monotonic();
-    setTimeout(() => {
-      const isBusy = this.#clock.monotonic() - armedAt > busyMs;
-      this.#atOnce = isBusy ? Math.max(minAtOnce, this.#atOnce >> 1) : Math.min(maxAtOnce, 2 * this.#atOnce);
-      for (const resolve of this.#waiting.splice(0, this.#atOnce)) resolve();
-      this.#isArmed = false;
-      if (this.#waiting.length > 0) this.#arm();
-    }, 1);
-  }
-}
 
 /** Takes what asks for discoveries, and runs them. */
 export class Discoveries {
@@ -103,13 +66,8 @@ export class Discoveries {
     this.#plans = parts.plans;
     this.#clock = parts.clock;
     this.#log = parts.log;
-    const turns = new BackgroundTurns(parts.clock);
-    const client: SnmpClient = {
-      ...parts.client,
-      open: (target) => parts.client.open({ ...target, turn: () => turns.next() }),
-    };
     this.#discoverParts = {
-      client,
+      client: parts.client,
       memory: parts.memory,
       now: () => parts.clock.now(),
       isWanted: () => !this.#isStopped,
@@ -186,7 +144,7 @@ export class Discoveries {
       poller.follow(plan);
       this.#devices.settlePending(deviceId, waited);
       if (this.#required.get(deviceId) === demand) this.#required.delete(deviceId);
-      await this.#plans.save(plan);
+      await Promise.all([this.#plans.save(plan), this.#parts.sharing?.keep(deviceId, planText(plan))]);
       this.#log.info(
         { device: deviceId, groups: plan.deviceGroups, objects: plan.objects.size },
         "SNMP device discovered",

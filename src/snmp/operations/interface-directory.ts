@@ -88,30 +88,55 @@ export class InterfaceDirectory {
  * Adds `flow.in.netif.name` and `flow.out.netif.name` to flow records whose exporter is a device. A name that the
  * exporter reported itself stays.
  */
-export function createInterfaceEnricher(directory: InterfaceDirectory, metrics: Metrics): Enricher {
-  let named = 0;
-  metrics.counterFrom(
-    "netgloss_snmp_flow_interfaces_named_total",
-    "Interface names that SNMP gave to flow records",
-    [],
-    () => named,
-  );
-  const add = (record: RecordFields, names: ReadonlyMap<number, string>, index: string, name: string): void => {
+export class InterfaceEnricher implements Enricher {
+  readonly #directory: InterfaceDirectory;
+  #named = 0;
+  readonly lines: NonNullable<Enricher["lines"]>;
+
+  constructor(directory: InterfaceDirectory, metrics: Metrics) {
+    this.#directory = directory;
+    metrics.counterFrom(
+      "netgloss_snmp_flow_interfaces_named_total",
+      "Interface names that SNMP gave to flow records",
+      [],
+      () => this.#named,
+    );
+    this.lines = {
+      begin() {},
+      numbers: [
+        this.#additions("flow.in.netif.index", "flow.in.netif.name"),
+        this.#additions("flow.out.netif.index", "flow.out.netif.name"),
+      ],
+      addresses: [],
+    };
+  }
+
+  enrich(record: RecordFields): void {
+    const address = record.get("flow.export.ip.addr");
+    if (typeof address !== "string") return;
+    const names = this.#directory.find(address);
+    if (names === undefined) return;
+    this.#add(record, names, "flow.in.netif.index", "flow.in.netif.name");
+    this.#add(record, names, "flow.out.netif.index", "flow.out.netif.name");
+  }
+
+  #add(record: RecordFields, names: ReadonlyMap<number, string>, index: string, name: string): void {
     const value = record.get(index);
     if (typeof value !== "number" || record.has(name)) return;
     const known = names.get(value);
     if (known === undefined) return;
     record.set(name, known);
-    named++;
-  };
-  const additions = (field: string, adds: string): NumberAdditions => {
+    this.#named++;
+  }
+
+  #additions(field: string, adds: string): NumberAdditions {
     // Names change as a whole map, so what was rendered of one stays right.
     const rendered = new WeakMap<ReadonlyMap<number, string>, ReadonlyMap<number, RenderedFields>>();
     return {
       field,
       adds,
-      tableFor(exporter) {
-        const names = directory.find(exporter);
+      tableFor: (exporter) => {
+        const names = this.#directory.find(exporter);
         if (names === undefined) return undefined;
         const known = rendered.get(names);
         if (known !== undefined) return known;
@@ -119,25 +144,7 @@ export function createInterfaceEnricher(directory: InterfaceDirectory, metrics: 
         rendered.set(names, table);
         return table;
       },
-      added: (records) => void (named += records),
+      added: (records) => void (this.#named += records),
     };
-  };
-  return {
-    lines: {
-      begin() {},
-      numbers: [
-        additions("flow.in.netif.index", "flow.in.netif.name"),
-        additions("flow.out.netif.index", "flow.out.netif.name"),
-      ],
-      addresses: [],
-    },
-    enrich(record) {
-      const address = record.get("flow.export.ip.addr");
-      if (typeof address !== "string") return;
-      const names = directory.find(address);
-      if (names === undefined) return;
-      add(record, names, "flow.in.netif.index", "flow.in.netif.name");
-      add(record, names, "flow.out.netif.index", "flow.out.netif.name");
-    },
-  };
+  }
 }

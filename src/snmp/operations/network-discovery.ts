@@ -13,7 +13,7 @@ import {
 } from "../sweep/sweep.ts";
 import { createMetrics, type Clock, type Log, type Metrics, type Progress } from "../../base/report/index.ts";
 import { type Definitions, formatFinding, type Severity } from "../definitions/definitions.ts";
-import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
+import { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/sockets.ts";
 import { makeFolder } from "../../base/file/index.ts";
@@ -126,12 +126,7 @@ class NetworkSweeps {
     this.#measures = measures;
     this.#stopping = stopping;
     this.#pace = new SendPace(clock, settings.perSecond);
-    this.#client = createSnmpClient({
-      metrics: createMetrics(),
-      log,
-      clock,
-      ...(openSocket !== undefined && { openSocket }),
-    });
+    this.#client = new SnmpClient({ metrics: createMetrics(), log, clock }, openSocket);
   }
 
   async run(targets: Iterable<SweepTarget>, watch: SweepWatch): Promise<SweepResult> {

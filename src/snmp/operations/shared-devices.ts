@@ -1,5 +1,5 @@
 import { type Definitions, type Device, deviceCredentials, deviceGroupsOf } from "../definitions/definitions.ts";
-import { type DevicePlan, type PlanStore, planFromJson, planToJson } from "../discovery/device-plan.ts";
+import { type DevicePlan, type PlanStore, planText, readPlan } from "../discovery/device-plan.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
 import { detailDevice, viewDevice, type DeviceTable, type DeviceDetail, type DeviceView } from "./device-table.ts";
 import { type Discoveries, waitFor } from "./discoveries.ts";
@@ -7,39 +7,12 @@ import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome, RemoteDiscovery } from "./snmp-options.ts";
 
-/** The way in which a device is taken up. */
-interface TakenUp {
-  /** A plan that came with it. */
-  readonly plan: DevicePlan | undefined;
-  /** Milliseconds since the epoch: it may not have been polled since. */
-  readonly since: number;
-}
-
-/** Takes up a plan of an earlier run, and discovers what there is none for, or one for other definitions. */
-type TakeUp = (id: string, poller: DevicePoller, definitions: Definitions, given: TakenUp) => Promise<void>;
-
-interface TakeUpParts {
-  readonly devices: Pick<DeviceTable, "pollers">;
-  readonly discoveries: Pick<Discoveries, "require">;
-  readonly plans: Pick<PlanStore, "load">;
-  /** When the first work of one of this many devices begins, milliseconds from now. */
-  readonly spread: (devices: number) => number;
-}
-
 /** Polls that were due while nobody ran are made up for within this time. */
 const maxCatchUp = 10_000;
-
-export function createTakeUp({ devices, discoveries, plans, spread }: TakeUpParts): TakeUp {
-  const { pollers } = devices;
-  return async (id, poller, definitions, given) => {
-    const own = await plans.load(id);
-    const plan = given.plan === undefined || (own?.discoveredAt ?? 0) > given.plan.discoveredAt ? own : given.plan;
-    if (pollers.get(id) !== poller) return;
-    const isUsable = plan !== undefined && fits(plan, poller.device, definitions);
-    if (isUsable) poller.follow(plan, { since: given.since, delayMs: Math.min(maxCatchUp, spread(pollers.size)) });
-    if (!isUsable || plan.revision !== definitions.revision) discoveries.require(id, spread(pollers.size));
-  };
-}
+/** The duration of a restart that did not say when it stopped. */
+const usualRestart = 15_000;
+/** The number of plans of an earlier run that are read at a time when the poller starts. */
+const maxBeginning = 32;
 
 /** Tells whether a plan of an earlier run still says how this device is asked, and for what. */
 function fits(plan: DevicePlan, device: Device, definitions: Definitions): boolean {
@@ -50,12 +23,13 @@ function fits(plan: DevicePlan, device: Device, definitions: Definitions): boole
   );
 }
 
-interface DeviceTakerParts {
+interface LocalDevicesParts {
   readonly devices: DeviceTable;
-  readonly discoveries: Pick<Discoveries, "join">;
+  readonly discoveries: Pick<Discoveries, "join" | "require">;
+  readonly plans: Pick<PlanStore, "load" | "takeStop">;
   readonly definitions: () => Definitions | undefined;
-  /** Polls a device by a plan, or discovers it. */
-  readonly begin: TakeUp;
+  /** When the first work of one of this many devices begins, milliseconds from now. */
+  readonly spread: (devices: number) => number;
   readonly isRunning: () => boolean;
   readonly pacer: Pacer;
   readonly clock: Clock;
@@ -66,20 +40,37 @@ const cutOffMs = 5000;
 
 /** Adds and removes devices as they are given and taken away. */
 export class LocalDevices implements DeviceTaker {
-  readonly #parts: DeviceTakerParts;
+  readonly #parts: LocalDevicesParts;
   readonly #devices: DeviceTable;
-  readonly #discoveries: Pick<Discoveries, "join">;
+  readonly #discoveries: LocalDevicesParts["discoveries"];
   readonly #pacer: Pacer;
   readonly #clock: Clock;
   /** Devices may be taken away while others of the same call are still being added. */
   readonly #ours = new Set<string>();
 
-  constructor(parts: DeviceTakerParts) {
+  constructor(parts: LocalDevicesParts) {
     this.#parts = parts;
     this.#devices = parts.devices;
     this.#discoveries = parts.discoveries;
     this.#pacer = parts.pacer;
     this.#clock = parts.clock;
+  }
+
+  /** Polls all devices of the definitions, by their plans of an earlier run where there are any. */
+  async takeAll(definitions: Definitions): Promise<void> {
+    for (const device of definitions.devices.values()) {
+      this.#devices.add(device, definitions);
+      if (this.#pacer.isDue()) await this.#pacer.rest();
+    }
+    const since = (await this.#parts.plans.takeStop()) ?? this.#clock.now() - usualRestart;
+    const waiting = [...this.#devices.pollers].values();
+    const resumeSome = async (): Promise<void> => {
+      for (const [id, poller] of waiting) {
+        await this.#resume(id, poller, definitions, undefined, since);
+        if (this.#pacer.isDue()) await this.#pacer.rest();
+      }
+    };
+    await Promise.all(Array.from({ length: maxBeginning }, resumeSome));
   }
 
   async take(given: readonly GivenDevice[]): Promise<void> {
@@ -116,32 +107,32 @@ export class LocalDevices implements DeviceTaker {
     const poller = this.#devices.pollers.get(deviceId);
     // Nobody ever polled it: there is no poll to make up for.
     const since = idleMs === undefined ? Infinity : this.#clock.now() - idleMs - cutOffMs;
-    if (poller !== undefined)
-      await this.#parts.begin(deviceId, poller, definitions, { plan: readPlan(deviceId, plan), since });
+    const known = plan === undefined ? undefined : readPlan(deviceId, plan);
+    if (poller !== undefined) await this.#resume(deviceId, poller, definitions, known, since);
   }
-}
 
-const planText = (plan: DevicePlan): string => JSON.stringify(planToJson(plan));
-
-/** A plan of a version that is not known costs a discovery. */
-function readPlan(deviceId: string, text: string | undefined): DevicePlan | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const plan = planFromJson(JSON.parse(text));
-    return plan?.deviceId === deviceId ? plan : undefined;
-  } catch {
-    return undefined;
+  /**
+   * Polls by a plan of an earlier run, and discovers what there is none for, or one for other definitions.
+   *
+   * @param given a plan that came with the device.
+   * @param since milliseconds since the epoch: it may not have been polled since.
+   */
+  async #resume(
+    id: string,
+    poller: DevicePoller,
+    definitions: Definitions,
+    given: DevicePlan | undefined,
+    since: number,
+  ): Promise<void> {
+    const { pollers } = this.#devices;
+    const own = await this.#parts.plans.load(id);
+    const plan = given === undefined || (own?.discoveredAt ?? 0) > given.discoveredAt ? own : given;
+    if (pollers.get(id) !== poller) return;
+    const delay = (): number => this.#parts.spread(pollers.size);
+    const isUsable = plan !== undefined && fits(plan, poller.device, definitions);
+    if (isUsable) poller.follow(plan, { since, delayMs: Math.min(maxCatchUp, delay()) });
+    if (!isUsable || plan.revision !== definitions.revision) this.#discoveries.require(id, delay());
   }
-}
-
-/** Plans are kept for the other collectors, too. */
-export function sharedPlans(plans: PlanStore, sharing: DeviceSharing): PlanStore {
-  return {
-    ...plans,
-    async save(plan) {
-      await Promise.all([plans.save(plan), sharing.keep(plan.deviceId, planText(plan))]);
-    },
-  };
 }
 
 /** A device that another collector polls. */

@@ -8,7 +8,6 @@ import type {
   DefinitionsPreview,
   DeviceCounters,
   DeviceSharing,
-  DeviceTaker,
   RediscoveryOutcome,
   SnmpOptions,
 } from "./snmp-options.ts";
@@ -17,30 +16,27 @@ import { MemoryBudget } from "../limits.ts";
 import { rateRefusals } from "../poller/counter-rates.ts";
 import { RateBudget } from "../poller/counter-rates.ts";
 import type { OctetBudget } from "../poller/interface-states.ts";
-import { type LastReadings, createLastReadings } from "../readings/last-readings.ts";
-import type { Definitions } from "../definitions/definitions.ts";
+import { LastReadings } from "../readings/last-readings.ts";
 import { DeviceTable } from "./device-table.ts";
 import type { DeviceDetail, DeviceView } from "./device-table.ts";
 import { Discoveries } from "./discoveries.ts";
-import { DeviceList, LocalDevices, rediscoverElsewhere, sharedPlans } from "./shared-devices.ts";
+import { DeviceList, LocalDevices, rediscoverElsewhere } from "./shared-devices.ts";
 import { Topology } from "../topology/topology.ts";
 import { usmCredential } from "../definitions/definitions.ts";
 import { DefinitionsLoader } from "../definitions/load-definitions.ts";
 import { Pacer } from "../limits.ts";
-import { createPlanStore, type PlanStore } from "../discovery/device-plan.ts";
+import { PlanStore } from "../discovery/device-plan.ts";
 import { registerDeviceMetrics } from "../poller/device-counts.ts";
 import { RecordWriter } from "../poller/record-writer.ts";
 import { Schedule } from "../poller/poll-times.ts";
 import { peerName } from "../session/peer.ts";
-import { createSnmpClient, type SnmpClient } from "../session/snmp-client.ts";
-import { SnmpError } from "../session/snmp-error.ts";
+import { SnmpClient } from "../session/snmp-client.ts";
 import { DefinitionsInUse } from "./apply-definitions.ts";
-import { InterfaceDirectory, createInterfaceEnricher, type InterfaceChange } from "./interface-directory.ts";
-import { createDeviceSearch } from "./device-search.ts";
+import { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "./interface-directory.ts";
+import { DeviceSearch } from "./device-search.ts";
 import { Neighbours, type Candidates } from "./candidates.ts";
 import { prometheusText } from "../readings/last-readings.ts";
-import { createTrapListener, type TrapListener, type TrapSettings } from "../traps/trap-listener.ts";
-import { createTakeUp } from "./shared-devices.ts";
+import { TrapListener, type TrapSettings } from "../traps/trap-listener.ts";
 import { waitFor } from "./discoveries.ts";
 
 /** Budgets for what is kept of all devices together, each within its bound. */
@@ -102,14 +98,9 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
 /** Work for many devices at once is spread: this much for each, up to a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
-/** The duration of a restart that did not say when it stopped. */
-const usualRestart = 15_000;
 
 /** The rows of all devices: some 4 000 with 50 interfaces each. */
 const maxReadingRows = 400_000;
-
-/** The number of plans of an earlier run that are read at a time when the poller starts. */
-const maxBeginning = 32;
 
 /** Rows of all devices whose counters are compared with the next poll. */
 const maxCountedRows = 400_000;
@@ -146,8 +137,7 @@ export class Snmp implements Component {
   readonly networks: NetworkDiscovery | undefined;
   /** Addresses that are named somewhere and no devices; undefined when no networks are searched. */
   readonly candidates: Candidates | undefined;
-  readonly #begin: ReturnType<typeof createTakeUp>;
-  readonly #taker: DeviceTaker;
+  readonly #local: LocalDevices;
   readonly #list: DeviceList;
 
   constructor(options: SnmpOptions) {
@@ -156,14 +146,13 @@ export class Snmp implements Component {
     this.#random = random;
     this.#log = limitLog(options.log, clock);
     this.#sharing = options.sharing;
-    const ownPlans = createPlanStore(options.persistDirectory, metrics, this.#log);
-    this.#plans = options.sharing === undefined ? ownPlans : sharedPlans(ownPlans, options.sharing);
-    this.interfaceEnricher = createInterfaceEnricher(this.#directory, metrics);
-    this.#client = this.#createClient(options);
+    this.#plans = new PlanStore(options.persistDirectory, metrics, this.#log);
+    this.interfaceEnricher = new InterfaceEnricher(this.#directory, metrics);
+    this.#client = new SnmpClient(options, options.openSocket);
     this.#schedule = new Schedule(clock);
     this.#pacer = new Pacer(clock);
     const memory = new MemoryBudget(maxRowBytes);
-    this.#lastReadings = options.keepsReadings === true ? createLastReadings(maxReadingRows) : undefined;
+    this.#lastReadings = options.keepsReadings === true ? new LastReadings(maxReadingRows) : undefined;
     const { enricher, sink } = options;
     this.topology =
       options.infersLinks === true ? new Topology(enricher, sink, this.#pacer, { clock, metrics }) : undefined;
@@ -173,6 +162,7 @@ export class Snmp implements Component {
       client: this.#client,
       devices: this.#devices,
       plans: this.#plans,
+      sharing: options.sharing,
       memory,
       definitions: () => this.#inUse.current,
       clock,
@@ -195,27 +185,24 @@ export class Snmp implements Component {
     });
     this.#pollers = this.#devices.pollers;
     this.#traps = options.traps && this.#createTraps(options, options.traps);
-    const { networks, candidates } = createDeviceSearch(options, {
-      inUse: this.#inUse,
-      pollers: this.#pollers,
-      directory: this.#directory,
-      neighbours: () => neighbours?.list() ?? [],
-      log: this.#log,
-    });
-    this.networks = networks;
-    this.candidates = candidates;
+    if (options.discovery !== undefined && neighbours !== undefined) {
+      const search = new DeviceSearch(options.discovery, options, {
+        inUse: this.#inUse,
+        pollers: this.#pollers,
+        directory: this.#directory,
+        neighbours,
+        log: this.#log,
+      });
+      this.networks = search.networks;
+      this.candidates = search.candidates;
+    }
     registerStateMetrics(metrics, this.#pollers, this.#discoveries);
-    this.#begin = createTakeUp({
-      devices: this.#devices,
-      discoveries: this.#discoveries,
-      plans: this.#plans,
-      spread: (count) => this.#spread(count),
-    });
-    this.#taker = new LocalDevices({
+    this.#local = new LocalDevices({
       devices: this.#devices,
       discoveries: this.#discoveries,
       definitions: () => this.#inUse.current,
-      begin: this.#begin,
+      plans: this.#plans,
+      spread: (count) => this.#spread(count),
       isRunning: () => this.#isRunning,
       pacer: this.#pacer,
       clock,
@@ -256,10 +243,10 @@ export class Snmp implements Component {
     const { definitions, isWhole } = await this.#inUse.load();
     this.#isRunning = true;
     if (this.#sharing === undefined) {
-      await this.#takeAll(definitions);
+      await this.#local.takeAll(definitions);
     } else {
       this.#sharing.offer([...definitions.devices.keys()]);
-      await this.#sharing.start(this.#taker);
+      await this.#sharing.start(this.#local);
     }
     // Devices that were left out because of an error keep their plans.
     if (isWhole) await this.#plans.keepOnly(new Set(definitions.devices.keys()));
@@ -340,18 +327,6 @@ export class Snmp implements Component {
     return this.#list.detail(id);
   }
 
-  #createClient({ metrics, log, clock, openSocket }: SnmpOptions): SnmpClient {
-    const sockets = createSnmpClient({ metrics, log, clock, ...(openSocket !== undefined && { openSocket }) });
-    return {
-      ...sockets,
-      // A discovery that is under way when the collector stops must not go on with the next credential.
-      open: (target) => {
-        if (!this.#isRunning) throw new SnmpError("closed", "the collector is stopping");
-        return sockets.open(target);
-      },
-    };
-  }
-
   #createDevices(options: SnmpOptions, memory: MemoryBudget, neighbours: Neighbours | undefined): DeviceTable {
     const rates = new RateBudget(maxCountedRows);
     const octets: OctetBudget = { max: options.keepsCounters === true ? maxCounted : 0, used: 0, leftOut: 0 };
@@ -390,7 +365,7 @@ export class Snmp implements Component {
   }
 
   #createTraps(options: SnmpOptions, settings: TrapSettings): TrapListener {
-    return createTrapListener({
+    return new TrapListener({
       settings,
       definitions: () => this.#inUse.current,
       deviceUsers: () =>
@@ -420,23 +395,6 @@ export class Snmp implements Component {
   /** When the first work of one of this many devices begins. */
   #spread(count: number): number {
     return this.#random() * Math.min(maxSpread, count * spreadPerDevice);
-  }
-
-  /** Polls all devices of the definitions, by their plans of an earlier run where there are any. */
-  async #takeAll(definitions: Definitions): Promise<void> {
-    for (const device of definitions.devices.values()) {
-      this.#devices.add(device, definitions);
-      if (this.#pacer.isDue()) await this.#pacer.rest();
-    }
-    const since = (await this.#plans.takeStop()) ?? this.#clock.now() - usualRestart;
-    const waiting = [...this.#pollers].values();
-    const beginSome = async (): Promise<void> => {
-      for (const [id, poller] of waiting) {
-        await this.#begin(id, poller, definitions, { plan: undefined, since });
-        if (this.#pacer.isDue()) await this.#pacer.rest();
-      }
-    };
-    await Promise.all(Array.from({ length: maxBeginning }, beginSome));
   }
 }
 

@@ -13,7 +13,7 @@ import type { Clock, Log } from "../../base/report/index.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { type PollerParts, ObjectPolls, isNaming } from "./object-polls.ts";
 import { LearntDevice } from "./learnt-device.ts";
-import { createNameOrder, givesNames } from "./row-names.ts";
+import { NameOrder, givesNames } from "./row-names.ts";
 import { Limiter } from "../limits.ts";
 import { Appearances } from "./appearances.ts";
 
@@ -182,7 +182,7 @@ export class DevicePoller implements MeasuredDevice {
   readonly counts = new DeviceCounts();
   readonly #running: RunningPolls;
   readonly #learnt: LearntDevice;
-  readonly #nameOrder = createNameOrder();
+  readonly #nameOrder = new NameOrder();
   readonly #limiter: Limiter;
   readonly #sessions: DeviceSessions;
   readonly #accessProbe: AccessProbe;
@@ -241,7 +241,7 @@ export class DevicePoller implements MeasuredDevice {
     this.#times = new PollTimes({
       schedule,
       clock,
-      compile: parts.compile,
+      compiler: parts.compiler,
       now: () => ({ device: this.#device, definitions: this.#definitions, plan: this.#plan }),
       poll: (type, lagMs) => this.#running.track(this.#pollType(type, lagMs)),
       onMissed: (polls) => void (this.counts.skipped += polls),

@@ -1,7 +1,7 @@
-import { givesNames, givesRowNames, type NameTurn } from "./row-names.ts";
+import { givesNames, givesRowNames, type NamingPoll } from "./row-names.ts";
 import { type ReadObject, type PolledRows, fillOverridden, StuckZeros, pollObject } from "./poll-object.ts";
 import { type Limiter, MemoryBudget, type MemoryLease } from "../limits.ts";
-import type { PolledObject, CompilePollPlan } from "./poll-plan.ts";
+import type { PolledObject, PlanCompiler } from "./poll-plan.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import type { DevicePoller } from "./device-poller.ts";
@@ -42,7 +42,7 @@ export function isNaming(object: PolledObject): boolean {
  */
 async function runPollTurn(
   objects: readonly PolledObject[],
-  names: NameTurn,
+  names: NamingPoll,
   limiter: Limiter,
   { read, complete, confirm, write, done }: PollSteps,
 ): Promise<void> {
@@ -95,7 +95,7 @@ export interface PollerParts extends LearntDeviceOptions {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
   readonly writer: RecordWriter;
-  readonly compile: CompilePollPlan;
+  readonly compiler: PlanCompiler;
   /** For the rows of all devices. */
   readonly memory: MemoryBudget;
   /** Resolves when a long table may go on. */
@@ -211,7 +211,7 @@ export class ObjectPolls {
   }
 
   /** @param intervalMs of the polls of these objects. */
-  async run(objects: readonly PolledObject[], turn: NameTurn, intervalMs: number): Promise<void> {
+  async run(objects: readonly PolledObject[], turn: NamingPoll, intervalMs: number): Promise<void> {
     const restartsBefore = new Map<string, number>();
     const leases = new Map(objects.map(({ id }) => [id, this.#memory.lease()]));
     await runPollTurn(objects, turn, this.#limiter, {

@@ -111,20 +111,8 @@ async function pollTable(
     if (row === undefined) rows.set(key, (row = { key, values: object.columns.map(() => undefined) }));
     if (varbind.type !== "Malformed") row.values[object.walked[root] as number] = value;
   };
-  const paced: Session = {
-    ...session,
-    async getNext(oids) {
-      if (++requests > longWalk) await turn();
-      return session.getNext(oids);
-    },
-    async getBulk(...request) {
-      if (++requests > longWalk) await turn();
-      return session.getBulk(...request);
-    },
-  };
-  let requests = 0;
   const summary = await walk(
-    paced,
+    session,
     roots,
     (root, varbinds) => {
       for (const varbind of varbinds) if (cut === undefined) add(root, varbind);
@@ -132,7 +120,8 @@ async function pollTable(
     {
       maxOids,
       maxRepetitions,
-      stop: (asked) => {
+      stop: async (asked) => {
+        if (asked >= longWalk) await turn();
         if (asked > longWalk && !isWanted()) return "given up";
         if (asked >= maxRequests) cut ??= `more than ${maxRequests} requests`;
         if (clock.monotonic() - start > maxWalkMs) cut ??= `longer than ${maxWalkMs / 1000} seconds`;

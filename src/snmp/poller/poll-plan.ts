@@ -90,22 +90,17 @@ export interface PolledType {
   readonly objects: readonly PolledObject[];
 }
 
-/** Works out what is polled of a device, by the name of the object type ("" for objects without one). */
-export type CompilePollPlan = (
-  plan: DevicePlan,
-  definitions: Definitions,
-  device: Device,
-) => ReadonlyMap<string, PolledType>;
-
 /**
- * The discovery decides where things are, the definitions in force how they are read: what they do not have any more is
- * left out, what they have beyond the plan waits for the next discovery. Devices with the same object share it.
+ * Works out what is polled of a device. The discovery decides where things are, the definitions in force how they are read: what they do
+ * not have any more is left out, what they have beyond the plan waits for the next discovery. Devices with the same object share it.
  */
-export function createPlanCompiler(): CompilePollPlan {
-  const shared = new WeakMap<Definitions, Map<string, PolledObject>>();
-  return (plan, definitions, device) => {
-    let objects = shared.get(definitions);
-    if (objects === undefined) shared.set(definitions, (objects = new Map<string, PolledObject>()));
+export class PlanCompiler {
+  readonly #shared = new WeakMap<Definitions, Map<string, PolledObject>>();
+
+  /** @returns what is polled, by the name of the object type ("" for objects without one). */
+  compile(plan: DevicePlan, definitions: Definitions, device: Device): ReadonlyMap<string, PolledType> {
+    let objects = this.#shared.get(definitions);
+    if (objects === undefined) this.#shared.set(definitions, (objects = new Map<string, PolledObject>()));
     const reached = reachedObjects(definitions, plan.deviceGroups);
     const overriders = overridersIn(plan, reached);
     const types = new Map<string, { intervalMs: number; objects: PolledObject[] }>();
@@ -132,7 +127,7 @@ export function createPlanCompiler(): CompilePollPlan {
       }
     }
     return types;
-  };
+  }
 }
 
 /** The same in a context: its records say which, and what it says of interfaces is not of those of the device. */

@@ -3,7 +3,7 @@ import type { Clock } from "../../base/report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
 import { givesNames } from "./row-names.ts";
-import type { CompilePollPlan, PolledType } from "./poll-plan.ts";
+import type { PlanCompiler, PolledType } from "./poll-plan.ts";
 
 /** Something that is due at a time. */
 export interface Scheduled {
@@ -271,7 +271,7 @@ interface TimedDevice {
 }
 
 interface PollTimesParts extends PollGridParts {
-  readonly compile: CompilePollPlan;
+  readonly compiler: PlanCompiler;
   readonly now: () => TimedDevice;
 }
 
@@ -342,7 +342,7 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
   /** A device that shows no objects is asked all the same whether it is there, and whether it has some by now. */
   #compile(): ReadonlyMap<string, PolledType> {
     const { plan, definitions, device } = this.#parts.now();
-    const found = plan && this.#parts.compile(plan, definitions, device);
+    const found = plan && this.#parts.compiler.compile(plan, definitions, device);
     if (found?.size !== 0) return found ?? new Map<string, PolledType>();
     return new Map([["", { intervalMs: device.pollIntervalMs, objects: [] }]]);
   }

@@ -1,6 +1,6 @@
-import type { RecordFields } from "../../record/index.ts";
+import type { RecordFields, Value } from "../../record/index.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
-import { fieldNames } from "../values/put-value.ts";
+import { fieldNames, severityField, stateSeverities, type StateSeverity } from "../values/put-value.ts";
 
 /** A chunk is made of about this many lines and tables looked at: one without lines is empty. */
 const stepsEach = 250;
@@ -65,20 +65,6 @@ function escapeLabel(text: string): string {
 /** A field that is a number which goes up only, or up and down. */
 type MetricKind = "counter" | "gauge";
 
-/** Keeps the numbers of the last poll of every device and object, within a bound. */
-export interface LastReadings {
-  /** Begins the rows of one object of a device: they take the place of those before once they are all there. */
-  begin(deviceId: string, device: ReadingDevice, object: PolledObject): ReadingWriter;
-  /** A device that is gone has no readings. */
-  forget(deviceId: string): void;
-  /** The kind of each field that there is a reading of, in the order of names. */
-  metrics(): ReadonlyMap<string, MetricKind>;
-  /** The readings of a field, one table of one device after the other. Objects without the field are not looked at. */
-  of(field: string): Iterable<ReadingTable>;
-  /** Rows that are kept, and that were left out because there are so many. */
-  readonly counts: { readonly rows: number; readonly leftOut: number };
-}
-
 /** The rows of one object of a device. All rows of a table have the same fields, so each field is one list. */
 interface ReadingTable {
   readonly device: ReadingDevice;
@@ -93,12 +79,6 @@ interface ReadingTable {
 interface ReadingDevice {
   readonly ip: string;
   readonly name: string;
-}
-
-interface ReadingWriter {
-  /** A row as its record has it. */
-  add(fields: RecordFields): void;
-  end(): void;
 }
 
 interface KeptTable extends Omit<ReadingTable, "values"> {
@@ -117,75 +97,123 @@ interface KeptObject {
 /** Values longer than this are no labels. */
 const maxLabel = 200;
 
-/** @param maxRows the most rows of all devices that are kept. */
-export function createLastReadings(maxRows: number): LastReadings {
-  const objects = new Map<string, KeptObject>();
-  const kinds = new Map<string, MetricKind>();
-  let rows = 0;
-  let leftOut = 0;
+/** Keeps the numbers of the last poll of every device and object, within a bound. */
+export class LastReadings {
+  readonly #maxRows: number;
+  readonly #objects = new Map<string, KeptObject>();
+  readonly #kinds = new Map<string, MetricKind>();
+  /** Rows that are kept, and that were left out because there are so many. */
+  readonly counts = { rows: 0, leftOut: 0 };
 
-  return {
-    begin(deviceId, device, object) {
-      const { labels: labelNames, metrics } = fieldsOf(object);
-      const room = maxRows - rows + (objects.get(object.id)?.byDevice.get(deviceId)?.rows ?? 0);
-      const labels: (string | undefined)[] = [];
-      const lists = new Map<string, number[]>();
-      let added = 0;
-      return {
-        add(fields) {
-          let hasReading = false;
-          for (const field of metrics.keys()) {
-            const value = fields.get(field);
-            if (typeof value !== "number" && typeof value !== "bigint") continue;
-            hasReading = true;
-            if (added >= room) break;
-            let list = lists.get(field);
-            if (list === undefined) lists.set(field, (list = []));
-            while (list.length < added) list.push(NaN);
-            list.push(Number(value));
-          }
-          if (!hasReading) return;
-          if (added >= room) {
-            leftOut++;
-            return;
-          }
-          added++;
-          for (const name of labelNames) labels.push(labelOf(fields, name));
-        },
-        end() {
-          let kept = objects.get(object.id);
-          if (kept === undefined) objects.set(object.id, (kept = { fields: new Set(), byDevice: new Map() }));
-          const columns = new Map<string, Float64Array>();
-          for (const [field, list] of lists) {
-            columns.set(field, new Float64Array(added).fill(NaN));
-            columns.get(field)?.set(list);
-            kept.fields.add(field);
-            const kind = metrics.get(field);
-            if (kind !== undefined && !kinds.has(field)) kinds.set(field, kind);
-          }
-          rows += added - (kept.byDevice.get(deviceId)?.rows ?? 0);
-          kept.byDevice.set(deviceId, { device, labelNames, labels, rows: added, columns });
-        },
-      };
-    },
-    forget(deviceId) {
-      for (const { byDevice } of objects.values()) {
-        rows -= byDevice.get(deviceId)?.rows ?? 0;
-        byDevice.delete(deviceId);
-      }
-    },
-    metrics: () => new Map([...kinds].sort(([a], [b]) => (a < b ? -1 : 1))),
-    *of(field) {
-      for (const { fields, byDevice } of objects.values()) {
-        if (!fields.has(field)) continue;
-        for (const { device, labelNames, labels, columns } of byDevice.values())
-          yield { device, labelNames, labels, values: columns.get(field) };
-      }
-    },
-    get counts() {
-      return { rows, leftOut };
-    },
-  };
+  /** @param maxRows the most rows of all devices that are kept. */
+  constructor(maxRows: number) {
+    this.#maxRows = maxRows;
+  }
+
+  /** Begins the rows of one object of a device: they take the place of those before once they are all there. */
+  begin(deviceId: string, device: ReadingDevice, object: PolledObject): ReadingWriter {
+    const before = this.#objects.get(object.id)?.byDevice.get(deviceId)?.rows ?? 0;
+    const room = this.#maxRows - this.counts.rows + before;
+    return new ReadingWriter(object, room, this.counts, (table) => this.#keep(deviceId, object, { ...table, device }));
+  }
+
+  /** A device that is gone has no readings. */
+  forget(deviceId: string): void {
+    for (const { byDevice } of this.#objects.values()) {
+      this.counts.rows -= byDevice.get(deviceId)?.rows ?? 0;
+      byDevice.delete(deviceId);
+    }
+  }
+
+  /** The kind of each field that there is a reading of, in the order of names. */
+  metrics(): ReadonlyMap<string, MetricKind> {
+    return new Map([...this.#kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** The readings of a field, one table of one device after the other. Objects without the field are not looked at. */
+  *of(field: string): Iterable<ReadingTable> {
+    for (const { fields, byDevice } of this.#objects.values()) {
+      if (!fields.has(field)) continue;
+      for (const { device, labelNames, labels, columns } of byDevice.values())
+        yield { device, labelNames, labels, values: columns.get(field) };
+    }
+  }
+
+  #keep(deviceId: string, object: PolledObject, table: KeptTable): void {
+    let kept = this.#objects.get(object.id);
+    if (kept === undefined) this.#objects.set(object.id, (kept = { fields: new Set(), byDevice: new Map() }));
+    const { metrics } = fieldsOf(object);
+    for (const field of table.columns.keys()) {
+      kept.fields.add(field);
+      const kind = metrics.get(field);
+      if (kind !== undefined && !this.#kinds.has(field)) this.#kinds.set(field, kind);
+    }
+    this.counts.rows += table.rows - (kept.byDevice.get(deviceId)?.rows ?? 0);
+    kept.byDevice.set(deviceId, table);
+  }
+}
+
+/** Gathers the rows of one object of a device. */
+class ReadingWriter {
+  readonly #fields: FieldsOfObject;
+  readonly #room: number;
+  readonly #counts: { leftOut: number };
+  readonly #onEnd: (table: Omit<KeptTable, "device">) => void;
+  readonly #labels: (string | undefined)[] = [];
+  readonly #lists = new Map<string, number[]>();
+  #added = 0;
+
+  constructor(
+    object: PolledObject,
+    room: number,
+    counts: { leftOut: number },
+    onEnd: (table: Omit<KeptTable, "device">) => void,
+  ) {
+    this.#fields = fieldsOf(object);
+    this.#room = room;
+    this.#counts = counts;
+    this.#onEnd = onEnd;
+  }
+
+  /** A row as its record has it. */
+  add(fields: RecordFields): void {
+    const { labels, metrics } = this.#fields;
+    let hasReading = false;
+    for (const field of metrics.keys()) {
+      const value = numberOf(fields.get(field));
+      if (value === undefined) continue;
+      hasReading = true;
+      if (this.#added >= this.#room) break;
+      let list = this.#lists.get(field);
+      if (list === undefined) this.#lists.set(field, (list = []));
+      while (list.length < this.#added) list.push(NaN);
+      list.push(value);
+    }
+    if (!hasReading) return;
+    if (this.#added >= this.#room) {
+      this.#counts.leftOut++;
+      return;
+    }
+    this.#added++;
+    for (const name of labels) this.#labels.push(labelOf(fields, name));
+  }
+
+  end(): void {
+    const columns = new Map<string, Float64Array>();
+    for (const [field, list] of this.#lists) {
+      const column = new Float64Array(this.#added).fill(NaN);
+      column.set(list);
+      columns.set(field, column);
+    }
+    this.#onEnd({ labelNames: this.#fields.labels, labels: this.#labels, rows: this.#added, columns });
+  }
+}
+
+/** Severities are text in records: metrics have their number. */
+function numberOf(value: Value | undefined): number | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return Number(value);
+  const severity = stateSeverities.indexOf(value as StateSeverity);
+  return severity < 0 ? undefined : severity;
 }
 
 interface FieldsOfObject {
@@ -204,11 +232,12 @@ function fieldsOf(object: PolledObject): FieldsOfObject {
   for (const { attribute } of object.columns) {
     if (attribute.metric !== undefined) for (const field of fieldNames(attribute)) metrics.set(field, attribute.metric);
     else if (attribute.tag) for (const field of fieldNames(attribute)) labels.add(field);
+    if (attribute.severity !== undefined) metrics.set(severityField(attribute), "gauge");
   }
   for (const field of object.fixed.keys()) labels.add(field);
   if (object.isShaped) for (const [field, kind] of derived) metrics.set(field, kind);
   for (const field of ["hw.sensor.type", "hw.sensor.unit", "hw.sensor.name"])
-    if (metrics.has("hw.sensor.value")) labels.add(field);
+    if (metrics.has("hw.sensor.value") || metrics.has("hw.sensor.state.severity")) labels.add(field);
   for (const field of metrics.keys()) labels.delete(field);
   const fields = { labels: [...labels].sort(), metrics };
   known.set(object, fields);

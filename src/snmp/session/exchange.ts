@@ -6,7 +6,7 @@ import type { OpenUdpSocket, UdpSocket } from "./sockets.ts";
 import { DecodeError } from "./ber.ts";
 import { decodeMessage, type Message } from "./message-codec.ts";
 import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
-import { StreamPool, type OpenStream } from "./sockets.ts";
+import { StreamPool } from "./sockets.ts";
 
 interface SocketPoolOptions {
   readonly counts: SessionCounts;
@@ -126,7 +126,6 @@ export interface ExchangesOptions {
   readonly nextId: () => number;
   readonly openSocket: OpenUdpSocket;
   readonly receiveBufferBytes: number;
-  readonly openStream: OpenStream;
   /** The peer that is asked at this address and port by UDP, if any session talks to it. */
   readonly findPeer: (address: string, port: number) => Peer | undefined;
 }

@@ -2,7 +2,7 @@ import type { Metrics } from "../../base/report/index.ts";
 import { snmpErrorCodes, type SnmpErrorCode } from "./snmp-error.ts";
 import type { Family } from "../../base/ip/index.ts";
 import { AgentLimits } from "./agent-limits.ts";
-import { noValueFaults, type ValueFault } from "./ber.ts";
+import { noValueFaults } from "./ber.ts";
 import type { Engine } from "./security.ts";
 
 /**
@@ -31,36 +31,24 @@ const ignoreReasons = [
 export type IgnoreReason = (typeof ignoreReasons)[number];
 
 /** Plain counts, because counting is part of every datagram; the metrics read them. */
-export interface SessionCounts {
-  requests: number;
-  retries: number;
-  responses: number;
-  reports: number;
-  sentBytes: number;
-  receivedBytes: number;
-  sendErrors: number;
-  socketErrors: number;
-  readonly ignored: Record<IgnoreReason, number>;
-  readonly errors: Map<SnmpErrorCode, number>;
+export class SessionCounts {
+  requests = 0;
+  retries = 0;
+  responses = 0;
+  reports = 0;
+  sentBytes = 0;
+  receivedBytes = 0;
+  sendErrors = 0;
+  socketErrors = 0;
+  readonly ignored = Object.fromEntries(ignoreReasons.map((reason) => [reason, 0])) as Record<IgnoreReason, number>;
+  readonly errors = new Map<SnmpErrorCode, number>();
   /** Bytes that the kernel granted last; 0 before the first request. */
-  receiveBufferBytes: number;
+  receiveBufferBytes = 0;
 }
 
 /** Registers the metrics of the session layer and gives the numbers that they show. */
 export function registerSessionMetrics(metrics: Metrics): SessionCounts {
-  const counts: SessionCounts = {
-    requests: 0,
-    retries: 0,
-    responses: 0,
-    reports: 0,
-    sentBytes: 0,
-    receivedBytes: 0,
-    sendErrors: 0,
-    socketErrors: 0,
-    ignored: Object.fromEntries(ignoreReasons.map((reason) => [reason, 0])) as Record<IgnoreReason, number>,
-    errors: new Map(),
-    receiveBufferBytes: 0,
-  };
+  const counts = new SessionCounts();
   const counter = (name: string, help: string, read: () => number): void =>
     metrics.counterFrom(`netgloss_snmp_${name}_total`, help, [], read);
 
@@ -91,19 +79,19 @@ export function registerSessionMetrics(metrics: Metrics): SessionCounts {
 }
 
 /** Counts the messages to and from one agent, since its first session was opened. */
-export interface PeerCounts {
+export class PeerCounts {
   /** Requests, each counted once, however often it was sent. */
-  requests: number;
+  requests = 0;
   /** Requests sent again. */
-  retries: number;
+  retries = 0;
   /** Requests without an acceptable answer after the last try. */
-  timeouts: number;
+  timeouts = 0;
   /** Answers that were accepted. */
-  responses: number;
+  responses = 0;
   /** Datagrams from the agent's address and port that answered nothing, or could not be trusted or decoded. */
-  ignored: number;
-  sentBytes: number;
-  receivedBytes: number;
+  ignored = 0;
+  sentBytes = 0;
+  receivedBytes = 0;
 }
 
 /** The transports of messages: UDP, or TCP (RFC 3430). */
@@ -111,41 +99,27 @@ export const transports = ["udp", "tcp"] as const;
 export type Transport = (typeof transports)[number];
 
 /** An agent by address, port and transport; its sessions share what is known of it. */
-export interface Peer {
+export class Peer {
   readonly family: Family;
   /** Canonical text. */
   readonly address: string;
   readonly port: number;
   readonly transport: Transport;
-  readonly counts: PeerCounts;
-  readonly valueFaults: Record<ValueFault, number>;
-  readonly limits: AgentLimits;
+  readonly counts = new PeerCounts();
+  readonly valueFaults = noValueFaults();
+  readonly limits = new AgentLimits();
   engine: Engine | undefined;
   /** Requests of version 3 without an answer since the last one that had one. */
-  silent: number;
-}
+  silent = 0;
+  /** Sessions that are open. */
+  sessions = 0;
 
-export function createPeer(family: Family, address: string, port: number, transport: Transport): Peer {
-  const counts: PeerCounts = {
-    requests: 0,
-    retries: 0,
-    timeouts: 0,
-    responses: 0,
-    ignored: 0,
-    sentBytes: 0,
-    receivedBytes: 0,
-  };
-  return {
-    family,
-    address,
-    port,
-    transport,
-    counts,
-    valueFaults: noValueFaults(),
-    limits: new AgentLimits(),
-    engine: undefined,
-    silent: 0,
-  };
+  constructor(family: Family, address: string, port: number, transport: Transport) {
+    this.family = family;
+    this.address = address;
+    this.port = port;
+    this.transport = transport;
+  }
 }
 
 /** Name of a peer for look-ups and messages: `192.0.2.1:161`, `[2001:db8::1]:161`. */

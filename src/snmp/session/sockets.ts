@@ -1,14 +1,10 @@
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { createSocket } from "node:dgram";
 import type { Peer, SessionCounts } from "./peer.ts";
 import type { Family } from "../../base/ip/index.ts";
 
-/** Opens a connection to an agent; what is written before it stands waits. */
-export type OpenStream = (address: string, port: number) => Socket;
-
 interface StreamPoolOptions {
   readonly counts: SessionCounts;
-  readonly openStream: OpenStream;
   readonly onMessage: (message: Uint8Array, peer: Peer) => void;
   /** Reports that bytes of an agent are no message, so that nothing after them can be read: its connection is closed. */
   readonly onMalformed: (peer: Peer, detail: string) => void;
@@ -20,14 +16,12 @@ const maxMessage = 1024 * 1024;
 /** One connection for each agent that is asked by TCP (RFC 3430), opened when something is sent. */
 export class StreamPool {
   readonly #counts: SessionCounts;
-  readonly #openStream: OpenStream;
   readonly #onMessage: (message: Uint8Array, peer: Peer) => void;
   readonly #onMalformed: (peer: Peer, detail: string) => void;
   readonly #connections = new Map<Peer, Socket>();
 
-  constructor({ counts, openStream, onMessage, onMalformed }: StreamPoolOptions) {
+  constructor({ counts, onMessage, onMalformed }: StreamPoolOptions) {
     this.#counts = counts;
-    this.#openStream = openStream;
     this.#onMessage = onMessage;
     this.#onMalformed = onMalformed;
   }
@@ -57,12 +51,13 @@ export class StreamPool {
   }
 
   #open(peer: Peer): Socket {
-    const socket = this.#openStream(peer.address, peer.port);
-    const read = createMessageReader();
+    // What is written before it stands waits.
+    const socket = connect(peer.port, peer.address);
+    const reader = new MessageReader();
     socket.setNoDelay(true);
     socket.on("data", (chunk) => {
       try {
-        for (const message of read(chunk)) this.#onMessage(message, peer);
+        for (const message of reader.read(chunk)) this.#onMessage(message, peer);
       } catch (error) {
         this.#onMalformed(peer, (error as Error).message);
         socket.destroy();
@@ -78,33 +73,31 @@ export class StreamPool {
   }
 }
 
-/**
- * Divides a stream into messages. Each is a SEQUENCE in BER with a definite length (RFC 3430 section 2.1).
- *
- * @returns a function that takes the next bytes and gives the messages that are whole. It throws when the bytes are none.
- */
-export function createMessageReader(): (chunk: Uint8Array) => Uint8Array[] {
-  let chunks: Uint8Array[] = [];
-  let size = 0;
+/** Divides a stream into messages. Each is a SEQUENCE in BER with a definite length (RFC 3430 section 2.1). */
+export class MessageReader {
+  #chunks: Uint8Array[] = [];
+  #size = 0;
   /** Nothing is looked at before this much is there: joining what trickles in again and again would cost its square. */
-  let wanted = 2;
-  return (chunk) => {
+  #wanted = 2;
+
+  /** Takes the next bytes. @returns the messages that are whole. @throws Error when the bytes are none. */
+  read(chunk: Uint8Array): Uint8Array[] {
     // The chunk is the socket's, and what is kept of it is looked at later.
-    chunks.push(Buffer.from(chunk));
-    size += chunk.length;
-    if (size < wanted) return [];
-    let rest = Buffer.concat(chunks);
+    this.#chunks.push(Buffer.from(chunk));
+    this.#size += chunk.length;
+    if (this.#size < this.#wanted) return [];
+    let rest = Buffer.concat(this.#chunks);
     const messages: Uint8Array[] = [];
     for (;;) {
-      wanted = messageLength(rest);
-      if (wanted > rest.length) break;
-      messages.push(rest.subarray(0, wanted));
-      rest = rest.subarray(wanted);
+      this.#wanted = messageLength(rest);
+      if (this.#wanted > rest.length) break;
+      messages.push(rest.subarray(0, this.#wanted));
+      rest = rest.subarray(this.#wanted);
     }
-    chunks = rest.length === 0 ? [] : [rest];
-    size = rest.length;
+    this.#chunks = rest.length === 0 ? [] : [rest];
+    this.#size = rest.length;
     return messages;
-  };
+  }
 }
 
 /** Returns the length of the message at the start, with its head; of one whose head has not come whole, more than there is. */

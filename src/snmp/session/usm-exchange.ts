@@ -12,6 +12,7 @@ import { DecodeError } from "./ber.ts";
 import type { Exchange } from "./exchange.ts";
 import { checkSize, maxDatagram, requestPdu, responseTo, type Request, type SnmpResponse } from "./session.ts";
 import type { IgnoreReason } from "./peer.ts";
+import type { SaltSource } from "./snmp-client.ts";
 import { type Engine, type UsmKeys, isMessageAuthentic, signMessage, decrypt, encrypt } from "./security.ts";
 
 /** The counters that an agent may report in place of an answer: RFC 3414 section 5 and RFC 3412 section 5. */
@@ -67,7 +68,7 @@ export interface UsmParty {
   readonly contextName: Uint8Array;
   readonly keys: UsmKeys;
   readonly engine: Engine;
-  readonly nextSalt: () => Uint8Array;
+  readonly salts: SaltSource;
 }
 
 export type UsmAnswer = { readonly response: SnmpResponse } | { readonly report: Report };
@@ -85,7 +86,7 @@ function buildMessage(id: number, request: Request, party: UsmParty): Uint8Array
   const { authentication, privacy } = party.keys;
   const { boots, time } = engine.view();
   const plain = encodeScopedPdu({ contextEngineId: engine.id, contextName, pdu: requestPdu(request, id) });
-  const salt = privacy === undefined ? new Uint8Array(0) : party.nextSalt();
+  const salt = privacy === undefined ? new Uint8Array(0) : party.salts.next();
   // For DES the first half of the salt is the engine boots (RFC 3414 section 8.1.1.1).
   if (privacy?.protocol === "des") new DataView(salt.buffer, salt.byteOffset).setUint32(0, boots);
   const { bytes, macAt } = encodeUsmMessage({

@@ -145,7 +145,7 @@ export interface WalkOptions {
   /** Most values of one root, against an agent that makes up new ones for ever. Default one million. */
   readonly maxValues?: number;
   /** Asked before each request with the number of those before it: a text ends the walk, and says why. */
-  readonly stop?: (requests: number) => string | undefined;
+  readonly stop?: (requests: number) => string | undefined | Promise<string | undefined>;
 }
 
 /** An agent that lets this many requests in a row time out is asked no more in this walk. */
@@ -172,7 +172,7 @@ export async function walk(
   while (asking.error === undefined) {
     const group = asking.group(columns);
     if (group.length === 0) break;
-    const reason = options.stop?.(requests);
+    const reason = await options.stop?.(requests);
     if (reason !== undefined) {
       for (const column of columns) if (column.end === undefined) endColumn(column, "too_many", reason);
       break;

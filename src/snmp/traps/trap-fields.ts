@@ -15,18 +15,19 @@ interface Found {
   readonly object: ObjectDefinition;
 }
 
-/** Finds what an instance is of. */
-export type AttributeLookup = (oid: Oid) => (Found & { readonly suffix: Oid }) | undefined;
+/** Finds what an instance is of: the longest start of it that is the OID of an attribute, or of a part of an index. */
+export class AttributeIndex {
+  readonly #root: Arc = { found: undefined, next: undefined };
 
-/** The longest start of an instance that is the OID of an attribute, or of a part of an index. */
-export function createAttributeLookup(definitions: Definitions): AttributeLookup {
-  const root: Arc = { found: undefined, next: undefined };
-  for (const object of definitions.objects.values()) {
-    for (const target of object.index) arcAt(root, target.oid).found ??= { target, object };
-    for (const target of object.attributes.values()) arcAt(root, target.oid).found = { target, object };
+  constructor(definitions: Definitions) {
+    for (const object of definitions.objects.values()) {
+      for (const target of object.index) arcAt(this.#root, target.oid).found ??= { target, object };
+      for (const target of object.attributes.values()) arcAt(this.#root, target.oid).found = { target, object };
+    }
   }
-  return (oid) => {
-    let arc: Arc | undefined = root;
+
+  find(oid: Oid): (Found & { readonly suffix: Oid }) | undefined {
+    let arc: Arc | undefined = this.#root;
     let found: Found | undefined;
     let length = 0;
     for (let i = 0; i < oid.length && arc !== undefined; i++) {
@@ -36,7 +37,7 @@ export function createAttributeLookup(definitions: Definitions): AttributeLookup
       length = i + 1;
     }
     return found && { target: found.target, object: found.object, suffix: oid.slice(length) };
-  };
+  }
 }
 
 /** A tree of OIDs: a storm of notifications looks up some values of each, and a text of every start would cost more than the rest. */
@@ -64,7 +65,7 @@ const text = syntaxes.get("OctetString") as Syntax;
  * Puts a notification into a record: what it is below `snmp.trap`, its values under the names that polled objects have.
  * Values that no definition knows are texts in `snmp.trap.varbinds`, `OID = value`.
  */
-export function putTrap(fields: RecordFields, trap: Trap, lookup: AttributeLookup, names: NameTables): void {
+export function putTrap(fields: RecordFields, trap: Trap, attributes: AttributeIndex, names: NameTables): void {
   const oid = formatOid(trap.oid);
   const label = names.enums.oid.get(snmpTrapOidText)?.get(oid);
   fields.set("snmp.trap.oid", oid);
@@ -78,7 +79,7 @@ export function putTrap(fields: RecordFields, trap: Trap, lookup: AttributeLooku
   const cells: Cell[] = [];
   const said = new Set<string>();
   for (const varbind of trap.varbinds) {
-    const found = lookup(varbind.oid);
+    const found = attributes.find(varbind.oid);
     if (found === undefined || varbind.value === null) {
       unknown.push(varbindText(varbind));
       continue;

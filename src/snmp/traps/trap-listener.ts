@@ -8,10 +8,11 @@ import {
   readKernelSockets,
   type Clock,
   type Component,
+  type Counter,
   type Log,
   type Metrics,
 } from "../../base/report/index.ts";
-import { createMessageReader } from "../session/sockets.ts";
+import { MessageReader } from "../session/sockets.ts";
 import { usmCredential, type Finding, formatFinding, type Definitions } from "../definitions/definitions.ts";
 import { parseDefinitionFile } from "../definitions/definition-formats.ts";
 import { wholeFile } from "../definitions/settings-file.ts";
@@ -30,9 +31,9 @@ import {
   type TrapRefusal,
 } from "./trap.ts";
 import { SenderLimit, isNamedRefusal, SenderRefusals, type RefusedTraps } from "./sender-limit.ts";
-import { createAttributeLookup, putTrap, type AttributeLookup } from "./trap-fields.ts";
+import { AttributeIndex, putTrap } from "./trap-fields.ts";
 import { applyTrapRules, readTrapRules, type CompileCondition, type TrapRule } from "./trap-rules.ts";
-import { createUsmReceiver, type UsmReceiver } from "./usm-receiver.ts";
+import { UsmReceiver } from "./usm-receiver.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
 
 /** A bound socket for notifications. */
@@ -123,10 +124,11 @@ async function openTrapStream(address: string, port: number, handlers: TrapStrea
       count(host, -1);
     });
     socket.setTimeout(maxIdleMs, () => socket.destroy());
-    const read = createMessageReader();
+    const reader = new MessageReader();
     socket.on("data", (chunk) => {
       try {
-        for (const message of read(chunk)) handlers.onMessage(message, host, (answer) => void socket.write(answer));
+        for (const message of reader.read(chunk))
+          handlers.onMessage(message, host, (answer) => void socket.write(answer));
       } catch {
         handlers.onRefused("malformed");
         socket.destroy();
@@ -237,13 +239,6 @@ interface TrapListenerParts {
   readonly randomBytes: (length: number) => Uint8Array;
 }
 
-export interface TrapListener extends Component {
-  /** The port it listens on; undefined before the start. */
-  port(): number | undefined;
-  /** Returns the traps that were refused for their credentials or their time. */
-  refused(): readonly RefusedTraps[];
-}
-
 /** linkDown and linkUp of IF-MIB (RFC 2863). */
 const linkTraps = new Set([".1.3.6.1.6.3.1.1.5.3", ".1.3.6.1.6.3.1.1.5.4"]);
 
@@ -254,171 +249,194 @@ const untimelyHint =
 const flushBytes = 64 * 1024;
 
 /** Receives traps and informs of versions 1, 2c and 3 by UDP and TCP, answers informs, and makes one record of each. */
-export function createTrapListener(parts: TrapListenerParts): TrapListener {
-  const { settings, clock, log, metrics } = parts;
-  const received = metrics.counter("netgloss_snmp_traps_total", "Notifications that became records.", {
-    version: ["1", "2c", "3"],
-    kind: ["trap", "inform"],
-  });
-  const refused = metrics.counter(
-    "netgloss_snmp_traps_refused_total",
-    "Datagrams to the port for notifications that became no record, by reason.",
-    { reason: trapRefusals },
-  );
-  const malformedValues = metrics.counter(
-    "netgloss_snmp_traps_values_malformed_total",
-    "Values of notifications that were not as SNMP has them: cut is a counter of which the low 32 bits are used, the others are left out.",
-    { fault: valueFaults },
-  );
-  const refusals = new SenderRefusals(metrics);
-  const limit = new SenderLimit(settings.maxRate, clock);
-  let credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
-  let rules: readonly TrapRule[] = [];
-  let usm: UsmReceiver | undefined;
-  let socket: TrapSocket | undefined;
-  let stream: TrapStream | undefined;
-  const lines = new LineBuffer();
-  metrics.counterFrom(
-    "netgloss_snmp_traps_kernel_drops_total",
-    "Datagrams to the port for notifications that the kernel dropped because the receive buffer was full.",
-    [],
-    () => (socket === undefined ? 0 : (readKernelSockets()?.get(socket.port)?.drops ?? 0)),
-  );
-  metrics.gaugeFrom(
-    "netgloss_snmp_traps_connections",
-    "Open connections of senders of notifications by TCP",
-    [],
-    () => stream?.connections ?? 0,
-  );
-  let lookup: { readonly of: Definitions; readonly find: AttributeLookup } | undefined;
+export class TrapListener implements Component {
+  readonly name = "SNMP traps";
+  readonly #parts: TrapListenerParts;
+  readonly #settings: TrapSettings;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #received: Counter;
+  readonly #refused: Counter;
+  readonly #malformedValues: Counter;
+  readonly #refusals: SenderRefusals;
+  readonly #limit: SenderLimit;
+  #credentials: TrapCredentials = { communities: undefined, users: [], findings: [] };
+  #rules: readonly TrapRule[] = [];
+  #usm: UsmReceiver | undefined;
+  #socket: TrapSocket | undefined;
+  #stream: TrapStream | undefined;
+  readonly #lines = new LineBuffer();
+  #attributes: { readonly of: Definitions; readonly index: AttributeIndex } | undefined;
 
-  return {
-    name: "SNMP traps",
-    async start() {
-      credentials = await readTrapCredentials(settings.credentialsDirectory);
-      for (const finding of credentials.findings)
-        log.error({ finding: formatFinding(finding) }, "a credential for traps cannot be used");
-      if (settings.rulesPath !== "") rules = await loadRules(settings, log);
-      usm = createUsmReceiver({
-        engineId: engineIdOf(settings.engineId, parts.hostName),
-        // Seconds since the epoch grow with every start, without a place to keep a counter.
-        boots: Math.floor(clock.now() / 1000),
-        users: () => [...credentials.users, ...parts.deviceUsers()],
-        clock,
-        randomBytes: parts.randomBytes,
-      });
-      socket = await openTrapSocket(settings.address, settings.port, (datagram, peer, peerPort) =>
-        receive(datagram, peer, (reply) => socket?.send(reply, peer, peerPort)),
-      );
-      if (settings.tcp) {
-        stream = await openTrapStream(settings.address, socket.port, {
-          onMessage: (message, peer, reply) => receive(message, peer, reply),
-          onRefused: (reason) => refused.add(1, { reason }),
-        });
-      }
-      log.info(
-        {
-          address: settings.address,
-          port: socket.port,
-          tcp: settings.tcp,
-          communities: credentials.communities?.size ?? "any",
-          users: credentials.users.length,
-        },
-        "listening for SNMP traps and informs",
-      );
-    },
-    async stop() {
-      await Promise.all([socket?.close(), stream?.close()]);
-      socket = undefined;
-      stream = undefined;
-      flush();
-    },
-    port: () => socket?.port,
-    refused: () => refusals.rows(),
-  };
-
-  function receive(datagram: Uint8Array, peer: string, send: (reply: Uint8Array) => void): void {
-    const sender = plainAddress(peer);
-    const reason = take(datagram, sender, send);
-    if (reason === undefined) return;
-    refused.add(1, { reason });
-    if (!isNamedRefusal(reason)) return;
-    refusals.add(sender, reason, clock.now());
-    log.warn({ sender, reason, ...(reason === "time_window" && { hint: untimelyHint }) }, "an SNMP trap is refused");
+  constructor(parts: TrapListenerParts) {
+    const { settings, clock, log, metrics } = parts;
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#log = log;
+    this.#received = metrics.counter("netgloss_snmp_traps_total", "Notifications that became records.", {
+      version: ["1", "2c", "3"],
+      kind: ["trap", "inform"],
+    });
+    this.#refused = metrics.counter(
+      "netgloss_snmp_traps_refused_total",
+      "Datagrams to the port for notifications that became no record, by reason.",
+      { reason: trapRefusals },
+    );
+    this.#malformedValues = metrics.counter(
+      "netgloss_snmp_traps_values_malformed_total",
+      "Values of notifications that were not as SNMP has them: cut is a counter of which the low 32 bits are used, the others are left out.",
+      { fault: valueFaults },
+    );
+    this.#refusals = new SenderRefusals(metrics);
+    this.#limit = new SenderLimit(settings.maxRate, clock);
+    metrics.counterFrom(
+      "netgloss_snmp_traps_kernel_drops_total",
+      "Datagrams to the port for notifications that the kernel dropped because the receive buffer was full.",
+      [],
+      () => (this.#socket === undefined ? 0 : (readKernelSockets()?.get(this.#socket.port)?.drops ?? 0)),
+    );
+    metrics.gaugeFrom(
+      "netgloss_snmp_traps_connections",
+      "Open connections of senders of notifications by TCP",
+      [],
+      () => this.#stream?.connections ?? 0,
+    );
   }
 
-  function take(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
-    if (!settings.isAllowed(sender)) return "source";
-    if (!limit.admits(sender)) return "rate";
+  async start(): Promise<void> {
+    const { address, port, tcp, credentialsDirectory, rulesPath, engineId } = this.#settings;
+    const { hostName, deviceUsers, randomBytes } = this.#parts;
+    this.#credentials = await readTrapCredentials(credentialsDirectory);
+    const { communities, users, findings } = this.#credentials;
+    for (const finding of findings)
+      this.#log.error({ finding: formatFinding(finding) }, "a credential for traps cannot be used");
+    if (rulesPath !== "") this.#rules = await loadRules(this.#settings, this.#log);
+    this.#usm = new UsmReceiver(
+      engineIdOf(engineId, hostName),
+      // Seconds since the epoch grow with every start, without a place to keep a counter.
+      Math.floor(this.#clock.now() / 1000),
+      () => [...users, ...deviceUsers()],
+      this.#clock,
+      randomBytes,
+    );
+    this.#socket = await openTrapSocket(address, port, (datagram, peer, peerPort) =>
+      this.#receive(datagram, peer, (reply) => this.#socket?.send(reply, peer, peerPort)),
+    );
+    if (tcp) {
+      this.#stream = await openTrapStream(address, this.#socket.port, {
+        onMessage: (message, peer, reply) => this.#receive(message, peer, reply),
+        onRefused: (reason) => this.#refused.add(1, { reason }),
+      });
+    }
+    this.#log.info(
+      { address, port: this.#socket.port, tcp, communities: communities?.size ?? "any", users: users.length },
+      "listening for SNMP traps and informs",
+    );
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#socket?.close(), this.#stream?.close()]);
+    this.#socket = undefined;
+    this.#stream = undefined;
+    this.#flush();
+  }
+
+  /** The port it listens on; undefined before the start. */
+  port(): number | undefined {
+    return this.#socket?.port;
+  }
+
+  /** Returns the traps that were refused for their credentials or their time. */
+  refused(): readonly RefusedTraps[] {
+    return this.#refusals.rows();
+  }
+
+  #receive(datagram: Uint8Array, peer: string, send: (reply: Uint8Array) => void): void {
+    const sender = plainAddress(peer);
+    const reason = this.#take(datagram, sender, send);
+    if (reason === undefined) return;
+    this.#refused.add(1, { reason });
+    if (!isNamedRefusal(reason)) return;
+    this.#refusals.add(sender, reason, this.#clock.now());
+    this.#log.warn(
+      { sender, reason, ...(reason === "time_window" && { hint: untimelyHint }) },
+      "an SNMP trap is refused",
+    );
+  }
+
+  #take(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
+    if (!this.#settings.isAllowed(sender)) return "source";
+    if (!this.#limit.admits(sender)) return "rate";
     try {
-      return messageVersion(datagram) === 3 ? takeUsm(datagram, sender, send) : takeCommunity(datagram, sender, send);
+      return messageVersion(datagram) === 3
+        ? this.#takeUsm(datagram, sender, send)
+        : this.#takeCommunity(datagram, sender, send);
     } catch (error) {
       if (error instanceof DecodeError) return "malformed";
       throw error;
     }
   }
 
-  function takeCommunity(
-    datagram: Uint8Array,
-    sender: string,
-    send: (reply: Uint8Array) => void,
-  ): TrapRefusal | undefined {
+  #takeCommunity(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
     const read = readCommunityNotification(datagram);
     if (read === undefined) return "pdu_type";
     const community = Buffer.from(read.community).toString("utf8");
-    if (credentials.communities !== undefined && !credentials.communities.has(community)) return "community";
-    const isWritten = write(read.trap, sender);
+    if (this.#credentials.communities !== undefined && !this.#credentials.communities.has(community))
+      return "community";
+    const isWritten = this.#write(read.trap, sender);
     if (read.inform !== undefined) send(encodeCommunityMessage(1, read.community, responseTo(read.inform)));
     return isWritten ? undefined : "rule";
   }
 
-  function takeUsm(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
-    const { pdu, user, refusal, reply, answer } = (usm as UsmReceiver).receive(
+  #takeUsm(datagram: Uint8Array, sender: string, send: (reply: Uint8Array) => void): TrapRefusal | undefined {
+    const { pdu, user, refusal, reply, answer } = (this.#usm as UsmReceiver).receive(
       datagram,
-      settings.acceptsUntimely(sender),
+      this.#settings.acceptsUntimely(sender),
     );
     if (reply !== undefined) send(reply);
     if (pdu === undefined) return refusal ?? "malformed";
     const trap = trapOf(pdu, "3", user);
     if (trap === undefined) return "pdu_type";
-    const isWritten = write(trap, sender);
+    const isWritten = this.#write(trap, sender);
     if (trap.kind === "inform" && answer !== undefined) send(answer(responseTo(pdu)));
     return isWritten ? undefined : "rule";
   }
 
   /** @returns false when a rule drops it. */
-  function write(trap: Trap, sender: string): boolean {
-    const definitions = parts.definitions();
+  #write(trap: Trap, sender: string): boolean {
+    const definitions = this.#parts.definitions();
     const address = trap.agent ?? sender;
-    const known = parts.senderOf(address) ?? parts.senderOf(sender);
+    const known = this.#parts.senderOf(address) ?? this.#parts.senderOf(sender);
     const fields: RecordFields = new Map();
-    fields.set("@timestamp", new Date(clock.now()).toISOString());
+    fields.set("@timestamp", new Date(this.#clock.now()).toISOString());
     fields.set("system.ip.addr", address);
     fields.set("system.host.name", known?.name ?? address);
     if (address !== sender) fields.set("snmp.trap.sender.ip.addr", sender);
     if (definitions !== undefined) {
-      if (lookup?.of !== definitions) lookup = { of: definitions, find: createAttributeLookup(definitions) };
-      putTrap(fields, trap, lookup.find, {
+      if (this.#attributes?.of !== definitions)
+        this.#attributes = { of: definitions, index: new AttributeIndex(definitions) };
+      putTrap(fields, trap, this.#attributes.index, {
         enums: definitions.enums,
         interfaceName: known?.interfaceName ?? (() => undefined),
       });
     }
     if (linkTraps.has(formatOid(trap.oid))) known?.pollInterfaces();
-    if (rules.length > 0 && !applyTrapRules(rules, fields, settings.naming)) return false;
-    const leftOut = limit.takeLeftOut(sender);
+    if (this.#rules.length > 0 && !applyTrapRules(this.#rules, fields, this.#settings.naming)) return false;
+    const leftOut = this.#limit.takeLeftOut(sender);
     if (leftOut > 0) fields.set("snmp.trap.suppressed", leftOut);
-    parts.enricher.enrich(fields);
-    if (lines.count === 0) setImmediate(flush);
-    lines.append(fields);
-    if (lines.byteLength >= flushBytes) flush();
-    for (const fault of trap.faults) malformedValues.add(1, { fault });
-    received.add(1, { version: trap.version, kind: trap.kind });
+    this.#parts.enricher.enrich(fields);
+    if (this.#lines.count === 0) setImmediate(() => this.#flush());
+    this.#lines.append(fields);
+    if (this.#lines.byteLength >= flushBytes) this.#flush();
+    for (const fault of trap.faults) this.#malformedValues.add(1, { fault });
+    this.#received.add(1, { version: trap.version, kind: trap.kind });
     return true;
   }
 
-  function flush(): void {
-    const { count } = lines;
-    if (count > 0) parts.sink.write(lines.take(), count);
+  #flush(): void {
+    const { count } = this.#lines;
+    if (count > 0) this.#parts.sink.write(this.#lines.take(), count);
   }
 }
 

@@ -18,34 +18,13 @@ import { decrypt, encrypt, saltLength } from "../session/security.ts";
 import type { TrapRefusal } from "./trap.ts";
 
 /** The result of a message of version 3: a PDU and how to answer it, or why there is none; `reply` goes back at once. */
-export interface UsmReceived {
+interface UsmReceived {
   readonly pdu?: Pdu;
   readonly user?: string;
   readonly refusal?: TrapRefusal;
   readonly reply?: Uint8Array;
   /** Makes the message that answers an inform. */
   readonly answer?: (pdu: Pdu) => Uint8Array;
-}
-
-/**
- * The receiving side of the user-based security model (RFC 3414 section 3.2): of traps the sender's engine is the
- * authoritative one, of informs ours is.
- */
-export interface UsmReceiver {
-  /**
-   * @param acceptsUntimely whether a trap counts whose time is that of an earlier start of its sender.
-   * @throws DecodeError when it is no message of version 3.
-   */
-  receive(datagram: Uint8Array, acceptsUntimely: boolean): UsmReceived;
-}
-
-export interface UsmReceiverOptions {
-  readonly engineId: Uint8Array;
-  /** Grows with every start. */
-  readonly boots: number;
-  readonly users: () => readonly UsmCredential[];
-  readonly clock: Clock;
-  readonly randomBytes: (length: number) => Uint8Array;
 }
 
 const usmStats: Oid = [1, 3, 6, 1, 6, 3, 15, 1, 1];
@@ -64,11 +43,19 @@ const maxEngines = 10_000;
 const maxMessage = 65_507;
 const timeWindow = 150;
 
-export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }: UsmReceiverOptions): UsmReceiver {
-  const keyCache = new KeyCache();
-  const engines = new Map<string, Engine>();
-  const startedAt = clock.monotonic();
-  const counts: Record<ReportReason, number> = {
+/**
+ * The receiving side of the user-based security model (RFC 3414 section 3.2): of traps the sender's engine is the
+ * authoritative one, of informs ours is.
+ */
+export class UsmReceiver {
+  readonly #engineId: Uint8Array;
+  readonly #boots: number;
+  readonly #users: () => readonly UsmCredential[];
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #keys = new KeyCache();
+  readonly #engines = new Map<string, Engine>();
+  readonly #counts: Record<ReportReason, number> = {
     level: 0,
     time_window: 0,
     user: 0,
@@ -76,56 +63,72 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
     digest: 0,
     decryption: 0,
   };
-  let salt = Buffer.from(randomBytes(saltLength)).readBigUInt64BE();
+  #salt: bigint;
 
-  const timeNow = (): number => Math.floor((clock.monotonic() - startedAt) / 1000);
-
-  return {
-    receive(datagram, acceptsUntimely) {
-      const message = decodeMessage(datagram);
-      if (message.version !== 3) throw new DecodeError("version");
-      const isOurs = isSame(message.engineId, engineId);
-      // A sender of informs asks for our engine so (RFC 3414 section 4).
-      if (message.engineId.length === 0 || (!isOurs && message.isReportable)) return refuse(message, "engine");
-      const name = Buffer.from(message.user).toString("utf8");
-      const credential = users().find(({ username }) => username === name);
-      if (credential === undefined) return refuse(message, "user");
-      const keys = keyCache.keysFor(credential, message.engineId);
-      if (message.isAuthenticated !== (keys.authentication !== undefined)) return refuse(message, "level");
-      if (message.isPrivate !== (keys.privacy !== undefined)) return refuse(message, "level");
-      const { authentication } = keys;
-      if (authentication !== undefined) {
-        if (!isMessageAuthentic(authentication.algorithm, authentication.key, datagram, message.mac))
-          return refuse(message, "digest");
-        if (!isTimely(message, isOurs)) {
-          if (isOurs || !acceptsUntimely) return refuse(message, "time_window", keys);
-          engineOf(message).setTime(message.boots, message.time, true);
-        }
-      }
-      const scoped = readScoped(message, keys);
-      if (scoped === undefined) return refuse(message, "decryption");
-      const answer = (pdu: Pdu): Uint8Array => reply(message, { ...scoped, pdu }, keys);
-      return { pdu: scoped.pdu, user: name, ...(isOurs && { answer }) };
-    },
-  };
-
-  function isTimely(message: UsmMessage, isOurs: boolean): boolean {
-    if (isOurs) return message.boots === boots && Math.abs(message.time - timeNow()) <= timeWindow;
-    return engineOf(message).accept(message.boots, message.time);
+  /** @param boots grows with every start. */
+  constructor(
+    engineId: Uint8Array,
+    boots: number,
+    users: () => readonly UsmCredential[],
+    clock: Clock,
+    randomBytes: (length: number) => Uint8Array,
+  ) {
+    this.#engineId = engineId;
+    this.#boots = boots;
+    this.#users = users;
+    this.#clock = clock;
+    this.#startedAt = clock.monotonic();
+    this.#salt = Buffer.from(randomBytes(saltLength)).readBigUInt64BE();
   }
 
-  function engineOf(message: UsmMessage): Engine {
+  /**
+   * @param acceptsUntimely whether a trap counts whose time is that of an earlier start of its sender.
+   * @throws DecodeError when it is no message of version 3.
+   */
+  receive(datagram: Uint8Array, acceptsUntimely: boolean): UsmReceived {
+    const message = decodeMessage(datagram);
+    if (message.version !== 3) throw new DecodeError("version");
+    const isOurs = isSame(message.engineId, this.#engineId);
+    // A sender of informs asks for our engine so (RFC 3414 section 4).
+    if (message.engineId.length === 0 || (!isOurs && message.isReportable)) return this.#refuse(message, "engine");
+    const name = Buffer.from(message.user).toString("utf8");
+    const credential = this.#users().find(({ username }) => username === name);
+    if (credential === undefined) return this.#refuse(message, "user");
+    const keys = this.#keys.keysFor(credential, message.engineId);
+    if (message.isAuthenticated !== (keys.authentication !== undefined)) return this.#refuse(message, "level");
+    if (message.isPrivate !== (keys.privacy !== undefined)) return this.#refuse(message, "level");
+    const { authentication } = keys;
+    if (authentication !== undefined) {
+      if (!isMessageAuthentic(authentication.algorithm, authentication.key, datagram, message.mac))
+        return this.#refuse(message, "digest");
+      if (!this.#isTimely(message, isOurs)) {
+        if (isOurs || !acceptsUntimely) return this.#refuse(message, "time_window", keys);
+        this.#engineOf(message).setTime(message.boots, message.time, true);
+      }
+    }
+    const scoped = readScoped(message, keys);
+    if (scoped === undefined) return this.#refuse(message, "decryption");
+    const answer = (pdu: Pdu): Uint8Array => this.#reply(message, { ...scoped, pdu }, keys);
+    return { pdu: scoped.pdu, user: name, ...(isOurs && { answer }) };
+  }
+
+  #isTimely(message: UsmMessage, isOurs: boolean): boolean {
+    if (isOurs) return message.boots === this.#boots && Math.abs(message.time - this.#timeNow()) <= timeWindow;
+    return this.#engineOf(message).accept(message.boots, message.time);
+  }
+
+  #engineOf(message: UsmMessage): Engine {
     const key = Buffer.from(message.engineId).toString("hex");
-    const engine = engines.get(key) ?? new Engine(message.engineId, maxMessage, clock);
-    engines.delete(key);
-    engines.set(key, engine);
-    if (engines.size > maxEngines) engines.delete(engines.keys().next().value as string);
+    const engine = this.#engines.get(key) ?? new Engine(message.engineId, maxMessage, this.#clock);
+    this.#engines.delete(key);
+    this.#engines.set(key, engine);
+    if (this.#engines.size > maxEngines) this.#engines.delete(this.#engines.keys().next().value as string);
     return engine;
   }
 
   /** Reports go to senders of informs only: nobody waits for an answer to a trap. */
-  function refuse(message: UsmMessage, reason: ReportReason, keys: UsmKeys = {}): UsmReceived {
-    counts[reason]++;
+  #refuse(message: UsmMessage, reason: ReportReason, keys: UsmKeys = {}): UsmReceived {
+    this.#counts[reason]++;
     if (!message.isReportable) return { refusal: reason };
     const pdu: Pdu = {
       type: "report",
@@ -133,41 +136,45 @@ export function createUsmReceiver({ engineId, boots, users, clock, randomBytes }
       requestId: message.isPrivate ? 0 : requestIdOf(message),
       errorStatus: 0,
       errorIndex: 0,
-      varbinds: [{ oid: reports[reason], type: "Counter32", value: counts[reason] }],
+      varbinds: [{ oid: reports[reason], type: "Counter32", value: this.#counts[reason] }],
     };
     const isAuthenticated = keys.authentication !== undefined;
-    const scoped = { contextEngineId: engineId, contextName: new Uint8Array(0), pdu };
-    return { refusal: reason, reply: reply(message, scoped, isAuthenticated ? withoutPrivacy(keys) : {}) };
+    const scoped = { contextEngineId: this.#engineId, contextName: new Uint8Array(0), pdu };
+    return { refusal: reason, reply: this.#reply(message, scoped, isAuthenticated ? withoutPrivacy(keys) : {}) };
   }
 
-  function reply(message: UsmMessage, scoped: ScopedPdu, { authentication, privacy }: UsmKeys): Uint8Array {
+  #reply(message: UsmMessage, scoped: ScopedPdu, { authentication, privacy }: UsmKeys): Uint8Array {
     const plain = encodeScopedPdu(scoped);
-    const time = timeNow();
-    const privacyParameters = privacy === undefined ? new Uint8Array(0) : nextSalt(privacy.protocol === "des");
+    const time = this.#timeNow();
+    const privacyParameters = privacy === undefined ? new Uint8Array(0) : this.#nextSalt(privacy.protocol === "des");
     const { bytes, macAt } = encodeUsmMessage({
       id: message.id,
       maxSize: maxMessage,
       isAuthenticated: authentication !== undefined,
       isPrivate: privacy !== undefined,
       isReportable: false,
-      engineId,
-      boots,
+      engineId: this.#engineId,
+      boots: this.#boots,
       time,
       user: message.user,
       macLength: authentication?.algorithm.macLength ?? 0,
       privacyParameters,
-      data: privacy === undefined ? plain : encrypt(privacy, boots, time, privacyParameters, plain),
+      data: privacy === undefined ? plain : encrypt(privacy, this.#boots, time, privacyParameters, plain),
     });
     if (authentication !== undefined) signMessage(authentication.algorithm, authentication.key, bytes, macAt);
     return bytes;
   }
 
+  #timeNow(): number {
+    return Math.floor((this.#clock.monotonic() - this.#startedAt) / 1000);
+  }
+
   /** Returns the next salt. Of DES the first half is the engine boots (RFC 3414 section 8.1.1.1). */
-  function nextSalt(isDes: boolean): Uint8Array {
+  #nextSalt(isDes: boolean): Uint8Array {
     const octets = Buffer.alloc(saltLength);
-    salt = BigInt.asUintN(64, salt + 1n);
-    octets.writeBigUInt64BE(salt);
-    if (isDes) octets.writeUInt32BE(boots);
+    this.#salt = BigInt.asUintN(64, this.#salt + 1n);
+    octets.writeBigUInt64BE(this.#salt);
+    if (isDes) octets.writeUInt32BE(this.#boots);
     return octets;
   }
 }

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { parseAddress } from "../../../src/base/ip/index.ts";
 import type { RecordFields, Value } from "../../../src/record/index.ts";
 import { icmpNamesOf } from "../../../src/flow/kernel/icmp-names.gen.ts";
-import { eachCounter, type CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
+import { eachCounter, type CounterNames } from "../../../src/flow/elements/mapping/element-names.ts";
 import type { IcmpOrder } from "../../../src/flow/exporters/exporter.ts";
 
 const icmp = 1;

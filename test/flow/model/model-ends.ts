@@ -1,7 +1,7 @@
 import { parseAddress } from "../../../src/base/ip/index.ts";
 import type { FieldValues, RecordFields, Value, Workspace } from "../../../src/record/index.ts";
 import * as layout from "../../../src/flow/kernel/layout.gen.ts";
-import type { CounterNames } from "../../../src/flow/elements/mapping/counter-names.ts";
+import type { CounterNames } from "../../../src/flow/elements/mapping/element-names.ts";
 import { seenAt, trafficKey } from "../../../src/flow/index.ts";
 import { roleMethods, type RoleMethod } from "../../../src/flow/kernel/program-writer.ts";
 import type { FlowEndsOptions } from "../../../src/flow/line/flow-ends.ts";

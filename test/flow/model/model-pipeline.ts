@@ -1,4 +1,4 @@
-import { type CounterNames, plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
+import { type CounterNames, plainCounters, scaledCounters } from "../../../src/flow/elements/mapping/element-names.ts";
 import {
   type DecodeOutput,
   type RecordHead,
@@ -39,7 +39,7 @@ import type { Exporter } from "../../../src/flow/exporters/exporter.ts";
 import type { ExporterView, FlowPipeline, FlowPipelineOptions } from "../../../src/flow/index.ts";
 import { createTimeFormat } from "../../../src/flow/elements/mapping/convert-type.ts";
 import { FlowEnds } from "../../../src/flow/line/flow-ends.ts";
-import { TrafficMeter } from "../../../src/flow/line/traffic-meter.ts";
+import { TrafficMeter } from "../../../src/flow/flow-processor.ts";
 import { createSlowFieldCounts } from "../../../src/flow/line/line-writer.ts";
 import { limitLog } from "../../../src/base/report/index.ts";
 
@@ -119,7 +119,8 @@ function createModelReader(
 }
 
 /** What is compared of a pipeline and its model. */
-export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "take" | "flush" | "tidy" | "traffic"> {
+export interface ComparedPipeline extends Pick<FlowPipeline, "process" | "tidy" | "traffic"> {
+  readonly processor: Pick<FlowPipeline["processor"], "take" | "flush">;
   readonly exporters: () => readonly Pick<ExporterView, "address" | "sketch">[];
 }
 
@@ -208,8 +209,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
       processor.take(bytes, address, port, receivedAt);
       processor.flush();
     },
-    take: (bytes, address, port, receivedAt) => processor.take(bytes, address, port, receivedAt),
-    flush: () => processor.flush(),
+    processor,
     traffic() {
       traffic.at(clock.now());
       return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);

@@ -10,7 +10,7 @@ import {
 } from "../../../src/flow/wire/packet/parse-packet.ts";
 import { protocolNames } from "../../../src/flow/elements/registry/protocol-names.gen.ts";
 import { plausibleRate } from "../../../src/flow/exporters/sampling.ts";
-import { scaledCounters } from "../../../src/flow/elements/mapping/counter-names.ts";
+import { scaledCounters } from "../../../src/flow/elements/mapping/element-names.ts";
 import { addIcmp, completeFlow } from "./model-completion.ts";
 import type { PacketStart } from "../../../src/flow/wire/packet/parse-headers.ts";
 import { sflowDropReasons } from "../../../src/flow/wire/sflow/drop-reasons.gen.ts";

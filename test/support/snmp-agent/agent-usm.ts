@@ -8,7 +8,7 @@ import {
 } from "../../../src/snmp/session/message-codec.ts";
 import type { Pdu } from "../../../src/snmp/session/message-codec.ts";
 import type { UsmCredential } from "../../../src/snmp/session/security.ts";
-import { createSaltSource } from "../../../src/snmp/session/snmp-client.ts";
+import { SaltSource } from "../../../src/snmp/session/snmp-client.ts";
 import { KeyCache, type UsmKeys } from "../../../src/snmp/session/security.ts";
 import { isMessageAuthentic, signMessage } from "../../../src/snmp/session/security.ts";
 import { decrypt, encrypt } from "../../../src/snmp/session/security.ts";
@@ -48,12 +48,12 @@ const statistics = {
 const keyCache = new KeyCache();
 
 export function createAgentUsm(users: readonly UsmCredential[]): AgentUsm {
-  const nextSalt = createSaltSource(randomBytes);
+  const salts = new SaltSource(randomBytes);
   const counters = new Map<keyof typeof statistics, number>();
 
   const seal: AgentUsm["seal"] = (request, scoped, { authentication, privacy }, engine) => {
     const plain = encodeScopedPdu(scoped);
-    const salt = privacy === undefined ? new Uint8Array(0) : nextSalt();
+    const salt = privacy === undefined ? new Uint8Array(0) : salts.next();
     if (privacy?.protocol === "des") new DataView(salt.buffer).setUint32(0, engine.boots);
     const { bytes, macAt } = encodeUsmMessage({
       id: request.id,

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { createMessageReader } from "../../../src/snmp/session/sockets.ts";
+import { MessageReader } from "../../../src/snmp/session/sockets.ts";
 import type { SnmpAgent } from "./snmp-agent.ts";
 
 /** An agent on a TCP port. */
@@ -21,11 +21,11 @@ export async function listenTcp(agent: SnmpAgent, piece = Infinity): Promise<Str
     connections++;
     sockets.add(socket);
     socket.setNoDelay(true);
-    const read = createMessageReader();
+    const reader = new MessageReader();
     socket.on("error", () => {});
     socket.on("close", () => sockets.delete(socket));
     socket.on("data", (chunk) => {
-      for (const request of read(chunk))
+      for (const request of reader.read(chunk))
         for (const answer of agent.handle(request))
           for (let at = 0; at < answer.length; at += piece) socket.write(answer.subarray(at, at + piece));
     });

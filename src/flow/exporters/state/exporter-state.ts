@@ -1,5 +1,5 @@
 import { formatAddress, parseAddress } from "../../../base/ip/index.ts";
-import { isSessionPort } from "../../intake/socket.ts";
+import { isSessionPort } from "../../datagram.ts";
 import type { ExporterTable } from "../exporter-table.ts";
 import type { Domain } from "../domain.ts";
 import type { Exporter } from "../exporter.ts";

@@ -2,7 +2,7 @@ import { elementKey } from "../../elements/registry/registry.ts";
 import type { PlanTemplate } from "../../exporters/build-plan.ts";
 import type { Plan, SlowField, SlowStep, Step, FieldSpecifier, RecordContext } from "../../exporters/plan.ts";
 import type { FieldsUnderWay, RecordFields } from "../../../record/index.ts";
-import type { CounterNames } from "../../elements/mapping/counter-names.ts";
+import type { CounterNames } from "../../elements/mapping/element-names.ts";
 import { toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/convert-type.ts";
 import type { TimeFormat } from "../../elements/mapping/convert-type.ts";
@@ -20,7 +20,7 @@ import {
   type ListReader,
   type ListSource,
 } from "./structured-data.ts";
-import { isZero, createFieldPlaces, locateFields, readStep } from "./read-sets.ts";
+import { isZero, createFieldPlaces, locateFields, readStep } from "./decoder.ts";
 import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../../../base/ip/index.ts";
 
 /** Elements in lists come from the network, so the number of plans kept is limited. */

@@ -3,7 +3,7 @@ import type { ListStructure } from "../../elements/registry/information-element.
 import type { FieldSpecifier, PacketSection, SectionStart, Plan } from "../../exporters/plan.ts";
 import { toHex, toUnsigned } from "../../elements/mapping/convert-type.ts";
 import type { FieldSource } from "../../elements/mapping/convert-type.ts";
-import { bytesLayer, type BytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
+import { bytesLayer, type BytesLayer, type CounterNames } from "../../elements/mapping/element-names.ts";
 import type { PacketFields } from "../packet/packet-steps.ts";
 import type { PacketStart } from "../packet/parse-headers.ts";
 

@@ -1,6 +1,6 @@
 import { createSampledSteps, flowFormats, GatewaySteps, InterfaceSteps, isIndex } from "./sample-steps.ts";
 import { flowRecordLayouts } from "./structures.gen.ts";
-import { bytesLayer, type CounterNames } from "../../elements/mapping/counter-names.ts";
+import { bytesLayer, type CounterNames } from "../../elements/mapping/element-names.ts";
 import type { Part, InstructionTable } from "../steps/instruction-table.ts";
 import type { ByteSource, StepList } from "../steps/steps.ts";
 import type { PacketHeader } from "../packet/packet-header.ts";

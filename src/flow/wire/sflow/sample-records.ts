@@ -3,7 +3,7 @@ import type { Domain } from "../../exporters/domain.ts";
 import type { Exporter } from "../../exporters/exporter.ts";
 import type { ManualRate } from "../../exporters/sampling.ts";
 import type { ByteSource, StepList } from "../steps/steps.ts";
-import type { CounterNames } from "../../elements/mapping/counter-names.ts";
+import type { CounterNames } from "../../elements/mapping/element-names.ts";
 import type { Step, InstructionTable } from "../steps/instruction-table.ts";
 import { padded } from "./xdr-reader.ts";
 
