@@ -117,6 +117,7 @@ test("a name has one type and one unit: in all definitions, and in the table of 
 
 /** What they measure, how many digits that has, or what they are called is in a second table with the same index. */
 const joined = new Set([
+  "HOST-RESOURCES-MIB::hrSWRunPerfTable",
   "PDU2-MIB::externalSensorMeasurementsTable",
   "PDU2-MIB::inletSensorMeasurementsTable",
   "Sentry4-MIB::st4TempSensorMonitorTable",
