@@ -106,14 +106,10 @@ export async function rollBack(session: Session | undefined): Promise<void> {
 }
 
 /** Holds what a transaction is to save. */
-interface Plan {
-  readonly commits: readonly NewCommit[];
-  /** The state with them. */
-  readonly next: UdmIndex;
-}
-
-/** Makes a plan of the state with all commits; undefined for nothing. It may be called again. */
-type MakePlan = (from: Position) => Promise<Plan | undefined>;
+/** Makes commits, and the state with them, out of the state with all commits; undefined for nothing. It may be called again. */
+type MakePlan = (
+  from: Position,
+) => Promise<{ readonly commits: readonly NewCommit[]; readonly next: UdmIndex } | undefined>;
 
 interface CommitterOptions {
   readonly access: DatabaseAccess;
