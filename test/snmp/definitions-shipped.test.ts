@@ -116,7 +116,8 @@ test("a name has one type and one unit: in all definitions, and in the table of 
 });
 
 /** What they measure, how many digits that has, or what they are called is in a second table with the same index. */
-const joined = /^(?:PDU2-MIB::\w+SensorMeasurements|Sentry4-MIB::st4\w+Monitor)Table$/;
+const joined =
+  /^(?:PDU2-MIB::\w+SensorMeasurementsTable|Sentry4-MIB::st4\w+MonitorTable|HOST-RESOURCES-MIB::hrSWRunPerfTable)$/;
 
 test("the columns of a table are of one row, and what it overrides has the same name", async () => {
   const definitions = await shipped();
