@@ -1,14 +1,6 @@
 export { agentFor } from "./delivery/http-client.ts";
 export { BoundedQueue, type OutputOptions } from "./local/queued-sink.ts";
-export {
-  FileSink,
-  type FileSinkOptions,
-  OutputError,
-  type OutputFile,
-  type OutputFileState,
-  type OutputIo,
-  nodeOutputIo,
-} from "./local/file-sink.ts";
+export { FileSink, type FileSinkOptions, OutputError } from "./local/file-sink.ts";
 export { limitRate, prettySink, StdoutSink, type StdoutSinkOptions } from "./local/stdout-sink.ts";
 export { MonitorSink } from "./local/monitor-sink.ts";
 export { createLineMemory, LineInbox, type LineMemory, LineOutbox, NoteReader } from "./line-outbox.ts";

@@ -5,7 +5,8 @@ import { test, type TestContext } from "node:test";
 import { FileSink } from "../../src/output/index.ts";
 import { systemClock, type Clock } from "../../src/base/report/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until } from "./output-fixture.ts";
-import { faultyOutputIo, type Fault, type FaultyOutputIo } from "./faulty-output-io.ts";
+import { nodeFileIo } from "../../src/base/file/index.ts";
+import { faultFileIo, type FaultFileIo, type Ruling } from "../support/fault-file-io.ts";
 
 const chunks = 12;
 
@@ -16,7 +17,7 @@ const hastyClock: Clock = { now: () => systemClock.now(), monotonic: () => 1000 
  * Writes chunks, one after the other so that the calls are the same in each run; files rotate, and once the file is
  * renamed from outside. @returns the records that the files hold, oldest first.
  */
-async function scenario(t: TestContext, io: FaultyOutputIo): Promise<number[]> {
+async function scenario(t: TestContext, io: FaultFileIo): Promise<number[]> {
   const { folder, options, metrics } = await outputFixture(t);
   const path = join(folder, "sub/flows.ndjson");
   const sink = new FileSink({ ...options, path, maxBytes: 300, maxFiles: 9, io, clock: hastyClock });
@@ -53,25 +54,34 @@ async function scenario(t: TestContext, io: FaultyOutputIo): Promise<number[]> {
 const all = range(100, 100 + chunks * 5);
 
 test("without a fault every kind of call is made", async (t) => {
-  const io = faultyOutputIo(() => undefined);
+  const io = faultFileIo(nodeFileIo);
   assert.deepEqual(await scenario(t, io), all);
-  const kinds = new Set(io.calls);
-  for (const kind of ["open", "makeFolder", "fstat", "stat", "realPath", "rename", "write", "close"]) {
+  const kinds = new Set(io.calls());
+  for (const kind of [
+    "openStream",
+    "makeFolder",
+    "stream.state",
+    "state",
+    "realPath",
+    "rename",
+    "stream.write",
+    "stream.close",
+  ]) {
     assert.ok(kinds.has(kind), kind);
   }
 });
 
 for (const code of ["EIO", "ENOSPC", "EACCES"]) {
   test(`${code} at each single call: no line is lost, doubled or split`, async (t) => {
-    const io = faultyOutputIo(() => undefined);
+    const io = faultFileIo(nodeFileIo);
     await scenario(t, io);
-    const calls = io.calls.length;
+    const calls = io.calls().length;
     assert.ok(calls > 30);
     for (let n = 0; n < calls; n++) {
       // A start that finds its folder forbidden is refused, which is another test.
       if (code === "EACCES" && n < 4) continue;
-      const faulty = faultyOutputIo((_, index) => (index === n ? code : undefined));
-      assert.deepEqual(await scenario(t, faulty), all, `${code} at call ${n}, ${faulty.calls[n]}`);
+      const faulty = faultFileIo(nodeFileIo, (_, index) => (index === n ? code : undefined));
+      assert.deepEqual(await scenario(t, faulty), all, `${code} at call ${n}, ${faulty.calls()[n]}`);
     }
   });
 
@@ -79,19 +89,19 @@ for (const code of ["EIO", "ENOSPC", "EACCES"]) {
     for (let n = 1; n <= chunks; n++) {
       for (const taken of [1, lines(100, 1).length, lines(100, 2).length + 3]) {
         let writes = 0;
-        const faulty = faultyOutputIo((call): Fault | undefined => {
-          if (call !== "write") return undefined;
+        const faulty = faultFileIo(nodeFileIo, (call): Ruling => {
+          if (call !== "stream.write") return undefined;
           writes++;
           return writes === n ? { taken } : writes === n + 1 ? code : undefined;
         });
         assert.deepEqual(await scenario(t, faulty), all, `${code} after ${taken} bytes of write ${n}`);
-        assert.ok(faulty.calls.includes("truncate") || taken !== 1);
+        assert.ok(faulty.calls().includes("stream.truncate") || taken !== 1);
       }
     }
   });
 }
 
 test("writes of one byte each are put together", async (t) => {
-  const faulty = faultyOutputIo((call) => (call === "write" ? { taken: 1 } : undefined));
+  const faulty = faultFileIo(nodeFileIo, (call) => (call === "stream.write" ? { taken: 1 } : undefined));
   assert.deepEqual(await scenario(t, faulty), all);
 });

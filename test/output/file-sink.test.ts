@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { FileSink, type FileSinkOptions } from "../../src/output/index.ts";
 import { lines, numbers, outputFixture, range, readRotated, until, type OutputFixture } from "./output-fixture.ts";
-import { faultyOutputIo, type Fault } from "./faulty-output-io.ts";
+import { nodeFileIo } from "../../src/base/file/index.ts";
+import { faultFileIo, type Ruling } from "../support/fault-file-io.ts";
 import { cleanUp } from "../support/clean-up.ts";
 
 interface Case extends OutputFixture {
@@ -65,13 +66,13 @@ test("a stop without a start counts what was given", async (t) => {
 });
 
 test("many chunks become few writes", async (t) => {
-  const io = faultyOutputIo(() => undefined);
+  const io = faultFileIo(nodeFileIo);
   const { sink, path } = await fileCase(t, { io });
   await sink.start();
   for (let i = 0; i < 1000; i++) sink.write(lines(i * 10, 10), 10);
   await sink.stop();
   assert.deepEqual(numbers(await readFile(path, "utf8")), range(0, 10_000));
-  const writes = io.calls.filter((call) => call === "write").length;
+  const writes = io.calls().filter((call) => call === "stream.write").length;
   assert.ok(writes <= 3, `${writes} writes`);
 });
 
@@ -169,7 +170,7 @@ test("reopen creates the file though nothing is to be written", async (t) => {
 
 test("reopen of a path that cannot be opened goes on with the old file", async (t) => {
   let fail = false;
-  const io = faultyOutputIo((call) => (fail && call === "open" ? "EACCES" : undefined));
+  const io = faultFileIo(nodeFileIo, (call) => (fail && call === "openStream" ? "EACCES" : undefined));
   const { sink, folder, path, value, messages } = await fileCase(t, { io });
   await sink.start();
   sink.write(lines(0, 1), 1);
@@ -217,8 +218,8 @@ test("a full disk: the file keeps whole lines, everything is written once there 
   // Each write takes seven bytes at most, and the disk is full from the tenth on.
   let writes = 0;
   let hasSpace = false;
-  const io = faultyOutputIo((call): Fault | undefined => {
-    if (call !== "write") return undefined;
+  const io = faultFileIo(nodeFileIo, (call): Ruling => {
+    if (call !== "stream.write") return undefined;
     return ++writes < 10 || hasSpace ? { taken: 7 } : "ENOSPC";
   });
   const { sink, path, health, value, messages } = await fileCase(t, { io });
@@ -253,9 +254,9 @@ test("a disk that stays full: stop gives up after one more try and counts", asyn
 test("half a line that cannot be cut off is followed by the whole line", async (t) => {
   let short = true;
   let failed = false;
-  const io = faultyOutputIo((call): Fault | undefined => {
-    if (call === "truncate") return "EIO";
-    if (call !== "write" || failed) return undefined;
+  const io = faultFileIo(nodeFileIo, (call): Ruling => {
+    if (call === "stream.truncate") return "EIO";
+    if (call !== "stream.write" || failed) return undefined;
     if (short) {
       short = false;
       return { taken: 20 };
@@ -321,13 +322,13 @@ test("a pipe whose reader goes away is written to again when another comes", asy
 });
 
 test("a write that never ends does not keep stop", async (t) => {
-  const io = faultyOutputIo(() => undefined);
+  const io = faultFileIo(nodeFileIo);
   const { sink, value, messages } = await fileCase(t, {
     flushMs: 20,
     io: {
       ...io,
-      open: async (path) => {
-        const file = await io.open(path);
+      openStream: async (path, mode) => {
+        const file = await io.openStream(path, mode);
         cleanUp(t, () => file.close());
         return { ...file, write: () => new Promise(() => {}) };
       },

@@ -71,6 +71,16 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
       inode.modified = ++ticks;
       return bytes.length;
     },
+    writeAt: async (chunks, offset) => {
+      const bytes = Buffer.concat(chunks);
+      const next = Buffer.alloc(Math.max(inode.bytes.length, offset + bytes.length));
+      inode.bytes.copy(next);
+      bytes.copy(next, offset);
+      inode.bytes = next;
+      inode.modified = ++ticks;
+      return bytes.length;
+    },
+    readAt: async (into, offset) => inode.bytes.copy(into, 0, offset),
     chmod: async (mode) => void (inode.mode = mode),
     chown: async (uid, gid) => {
       if (uid >= 0) inode.uid = uid;
@@ -79,8 +89,15 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
     state: async () => stateOf(inode),
     truncate: async (size) => void (inode.bytes = inode.bytes.subarray(0, size)),
     sync: async () => void (inode.synced = inode.bytes),
+    syncData: async () => void (inode.synced = inode.bytes),
     close: async () => {},
   });
+
+  const openOrCreate = (path: string, mode: number): Inode => {
+    const inode = names.get(path) ?? create(Buffer.alloc(0), mode);
+    names.set(path, inode);
+    return inode;
+  };
 
   const openFolder: OpenFile = {
     ...openFile(create(Buffer.alloc(0), 0o755)),
@@ -128,7 +145,12 @@ function folderOf(names: Map<string, Inode>, syncedNames: Map<string, Inode>): M
       return openFile(inode, 0);
     },
     openToAppend: async (path) => openFile(find(path)),
+    openStream: async (path, mode) => openFile(openOrCreate(path, mode)),
+    openToUpdate: async (path, mode) => openFile(openOrCreate(path, mode), 0),
+    openToRead: async (path) => openFile(find(path), 0),
     openFolder: async () => openFolder,
+    makeFolder: async () => {},
+    realPath: async (path) => path,
     rename: async (from, to) => {
       names.set(to, find(from));
       names.delete(from);

@@ -4,6 +4,7 @@ import {
   closeSync,
   fchmodSync,
   fchownSync,
+  fdatasyncSync,
   fstatSync,
   fsyncSync,
   ftruncateSync,
@@ -13,10 +14,12 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  readSync,
   renameSync,
   statSync,
   unlinkSync,
   writeSync,
+  writevSync,
   mkdirSync,
 } from "node:fs";
 import {
@@ -26,6 +29,7 @@ import {
   readdir,
   readFile,
   readlink,
+  realpath,
   rename,
   stat,
   unlink,
@@ -52,10 +56,14 @@ export interface FileState extends FileStamp {
   readonly gid: number;
 }
 
-/** A file that was opened for writing, or a folder that was opened to be synced. */
+/** An open file, or a folder that was opened to be synced. */
 export interface OpenFile {
   /** @returns how many bytes were taken, which may be fewer than were given. */
   write(bytes: Uint8Array): Promise<number>;
+  /** As `write`, at an offset. */
+  writeAt(chunks: readonly Uint8Array[], offset: number): Promise<number>;
+  /** @returns how many bytes were read; fewer than asked for at the end of the file only. */
+  readAt(into: Uint8Array, offset: number): Promise<number>;
   chmod(mode: number): Promise<void>;
   /** -1 leaves the owner as it is. */
   chown(uid: number, gid: number): Promise<void>;
@@ -63,10 +71,12 @@ export interface OpenFile {
   /** Cuts the file to this size. */
   truncate(size: number): Promise<void>;
   sync(): Promise<void>;
+  /** Has what was written reach the disk, but not the file's times. */
+  syncData(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Every call of the operating system that the store makes on files. Each may fail with an error that has an errno name as `code`. */
+/** Every call of the operating system on files that tests make fail. Each may fail with an error that has an errno name as `code`. */
 export interface FileIo {
   /** Follows symbolic links. */
   state(path: string): Promise<FileState>;
@@ -80,12 +90,23 @@ export interface FileIo {
   openExisting(path: string): Promise<OpenFile>;
   /** Opens a file that is there, to be written behind its end. */
   openToAppend(path: string): Promise<OpenFile>;
+  /** Opens to be written behind its end; creates the file when it is missing. Waits for nobody: a pipe without a reader fails, with ENXIO. */
+  openStream(path: string, mode: number): Promise<OpenFile>;
+  /** Opens to be read and written at offsets; creates the file when it is missing. */
+  openToUpdate(path: string, mode: number): Promise<OpenFile>;
+  openToRead(path: string): Promise<OpenFile>;
   openFolder(path: string): Promise<OpenFile>;
+  /** With those above it; one that exists is fine. */
+  makeFolder(path: string, mode?: number): Promise<void>;
+  realPath(path: string): Promise<string>;
   rename(from: string, to: string): Promise<void>;
   /** Gives the file a second name, which must not exist. */
   link(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
 }
+
+/** Non-blocking, because a thread that waits for a pipe's reader could not be stopped; regular files do not care. */
+const streamFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 export const nodeFileIo: FileIo = {
   state: async (path) => fileState(await stat(path, { bigint: true })),
@@ -98,7 +119,12 @@ export const nodeFileIo: FileIo = {
   openExisting: async (path) => openFile(await open(path, constants.O_WRONLY | constants.O_NOFOLLOW)),
   openToAppend: async (path) =>
     openFile(await open(path, constants.O_WRONLY | constants.O_APPEND | constants.O_NOFOLLOW)),
+  openStream: async (path, mode) => openFile(await open(path, streamFlags, mode)),
+  openToUpdate: async (path, mode) => openFile(await open(path, constants.O_RDWR | constants.O_CREAT, mode)),
+  openToRead: async (path) => openFile(await open(path, "r")),
   openFolder: async (path) => openFile(await open(path, constants.O_RDONLY | constants.O_DIRECTORY)),
+  makeFolder,
+  realPath: (path) => realpath(path),
   rename: (from, to) => rename(from, to),
   link: (from, to) => link(from, to),
   unlink: (path) => unlink(path),
@@ -107,11 +133,22 @@ export const nodeFileIo: FileIo = {
 function openFile(handle: FileHandle): OpenFile {
   return {
     write: async (bytes) => (await handle.write(bytes)).bytesWritten,
+    writeAt: async (chunks, offset) => (await handle.writev(chunks, offset)).bytesWritten,
+    async readAt(into, offset) {
+      let done = 0;
+      while (done < into.length) {
+        const { bytesRead } = await handle.read(into, done, into.length - done, offset + done);
+        if (bytesRead === 0) break;
+        done += bytesRead;
+      }
+      return done;
+    },
     chmod: (mode) => handle.chmod(mode),
     chown: (uid, gid) => handle.chown(uid, gid),
     state: async () => fileState(await handle.stat({ bigint: true })),
     truncate: (size) => handle.truncate(size),
     sync: () => handle.sync(),
+    syncData: () => handle.datasync(),
     close: () => handle.close(),
   };
 }
@@ -145,8 +182,9 @@ export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): b
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode && a.device === b.device;
 }
 
-/** For a thread that has nothing else to do: each call blocks, which saves the way to another thread and back. */
+/** For a thread that has nothing else to do: the calls of a save block, which saves the way to another thread and back. */
 export const syncFileIo: FileIo = {
+  ...nodeFileIo,
   state: async (path) => fileState(statSync(path, { bigint: true })),
   linkState: async (path) => fileState(lstatSync(path, { bigint: true })),
   readLink: async (path) => readlinkSync(path),
@@ -168,11 +206,14 @@ export const syncFileIo: FileIo = {
 function openSyncFile(descriptor: number): OpenFile {
   return {
     write: async (bytes) => writeSync(descriptor, bytes),
+    writeAt: async (chunks, offset) => writevSync(descriptor, chunks, offset),
+    readAt: async (into, offset) => readSync(descriptor, into, 0, into.length, offset),
     chmod: async (mode) => fchmodSync(descriptor, mode),
     chown: async (uid, gid) => fchownSync(descriptor, uid, gid),
     state: async () => fileState(fstatSync(descriptor, { bigint: true })),
     truncate: async (size) => ftruncateSync(descriptor, size),
     sync: async () => fsyncSync(descriptor),
+    syncData: async () => fdatasyncSync(descriptor),
     close: async () => closeSync(descriptor),
   };
 }

@@ -17,6 +17,7 @@ export {
   replaceContent,
   resolveTarget,
   SaveError,
+  syncFolder,
   temporaryPath,
   type KeepReason,
   type KeptFile,

@@ -18,7 +18,8 @@ import { createLineRenamer } from "./line-editor.ts";
 import type { DeliveryError, OutputAdapter } from "./output-adapter.ts";
 import { Sender } from "./sender.ts";
 import type { CommonSettings, DeliveryContext, SpoolMode } from "./settings.ts";
-import { instanceLength, nodeSpoolIo, type SpoolIo } from "./spool-format.ts";
+import { nodeFileIo, type FileIo } from "../../base/file/index.ts";
+import { instanceLength } from "./spool-format.ts";
 import { Spool } from "./spool.ts";
 
 export interface DeliveryOptions {
@@ -33,7 +34,7 @@ export interface DeliveryOptions {
   readonly random: () => number;
   /** Called when the store or the spool fails, and when all works (undefined): at the first connection, and again after a fault. */
   readonly onFault: (fault: string | undefined) => void;
-  readonly io?: SpoolIo;
+  readonly io?: FileIo;
 }
 
 /** The state of an output, as `GET /api/v1/outputs` shows it. Times are milliseconds since the epoch. */
@@ -101,7 +102,7 @@ export class Delivery {
   #refusing: NodeJS.Timeout | undefined;
 
   constructor(options: DeliveryOptions) {
-    const { settings, context, adapter, instance, reporting, random, onFault, io = nodeSpoolIo } = options;
+    const { settings, context, adapter, instance, reporting, random, onFault, io = nodeFileIo } = options;
     if (instance.length !== instanceLength) throw new Error(`the instance ${instance} is not ${instanceLength} long`);
     const { name, stateDirectory } = context;
     const { clock, log, metrics } = reporting;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { errorCode } from "../../base/file/index.ts";
+import { errorCode, syncFolder, type FileIo, type OpenFile } from "../../base/file/index.ts";
 import { reasonOf } from "./output-adapter.ts";
 import {
   frameHeaderBytes,
@@ -7,9 +7,8 @@ import {
   positionSlotBytes,
   readFrameHeader,
   readPositionSlots,
+  spoolFileMode,
   writePositionSlot,
-  type SpoolFile,
-  type SpoolIo,
   type SpoolOffset,
   type SpoolOptions,
   type SpoolPosition,
@@ -26,7 +25,7 @@ export class Segment {
   readonly number: number;
   readonly path: string;
   /** Open while it is read or written. */
-  file: SpoolFile | undefined;
+  file: OpenFile | undefined;
   /** The end of its last whole frame: what lies behind it is not looked at. */
   end = 0;
   /** Frames before `readAt` that an earlier run has read and not delivered. */
@@ -49,7 +48,7 @@ export class Segment {
   isDropped = false;
 
   /** @param file left out for one that an earlier run has written. */
-  constructor(directory: string, number: number, file?: SpoolFile) {
+  constructor(directory: string, number: number, file?: OpenFile) {
     this.number = number;
     this.path = segmentPath(directory, number);
     this.file = file;
@@ -69,16 +68,16 @@ export class Segment {
   }
 
   /** Looks through what an earlier run has written. @param position what that run has delivered. */
-  async scan(io: SpoolIo, position: SpoolPosition | undefined): Promise<void> {
+  async scan(io: FileIo, position: SpoolPosition | undefined): Promise<void> {
     const readUpTo = this.#readEnd(position);
     const open = new Set(position?.open.flatMap((one) => (one.segment === this.number ? one.offset : [])));
-    const file = await io.open(this.path);
+    const file = await io.openToUpdate(this.path, spoolFileMode);
     try {
-      const size = await file.size();
+      const { size } = await file.state();
       const header = Buffer.alloc(frameHeaderBytes);
       for (;;) {
         const at = this.end;
-        const frame = readFrameHeader(header.subarray(0, await file.read(header, at)));
+        const frame = readFrameHeader(header.subarray(0, await file.readAt(header, at)));
         const next = at + frameHeaderBytes + (frame?.payloadBytes ?? 0);
         if (frame === undefined || next > size) break;
         this.end = next;
@@ -110,9 +109,9 @@ export class Segment {
 /** The durable read position of a spool. */
 class PositionFile {
   readonly #path: string;
-  readonly #io: SpoolIo;
+  readonly #io: FileIo;
   readonly #report: SpoolOptions["report"];
-  #file: SpoolFile | undefined;
+  #file: OpenFile | undefined;
   #writes = 0;
   #wanted: SpoolPosition | undefined;
   #writing: Promise<void> | undefined;
@@ -125,9 +124,9 @@ class PositionFile {
 
   /** Returns the position that an earlier run has left; undefined when there is none that is whole. */
   async open(): Promise<SpoolPosition | undefined> {
-    this.#file ??= await this.#io.open(this.#path);
+    this.#file ??= await this.#io.openToUpdate(this.#path, spoolFileMode);
     const bytes = Buffer.alloc(2 * positionSlotBytes);
-    const found = readPositionSlots(bytes.subarray(0, await this.#file.read(bytes, 0)));
+    const found = readPositionSlots(bytes.subarray(0, await this.#file.readAt(bytes, 0)));
     this.#writes = found?.write ?? 0;
     return found;
   }
@@ -141,18 +140,18 @@ class PositionFile {
   /** Waits for the last write and has it reach the disk. */
   async close(): Promise<void> {
     await this.#writing;
-    await this.#file?.sync().catch((error: unknown) => this.#failed(error));
+    await this.#file?.syncData().catch((error: unknown) => this.#failed(error));
     await this.#file?.close().catch(() => {});
     this.#file = undefined;
   }
 
-  async #write(file: SpoolFile): Promise<void> {
+  async #write(file: OpenFile): Promise<void> {
     while (this.#wanted !== undefined) {
       const position = this.#wanted;
       this.#wanted = undefined;
       this.#writes++;
       const slot = writePositionSlot(this.#writes, position);
-      await file.write([slot], (this.#writes % 2) * positionSlotBytes).catch((error: unknown) => this.#failed(error));
+      await file.writeAt([slot], (this.#writes % 2) * positionSlotBytes).catch((error: unknown) => this.#failed(error));
     }
     this.#writing = undefined;
   }
@@ -196,7 +195,7 @@ export class SpoolSegments {
     const { directory, io } = this.#options;
     // This drops segments that a failed try has found.
     this.#segments = [];
-    await io.makeDirectory(directory);
+    await io.makeFolder(directory, 0o750);
     const names = await io.list(directory);
     const numbers = names.flatMap((name) => {
       const digits = segmentName.exec(name)?.[1];
@@ -223,7 +222,7 @@ export class SpoolSegments {
   /** Makes one behind the others. @throws what the system says. */
   async create(): Promise<Segment> {
     const { directory, io } = this.#options;
-    const file = await io.open(segmentPath(directory, this.#nextNumber));
+    const file = await io.openToUpdate(segmentPath(directory, this.#nextNumber), spoolFileMode);
     const segment = new Segment(directory, this.#nextNumber++, file);
     this.#segments.push(segment);
     this.#namesChanged = true;
@@ -234,7 +233,7 @@ export class SpoolSegments {
   /** Has the names of new segments reach the disk. @throws what the system says. */
   async syncNames(): Promise<void> {
     if (!this.#namesChanged) return;
-    await this.#options.io.syncDirectory(this.#options.directory);
+    await syncFolder(this.#options.io, this.#options.directory);
     this.#namesChanged = false;
   }
 
@@ -298,7 +297,7 @@ export class SpoolSegments {
   async #remove(path: string): Promise<void> {
     const { io, report, log } = this.#options;
     try {
-      await io.remove(path);
+      await io.unlink(path);
     } catch (error) {
       report.failed("remove", errorCode(error));
       log.warn({ path, reason: reasonOf(error) }, "a file of the spool cannot be removed");

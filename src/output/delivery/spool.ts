@@ -1,4 +1,4 @@
-import { errorCode } from "../../base/file/index.ts";
+import { errorCode, type OpenFile } from "../../base/file/index.ts";
 import type { Batch, TakenBatch } from "./batch.ts";
 import {
   frameHeaderBytes,
@@ -6,7 +6,7 @@ import {
   readFrameHeader,
   writeFrameHeader,
   type FrameHeader,
-  type SpoolFile,
+  spoolFileMode,
   type SpoolOptions,
 } from "./spool-format.ts";
 import { SpoolSegments, type Segment } from "./spool-segments.ts";
@@ -15,10 +15,10 @@ import { SpoolSegments, type Segment } from "./spool-segments.ts";
 const maxChunks = 512;
 
 /** Writes a batch at an offset of a file. @throws what the system says; some of the frame may be written then. */
-async function writeFrame(file: SpoolFile, at: number, batch: Batch): Promise<void> {
+async function writeFrame(file: OpenFile, at: number, batch: Batch): Promise<void> {
   let chunks: readonly Uint8Array[] = [writeFrameHeader(batch), ...batch.chunks];
   for (let to = at; chunks.length > 0;) {
-    const taken = await file.write(chunks.slice(0, maxChunks), to);
+    const taken = await file.writeAt(chunks.slice(0, maxChunks), to);
     if (taken === 0) throw new Error("the file takes no more bytes");
     to += taken;
     chunks = withoutFirst(chunks, taken);
@@ -32,14 +32,14 @@ async function writeFrame(file: SpoolFile, at: number, batch: Batch): Promise<vo
  * @throws what the system says.
  */
 async function readFrame(
-  file: SpoolFile,
+  file: OpenFile,
   at: number,
 ): Promise<{ readonly header: FrameHeader; readonly batch: Batch | undefined } | undefined> {
   const bytes = Buffer.alloc(frameHeaderBytes);
-  const header = readFrameHeader(bytes.subarray(0, await file.read(bytes, at)));
+  const header = readFrameHeader(bytes.subarray(0, await file.readAt(bytes, at)));
   if (header === undefined) return undefined;
   const payload = Buffer.allocUnsafeSlow(header.payloadBytes);
-  const length = await file.read(payload, at + frameHeaderBytes);
+  const length = await file.readAt(payload, at + frameHeaderBytes);
   if (!isPayloadOf(header, payload.subarray(0, length))) return { header, batch: undefined };
   const { id, count, oldestAt } = header;
   return { header, batch: { id, chunks: [payload], count, byteLength: payload.length, oldestAt } };
@@ -119,7 +119,7 @@ export class Spool {
 
   /** Has everything that was appended reach the disk. */
   async sync(): Promise<void> {
-    await this.#segments.all.at(-1)?.file?.sync();
+    await this.#segments.all.at(-1)?.file?.syncData();
     await this.#segments.syncNames();
   }
 
@@ -187,7 +187,7 @@ export class Spool {
   }
 
   async #write(segment: Segment, batch: Batch): Promise<void> {
-    const file = (segment.file ??= await this.#options.io.open(segment.path));
+    const file = (segment.file ??= await this.#options.io.openToUpdate(segment.path, spoolFileMode));
     try {
       await writeFrame(file, segment.end, batch);
     } catch (error) {
@@ -206,7 +206,7 @@ export class Spool {
     const at = earlier?.at ?? segment.readAt;
     let frame: Awaited<ReturnType<typeof readFrame>>;
     try {
-      segment.file ??= await io.open(segment.path);
+      segment.file ??= await io.openToUpdate(segment.path, spoolFileMode);
       frame = await readFrame(segment.file, at);
     } catch (error) {
       if (!this.#segments.isUnreadable(segment.path, error)) throw error;

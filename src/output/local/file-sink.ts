@@ -1,95 +1,38 @@
-import { constants } from "node:fs";
-import { open, realpath, rename, stat, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { errorCode, makeFolder } from "../../base/file/index.ts";
+import { errorCode, nodeFileIo, type FileIo, type FileState, type OpenFile } from "../../base/file/index.ts";
 import { limitLog, type Log } from "../../base/report/index.ts";
 import { reasonOf } from "../delivery/output-adapter.ts";
 import type { OutputReport } from "../output-metrics.ts";
 import { type Outlet, type OutputOptions, QueuedSink } from "./queued-sink.ts";
 
-export interface OutputFileState {
-  /** Bytes. */
-  readonly size: number;
-  readonly device: number;
-  readonly inode: number;
-  /** False for pipes and devices: they have no size, and what was written cannot be taken back. */
-  readonly isRegular: boolean;
-}
-
-/** A file opened for appending. */
-export interface OutputFile {
-  /** @returns how many bytes were taken, which may be fewer than were given. */
-  write(bytes: Uint8Array): Promise<number>;
-  truncate(size: number): Promise<void>;
-  state(): Promise<OutputFileState>;
-  close(): Promise<void>;
-}
-
-/** Every call of the operating system that the file output makes. Each may fail with an error that has an errno name as `code`. */
-export interface OutputIo {
-  /** Opens for appending; creates the file when it is missing. A pipe without a reader fails, with ENXIO. */
-  open(path: string): Promise<OutputFile>;
-  /** The last byte of a regular file that is not empty. */
-  lastByte(path: string): Promise<number | undefined>;
-  state(path: string): Promise<OutputFileState>;
-  realPath(path: string): Promise<string>;
-  rename(from: string, to: string): Promise<void>;
-  /** With its parents; one that exists is fine. */
-  makeFolder(path: string): Promise<void>;
-}
-
-/** Non-blocking, because a thread that waits for a pipe's reader could not be stopped; regular files do not care. */
-const appendFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
-
-export const nodeOutputIo: OutputIo = {
-  open: async (path) => outputFile(await open(path, appendFlags, 0o644)),
-  async lastByte(path) {
-    const file = await open(path, "r");
-    try {
-      const { size } = await file.stat();
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(1), 0, 1, Math.max(0, size - 1));
-      return bytesRead === 1 ? buffer[0] : undefined;
-    } finally {
-      await file.close();
-    }
-  },
-  state: async (path) => fileState(await stat(path)),
-  realPath: (path) => realpath(path),
-  rename: (from, to) => rename(from, to),
-  makeFolder: (path) => makeFolder(path),
-};
-
-function outputFile(handle: FileHandle): OutputFile {
-  return {
-    write: async (bytes) => (await handle.write(bytes)).bytesWritten,
-    truncate: (size) => handle.truncate(size),
-    state: async () => fileState(await handle.stat()),
-    close: () => handle.close(),
-  };
-}
-
-function fileState(stats: { size: number; dev: number; ino: number; isFile(): boolean }): OutputFileState {
-  return { size: stats.size, device: stats.dev, inode: stats.ino, isRegular: stats.isFile() };
-}
-
 /**
  * Frees a path by renaming: `path` becomes `path.1`, that one `path.2`, up to `path.<kept>`; the oldest is replaced when
  * all exist. The renames begin at the old end, so one that fails leaves no file without a name and a later call goes on.
  */
-async function rotateFiles(io: OutputIo, path: string, kept: number): Promise<void> {
+async function rotateFiles(io: FileIo, path: string, kept: number): Promise<void> {
   let free = 1;
   while (free < kept && (await exists(io, `${path}.${free}`))) free++;
   for (let i = free; i > 1; i--) await io.rename(`${path}.${i - 1}`, `${path}.${i}`);
   await io.rename(path, `${path}.1`);
 }
 
-async function exists(io: OutputIo, path: string): Promise<boolean> {
+async function exists(io: FileIo, path: string): Promise<boolean> {
   try {
     await io.state(path);
     return true;
   } catch (error) {
     if (errorCode(error) === "ENOENT") return false;
     throw error;
+  }
+}
+
+async function endsInLineFeed(io: FileIo, path: string, size: number): Promise<boolean> {
+  const file = await io.openToRead(path);
+  try {
+    const last = Buffer.alloc(1);
+    return (await file.readAt(last, size - 1)) === 1 && last[0] === 0x0a;
+  } finally {
+    await file.close();
   }
 }
 
@@ -100,7 +43,7 @@ const maxBatch = 4 * 1024 * 1024;
 const spaceErrors: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 /** An open file, and what it was when it was opened. */
-type Opened = { readonly file: OutputFile; readonly state: OutputFileState };
+type Opened = { readonly file: OpenFile; readonly state: FileState };
 
 /**
  * A file that is appended to.
@@ -112,7 +55,7 @@ type Opened = { readonly file: OutputFile; readonly state: OutputFileState };
 class FileOutlet implements Outlet {
   readonly #path: string;
   readonly #options: FileSinkOptions;
-  readonly #io: OutputIo;
+  readonly #io: FileIo;
   readonly #log: Log;
   readonly #report: OutputReport;
   #opened: Opened | undefined;
@@ -125,7 +68,7 @@ class FileOutlet implements Outlet {
   constructor(path: string, options: FileSinkOptions, report: OutputReport) {
     this.#path = path;
     this.#options = options;
-    this.#io = options.io ?? nodeOutputIo;
+    this.#io = options.io ?? nodeFileIo;
     this.#log = limitLog(options.log, options.clock);
     this.#report = report;
   }
@@ -169,7 +112,7 @@ class FileOutlet implements Outlet {
     const { file, state } = this.#opened;
     const isUsable = error === undefined || spaceErrors.has(errorCode(error));
     let to = at;
-    if (state.isRegular && from < at) {
+    if (state.kind === "file" && from < at) {
       try {
         const now = await file.state();
         if (now.size !== this.#size) throw new Error("the length of the file was changed by someone else");
@@ -198,7 +141,7 @@ class FileOutlet implements Outlet {
 
   #isFull(): boolean {
     const { maxBytes } = this.#options;
-    return maxBytes > 0 && this.#opened?.state.isRegular === true && this.#size >= maxBytes;
+    return maxBytes > 0 && this.#opened?.state.kind === "file" && this.#size >= maxBytes;
   }
 
   /** Opens the path, and leaves what was open. */
@@ -212,14 +155,15 @@ class FileOutlet implements Outlet {
 
   async #openFile(): Promise<Opened> {
     const path = this.#path;
-    const file = await this.#io.open(path).catch(async (error: unknown) => {
+    const file = await this.#io.openStream(path, 0o644).catch(async (error: unknown) => {
       if (errorCode(error) !== "ENOENT") throw error;
       await this.#io.makeFolder(dirname(path));
-      return this.#io.open(path);
+      return this.#io.openStream(path, 0o644);
     });
     try {
       const state = await file.state();
-      if (!state.isRegular || state.size === 0 || (await this.#io.lastByte(path)) === 0x0a) return { file, state };
+      if (state.kind !== "file" || state.size === 0 || (await endsInLineFeed(this.#io, path, state.size)))
+        return { file, state };
       this.#log.warn({ path }, "the output file ends in an incomplete line, which is ended");
       await file.write(Buffer.from("\n"));
       return { file, state: { ...state, size: state.size + 1 } };
@@ -273,7 +217,7 @@ export interface FileSinkOptions extends OutputOptions {
   readonly maxBytes: number;
   /** The number of renamed files that are kept, 1 or more. */
   readonly maxFiles: number;
-  readonly io?: OutputIo;
+  readonly io?: FileIo;
 }
 
 /** With these at the start, the configuration is wrong; other errors may pass and are tried again. */

@@ -10,7 +10,7 @@ import { runs } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
 import { deliveryOptions } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore, type StoreMood } from "./fake-store.ts";
-import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
+import { createMemoryDisk, type MemoryDisk } from "../../support/memory-disk.ts";
 
 /** What the slow model knows: what happened to each line is asked of the store and the dead letters at the end. */
 interface Model {

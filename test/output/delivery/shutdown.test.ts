@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Delivery, allAccepted } from "../../../src/output/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryOptions } from "./delivery-fixture.ts";
-import { createMemoryDisk } from "./memory-spool-io.ts";
+import { createMemoryDisk } from "../../support/memory-disk.ts";
 
 test("a stop with much to send cuts no batch off: those begun are acknowledged, the others are in the spool", async () => {
   const disk = createMemoryDisk();

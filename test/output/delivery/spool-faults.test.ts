@@ -5,7 +5,7 @@ import { createMetrics } from "../../../src/base/report/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryOptions, type GivenDelivery } from "./delivery-fixture.ts";
 import { createFakeStore, type FakeStore } from "./fake-store.ts";
-import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
+import { createMemoryDisk, type MemoryDisk } from "../../support/memory-disk.ts";
 
 interface Rig {
   readonly disk: MemoryDisk;

@@ -4,7 +4,7 @@ import type { RecordBatch } from "../../../src/output/index.ts";
 import { Spool } from "../../../src/output/delivery/spool.ts";
 import type { SpoolOptions } from "../../../src/output/delivery/spool-format.ts";
 import { silentLog } from "../../../src/base/report/index.ts";
-import { createMemoryDisk, type MemoryDisk } from "./memory-spool-io.ts";
+import { createMemoryDisk, type MemoryDisk } from "../../support/memory-disk.ts";
 
 interface Counts {
   dropped: Record<string, number>;

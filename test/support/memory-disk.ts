@@ -1,9 +1,11 @@
-import type { SpoolFile, SpoolIo } from "../../../src/output/delivery/spool-format.ts";
+// A disk behind the seam of files that fills up, fails and is cut off, for writers of files by offsets.
+import type { FileIo, OpenFile } from "../../src/base/file/index.ts";
+import { memoryFileIo } from "./memory-file-io.ts";
 
 /** A disk in memory that outlives the processes that use it. */
 export interface MemoryDisk {
   /** An I/O for one process; after `kill` all its calls fail and change nothing. */
-  open(): { readonly io: SpoolIo; kill(): void };
+  open(): { readonly io: FileIo; kill(): void };
   /** What was not synced is gone: the tail of each file, and names of new files. */
   powerCut(): void;
   /** Bytes that fit; a write that does not fit is short, then fails with ENOSPC. */
@@ -58,13 +60,14 @@ export function createMemoryDisk(): MemoryDisk {
         return file;
       };
       const used = (): number => [...files.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
-      const open = (path: string, file: MemoryFile): SpoolFile => ({
-        read: (into, position) =>
+      const open = (path: string, file: MemoryFile): OpenFile => ({
+        ...neverUsed,
+        readAt: (into, position) =>
           call(() => {
             if (disk.unreadable.has(path)) throw systemError("EIO");
             return file.bytes.copy(into, 0, position);
           }),
-        write: (chunks, position) =>
+        writeAt: (chunks, position) =>
           call(() => {
             let all = Buffer.concat(chunks);
             const room = Math.max(0, disk.capacity - used());
@@ -78,23 +81,24 @@ export function createMemoryDisk(): MemoryDisk {
             return all.length;
           }),
         truncate: (size) => call(() => void (file.bytes = file.bytes.subarray(0, size))),
-        size: () => call(() => file.bytes.length),
-        sync: () =>
+        state: () => call(() => ({ ...fileState, size: file.bytes.length })),
+        syncData: () =>
           call(() => {
             if (disk.failsSync) throw systemError("EIO");
             file.synced = Buffer.from(file.bytes);
           }),
         close: () => call(() => {}),
       });
-      const io: SpoolIo = {
-        makeDirectory: () => call(() => {}),
+      const io: FileIo = {
+        ...memoryFileIo(),
+        makeFolder: () => call(() => {}),
         list: (directory) =>
           call(() =>
             [...files.keys()].flatMap((path) =>
               path.startsWith(`${directory}/`) ? path.slice(directory.length + 1) : [],
             ),
           ),
-        open: (path) =>
+        openToUpdate: (path) =>
           call(() => {
             if (!files.has(path)) files.set(path, { bytes: Buffer.alloc(0), synced: undefined });
             return open(path, fileOf(path));
@@ -104,18 +108,35 @@ export function createMemoryDisk(): MemoryDisk {
             files.set(to, fileOf(from));
             files.delete(from);
           }),
-        remove: (path) =>
+        unlink: (path) =>
           call(() => {
             fileOf(path);
             files.delete(path);
           }),
-        syncDirectory: () => call(() => {}),
+        openFolder: () => call(() => ({ ...neverUsed, sync: () => call(() => {}), close: async () => {} })),
       };
       return { io, kill: () => void (isDead = true) };
     },
   };
   return disk;
 }
+
+const unexpected = (): never => {
+  throw new Error("a call that the disk does not have");
+};
+const neverUsed: OpenFile = {
+  write: unexpected,
+  writeAt: unexpected,
+  readAt: unexpected,
+  chmod: unexpected,
+  chown: unexpected,
+  state: unexpected,
+  truncate: unexpected,
+  sync: unexpected,
+  syncData: unexpected,
+  close: unexpected,
+};
+const fileState = { kind: "file", modified: 1n, inode: 1n, device: 1n, mode: 0o640, uid: 0, gid: 0 } as const;
 
 export function systemError(code: string): Error {
   return Object.assign(new Error(`${code}: made by the test`), { code });
