@@ -233,10 +233,10 @@ export function readElements(files: readonly { readonly path: string; readonly t
       }
       return pairs;
     });
-    return readShape(text, judged).findings.map((one) => ({ ...one, line: `${path}:${formatShapeFinding(one)}` }));
+    return readShape(text, judged).findings.map((one) => [one.severity, `${path}:${formatShapeFinding(one)}`] as const);
   });
   const linesOf = (wanted: string): string[] =>
-    findings.filter(({ severity }) => severity === wanted).map(({ line }) => line);
+    findings.flatMap(([severity, line]) => (severity === wanted ? [line] : []));
   return { elements, problems: linesOf("error"), warnings: linesOf("warning") };
 }
 
