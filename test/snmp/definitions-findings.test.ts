@@ -114,6 +114,39 @@ const cases: readonly [string, Files, readonly string[]][] = [
     ],
   ],
   [
+    "a scale without a word for what it is",
+    inIf(
+      "name: netif.bytes.in\n      syntax: Counter32",
+      "name: netif.bytes.in\n      scale: {attribute: ifDesc}\n      syntax: Counter32",
+    ),
+    ["error: objects/if.yml:22:7: IF-MIB::ifTable: attribute ifInOctets: scale: expected either as or factors"],
+  ],
+  [
+    "a scale by an attribute that is not there",
+    inIf(
+      "name: netif.bytes.in\n      syntax: Counter32",
+      "name: netif.bytes.in\n      scale: {attribute: ifDesc, as: digits}\n      syntax: Counter32",
+    ),
+    [
+      'error: objects/if.yml:22:26: IF-MIB::ifTable: attribute ifInOctets: scale: attribute: no attribute "ifDesc" (did you mean "ifDescr"?)',
+    ],
+  ],
+  [
+    "a reading of a sensor without a unit",
+    inIf("name: netif.bytes.in\n      syntax: Counter32", "name: hw.sensor.value\n      syntax: Gauge32"),
+    [
+      "warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name: hw.sensor.value has no unit, so that readings that cannot be true are not told apart: give a syntax with a unit, hw.sensor.unit, or a range",
+    ],
+  ],
+  [
+    "a text that names no field of the row, and one under the name of the index",
+    inIf("  attributes:\n", "  fields: {hw.name: 'If {netif.descri}', netif.index: '1'}\n  attributes:\n"),
+    [
+      'error: objects/if.yml:9:21: IF-MIB::ifTable: fields: hw.name: no field "netif.descri" in the row (did you mean "netif.descr"?)',
+      "error: objects/if.yml:9:42: IF-MIB::ifTable: fields: netif.index: a part of the index has the same name netif.index",
+    ],
+  ],
+  [
     "a name below another",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: netif.descr.in\n      syntax: Counter32"),
     [

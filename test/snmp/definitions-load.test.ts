@@ -61,6 +61,8 @@ test("objects are resolved: index of what they augment, OIDs, syntaxes, the inst
     rediscover: undefined,
     noValue: undefined,
     range: undefined,
+    severity: undefined,
+    scale: undefined,
     bounds: [0, Number.POSITIVE_INFINITY],
     noValueWhen: undefined,
     overrides: { object: "IF-MIB::ifTable", attribute: "ifInOctets" },

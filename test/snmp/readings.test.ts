@@ -24,6 +24,7 @@ test("what the last polls read is there for Prometheus, and gone with its device
       "1.3.6.1.2.1.2.2.1.10.7|65|4000",
       "1.3.6.1.2.1.4.24.6.0|66|512",
       "1.3.6.1.2.1.25.3.3.1.2.1|2|17",
+      "1.3.6.1.2.1.33.1.2.1.0|2|3",
     ].join("\n"),
   );
   network.attachAgent("192.0.2.1", 161, createSnmpAgent({ table, maxMessageSize: 8000 }));
@@ -46,7 +47,10 @@ test("what the last polls read is there for Prometheus, and gone with its device
   await until(
     "the readings",
     () =>
-      text().includes("snmp_netif_bytes_in_total{") && text().includes("_util_pct{") && text().includes("_ip_routes{"),
+      text().includes("snmp_netif_bytes_in_total{") &&
+      text().includes("_util_pct{") &&
+      text().includes("_ip_routes{") &&
+      text().includes("_severity{"),
   );
   const lines = text().split("\n");
   assert.deepEqual(
@@ -57,6 +61,8 @@ test("what the last polls read is there for Prometheus, and gone with its device
       String.raw`snmp_netif_bytes_in_total{device="core-1",ip="192.0.2.1",netif_descr="eth7 \"uplink\"",netif_index="7",netif_name="eth7 \"uplink\""} 4000`,
     ],
   );
+  // The battery is low: a warning.
+  assert.ok(lines.includes('snmp_ups_battery_status_severity{device="core-1",ip="192.0.2.1"} 1'));
   assert.ok(lines.includes("# TYPE snmp_system_cpu_util_pct gauge"));
   // A gauge does not end in `_total`, though its field does.
   assert.ok(lines.includes("# TYPE snmp_ip_routes gauge"));

@@ -378,6 +378,107 @@ test("a sensor's value is moved by the scale and precision in the same row", () 
   );
 });
 
+test("a reading is moved by what another attribute of the row says", () => {
+  const read = (scale: FieldDefinition["scale"], by: SnmpValue | undefined, value = int(2305)): unknown => {
+    const fields: RecordFields = new Map();
+    const reading = { name: "value", field: "x", syntax: syntaxOf("VoltageMilliVolt"), oidText: ".1", scale };
+    const other = { name: "by", field: "y", syntax: syntaxOf("DisplayString"), oidText: ".2" };
+    const { unreadable } = putRow(
+      fields,
+      [[reading, value], ...(by === undefined ? [] : [[other, by] as const])],
+      names,
+    );
+    assert.equal(unreadable.length, fields.has("x") ? 0 : 1);
+    return fields.get("x");
+  };
+  const as = (kind: "digits" | "exponent" | "factor" | "divisor"): FieldDefinition["scale"] => ({
+    attribute: "by",
+    as: kind,
+    factors: undefined,
+  });
+  const units = {
+    attribute: "by",
+    as: undefined,
+    factors: new Map([
+      ["mv", 0.1],
+      ["2", 3],
+    ]),
+  };
+  assert.equal(read(as("digits"), int(1)), 0.2305);
+  assert.equal(read(as("exponent"), int(2)), 230.5);
+  assert.equal(read(as("exponent"), int(-2)), 0.02305);
+  assert.equal(read(as("factor"), gauge(3)), 6.915);
+  assert.equal(read(as("divisor"), octets("10")), 0.2305);
+  assert.equal(read(as("divisor"), int(0)), undefined);
+  assert.equal(read(as("digits"), int(2_000_000)), undefined);
+  assert.equal(read(as("digits"), octets("n/a")), undefined);
+  assert.equal(read(as("digits"), undefined), undefined);
+  assert.equal(read(units, octets("mV ")), 0.2305);
+  assert.equal(read(units, int(2)), 6.915);
+  assert.equal(read(units, octets("kV")), undefined);
+});
+
+test("a state has what it means next to its label", () => {
+  const enums = {
+    integer: new Map([
+      [
+        ".1",
+        new Map([
+          [1, "ok"],
+          [2, "notPresent"],
+          [3, "off"],
+        ]),
+      ],
+    ]),
+    bitmap: new Map([
+      [
+        ".1",
+        new Map([
+          [0, "low battery"],
+          [1, "fan failed"],
+          [2, "shed"],
+        ]),
+      ],
+    ]),
+    oid: new Map(),
+  };
+  const read = (
+    syntax: string,
+    value: SnmpValue,
+    said: [string, "ok" | "critical"][] = [],
+    field = "a.state.name",
+  ): unknown[] => {
+    const fields: RecordFields = new Map();
+    const severity = new Map(said);
+    putRow(fields, [[{ field, syntax: syntaxOf(syntax), oidText: ".1", severity }, value]], { ...names, enums });
+    return [fields.get("a.state.name") ?? fields.get("a.state.id"), fields.get("a.state.severity")];
+  };
+  assert.deepEqual(read("EnumInteger", int(1), [], "a.state"), ["ok", "ok"]);
+  assert.deepEqual(read("EnumInteger", int(2)), ["notPresent", "unknown"]);
+  assert.deepEqual(read("EnumInteger", int(2), [["not present", "critical"]]), ["notPresent", "critical"]);
+  assert.deepEqual(read("EnumInteger", int(3), [["off", "ok"]]), ["off", "ok"]);
+  assert.deepEqual(read("EnumInteger", int(9)), [9, "unknown"]);
+  assert.deepEqual(read("EnumBitmap", hex("80")), [["low battery"], "warning"]);
+  assert.deepEqual(read("EnumBitmap", hex("e0")), [["low battery", "fan failed", "shed"], "critical"]);
+  assert.deepEqual(read("EnumBitmap", hex("20")), [["shed"], "unknown"]);
+  assert.deepEqual(read("EnumBitmap", hex("00")), [undefined, "ok"]);
+  const texts: readonly (readonly [string, string])[] = [
+    ["Normal", "ok"],
+    ["no alarm", "ok"],
+    ["powerSupplyNoAC", "critical"],
+    ["on but fan fail", "critical"],
+    ["non-critical", "warning"],
+    ["near overload", "warning"],
+    ["DEGRADED", "warning"],
+    ["Not installed", "unknown"],
+    ["not functioning", "critical"],
+    ["IN_SERVICE", "ok"],
+    ["out of service", "critical"],
+    ["xyzzy", "unknown"],
+  ];
+  for (const [text, severity] of texts) assert.deepEqual(read("DisplayString", octets(text)), [text, severity]);
+});
+
 test("an id of LLDP is the kind of address or name that its subtype says", () => {
   const id = (kind: "Chassis" | "Port", subtype: number, value: SnmpValue): unknown =>
     row([

@@ -1,5 +1,5 @@
 import type { FieldDefinition } from "../values/put-value.ts";
-import { meaningHash } from "./object-shape.ts";
+import { meaningHash, readingRules } from "./object-shape.ts";
 import {
   type Attribute,
   type Definitions,
@@ -124,7 +124,7 @@ function sameAttributeReading(a: Attribute, b: Attribute): boolean {
     a.tag === b.tag &&
     a.metric === b.metric &&
     a.rediscover === b.rediscover &&
-    meaningHash([a.noValue, a.noValueWhen, a.range]) === meaningHash([b.noValue, b.noValueWhen, b.range]) &&
+    meaningHash(readingRules(a)) === meaningHash(readingRules(b)) &&
     a.overrides?.object === b.overrides?.object &&
     a.overrides?.attribute === b.overrides?.attribute
   );

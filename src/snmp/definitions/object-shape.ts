@@ -12,8 +12,20 @@ import {
   type FileNode,
   type Values,
 } from "../../base/yaml/index.ts";
-import { type FieldDefinition, fieldNames, isRelated, boundsOf, type Bounds } from "../values/put-value.ts";
+import {
+  type Bounds,
+  boundsOf,
+  type FieldDefinition,
+  fieldNames,
+  hasSeverity,
+  isRelated,
+  plainLabel,
+  scaleKinds,
+  stateSeverities,
+  type StateSeverity,
+} from "../values/put-value.ts";
 import { indexTypes, isImplicit, isIndexType } from "../values/convert-value.ts";
+import { placeholder } from "../values/put-row.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import { metrics, rediscoveries, type Attribute, type IndexPart, type ObjectDefinition } from "./definitions.ts";
 import { anyText, distinctWords, oid, textLine, tolerant, trueOrFalse } from "./settings-file.ts";
@@ -75,10 +87,58 @@ const rangeShape: Shape<Bounds> = list(numberThat("a number", (value) => !Number
   return at.error("expected the least and the greatest reading, such as [-50, 1200]");
 });
 
+/** Labels by severity: what their words do not say. */
+const saidSeverity = mapping(
+  Object.fromEntries(
+    stateSeverities.map((severity) => [severity, optional(list(anyText), `Labels that mean ${severity}.`)]),
+  ) as Record<StateSeverity, ReturnType<typeof optional<string[]>>>,
+  tolerant,
+).to((given) => {
+  const said = new Map<string, StateSeverity>();
+  for (const severity of stateSeverities)
+    for (const label of given[severity] ?? []) said.set(plainLabel(label), severity);
+  return said;
+});
+
+const severityShape = new Shape<ReadonlyMap<string, StateSeverity> | "none">(
+  "`words`, `none` or labels by severity",
+  (at) => {
+    if (at.node.kind === "mapping") return saidSeverity.read(at);
+    if (at.node.kind === "scalar" && at.node.text === "words") return new Map<string, StateSeverity>();
+    return at.node.kind === "scalar" && at.node.text === "none"
+      ? "none"
+      : at.expected("words, none, or labels by severity");
+  },
+  saidSeverity.rows,
+);
+
+const scaleShape = mapping(
+  {
+    attribute: required(textLine, "Another attribute of the object."),
+    as: optional(
+      oneOf(scaleKinds),
+      "What its number is: the digits behind the point, a power of ten, a factor, a divisor.",
+    ),
+    factors: optional(
+      mapOf(anyText, numberThat("a number", Number.isFinite), { name: "<value>" }),
+      "In the place of `as`: what the reading is multiplied with, by its value.",
+    ),
+  },
+  {
+    ...tolerant,
+    check: (given, at) => {
+      if ((given.as === undefined) === (given.factors === undefined))
+        at.error("expected either as or factors", undefined, "key");
+    },
+  },
+);
+
 const attributeName = new Shape("a name without blanks", (at) => {
   const name = String(at.step);
   return /[\s\p{Cc}]/u.test(name) ? at.expected("a name without blanks") : name;
 });
+
+const wordsOnly: ReadonlyMap<string, StateSeverity> = new Map();
 
 const attributeShape: Shape<Attribute> = mapping(
   {
@@ -113,6 +173,11 @@ const attributeShape: Shape<Attribute> = mapping(
       "When it has no reading.",
     ),
     range: optional(rangeShape, "The least and the greatest reading, in the place of the bounds of its unit."),
+    severity: optional(
+      severityShape,
+      "What states mean: `words`, as their words say; `none`; or labels by severity, others as their words say.",
+    ),
+    scale: optional(scaleShape, "Another attribute that says what the number is to be multiplied with or divided by."),
   },
   tolerant,
 ).to((given, at) => ({
@@ -127,6 +192,11 @@ const attributeShape: Shape<Attribute> = mapping(
   noValueWhen: given.no_value_when,
   range: given.range,
   bounds: given.range ?? boundsOf(given.name, given.syntax, given.metric === "counter"),
+  severity:
+    given.severity === "none"
+      ? undefined
+      : (given.severity ?? (hasSeverity(given.name, given.syntax) ? wordsOnly : undefined)),
+  scale: given.scale && { attribute: given.scale.attribute, as: given.scale.as, factors: given.scale.factors },
   overrides: given.overrides,
 }));
 
@@ -182,13 +252,55 @@ function checkObject(given: Partial<Values<typeof objectFields>>, at: FileNode):
     return nodes.get(name) ?? at;
   };
   checkOids(attributes, nodeOf);
-  for (const { name, noValueWhen } of attributes.values()) {
-    if (noValueWhen === undefined || attributes.has(noValueWhen.attribute)) continue;
-    const near = nearName(noValueWhen.attribute, attributes.keys());
-    const other = nodeOf(name).below("no_value_when").below("attribute");
-    other.error(`no attribute ${quote(noValueWhen.attribute)}`, near);
+  for (const { name, noValueWhen, scale } of attributes.values()) {
+    for (const [key, other] of [
+      ["no_value_when", noValueWhen?.attribute],
+      ["scale", scale?.attribute],
+    ] as const) {
+      if (other === undefined || attributes.has(other)) continue;
+      const near = nearName(other, attributes.keys());
+      nodeOf(name)
+        .below(key)
+        .below("attribute")
+        .error(`no attribute ${quote(other)}`, near);
+    }
   }
   warnOfSharedFields(given.index ?? [], attributes, nodeOf);
+  checkFixed(given, at);
+  warnOfUnguarded(given, nodeOf);
+}
+
+/** A field with its own text in every record must leave the parts of the index alone, and may only name fields of the row. */
+function checkFixed({ index = [], attributes, fields }: Partial<Values<typeof objectFields>>, at: FileNode): void {
+  if (fields === undefined) return;
+  const ofIndex = new Set(index.flatMap(fieldNames));
+  const known = new Set(
+    [...ofIndex, ...(attributes?.values() ?? [])].flatMap((one) => (typeof one === "string" ? [one] : fieldNames(one))),
+  );
+  for (const [field, text] of fields) {
+    const node = at.below("fields").below(field);
+    if (ofIndex.has(field)) node.error(`a part of the index has the same name ${field}`, undefined, "key");
+    for (const [, named = ""] of text.matchAll(placeholder))
+      if (!known.has(named) && at.below("augments") === at)
+        node.error(`no field ${quote(named)} in the row`, nearName(named, known));
+  }
+}
+
+/** Fields that say in a row what its sensor measures, if only by its name. */
+const sensorUnits = /^(?:hw\.sensor\.(?:unit|type|name|data_type|data_unit|probe_type)(?:\.name)?|entity\.index)$/;
+
+/** A reading of a sensor without a unit has no bounds: nothing would tell 32767 from a temperature. */
+function warnOfUnguarded(given: Partial<Values<typeof objectFields>>, nodeOf: NodeOf): void {
+  const { fields, attributes, index = [] } = given;
+  const said = [...(fields?.keys() ?? []), ...[...index, ...(attributes?.values() ?? [])].map(({ field }) => field)];
+  if (said.some((field) => sensorUnits.test(field))) return;
+  for (const { name, field, syntax: read, range } of attributes?.values() ?? [])
+    if (field === "hw.sensor.value" && read.unit === undefined && range === undefined)
+      nodeOf(name)
+        .below("name")
+        .warn(
+          `${field} has no unit, so that readings that cannot be true are not told apart: give a syntax with a unit, hw.sensor.unit, or a range`,
+        );
 }
 
 type NodeOf = (attribute: string) => FileNode;
@@ -262,16 +374,19 @@ export function objectMeaningHash(draft: ObjectDraft): string {
   for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
   const lines: string[] = [];
   for (const attribute of attributes.values()) {
-    const { name, tag, metric, rediscover, overrides, noValue, noValueWhen, range } = attribute;
-    const missing =
-      noValue === undefined && noValueWhen === undefined && range === undefined
-        ? ""
-        : `${canonicalText([noValue, noValueWhen, range])}\n`;
+    const { name, tag, metric, rediscover, overrides } = attribute;
+    const said = readingRules(attribute);
+    const missing = said.every((rule) => rule === undefined) ? "" : `${canonicalText(said)}\n`;
     lines.push(
       `${missing}${name}\n${fieldText(attribute)}${tag}\n${metric}\n${rediscover}\n${overrides?.object}\n${overrides?.attribute}\n`,
     );
   }
   return hash("sha256", text + lines.sort().join(""), "hex");
+}
+
+/** What definitions say of a value besides its name and syntax. */
+export function readingRules({ noValue, noValueWhen, range, severity, scale }: Attribute): readonly unknown[] {
+  return [noValue, noValueWhen, range, severity?.size === 0 ? "words" : severity, scale];
 }
 
 function fieldText(target: FieldDefinition): string {

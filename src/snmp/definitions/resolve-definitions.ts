@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { fieldNames, type EnumTables, type FieldDefinition } from "../values/put-value.ts";
+import { fieldNames, plainLabel, type EnumTables, type FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import {
+  type Attribute,
   type IndexPart,
   type ObjectDefinition,
   autoGroup,
@@ -139,7 +140,10 @@ function checkOverrides(set: DefinitionSet, placed: Placed<"object">): void {
 /** An enumeration without labels gives numbers. */
 function checkLabels(set: DefinitionSet, placed: Placed<"object">, enums: EnumTables): void {
   for (const attribute of placed.draft.attributes.values()) {
-    if (hasLabels(attribute, enums)) continue;
+    if (hasLabels(attribute, enums)) {
+      checkSeverity(set, placed, attribute, enums);
+      continue;
+    }
     const message = `attribute ${attribute.name}: no enumeration has the labels of ${attribute.oidText}`;
     set.add(placed, "warning", ["attributes", attribute.name, "syntax"], "value", message);
   }
@@ -147,6 +151,20 @@ function checkLabels(set: DefinitionSet, placed: Placed<"object">, enums: EnumTa
     if (hasLabels(part, enums)) continue;
     const message = `index ${i + 1}: no enumeration has the labels of ${part.oidText}`;
     set.add(placed, "warning", ["index", i, "syntax"], "value", message);
+  }
+}
+
+/** A label that the enumeration does not have never comes. */
+function checkSeverity(set: DefinitionSet, placed: Placed<"object">, attribute: Attribute, enums: EnumTables): void {
+  const { kind } = attribute.syntax;
+  if (kind !== "enum-integer" && kind !== "enum-bitmap") return;
+  const table = (kind === "enum-integer" ? enums.integer : enums.bitmap).get(attribute.oidText);
+  const labels = new Set(Array.from(table?.values() ?? [], plainLabel));
+  for (const label of attribute.severity?.keys() ?? []) {
+    if (labels.has(label)) continue;
+    const message = `attribute ${attribute.name}: severity: no value has the label ${JSON.stringify(label)}`;
+    const path = ["attributes", attribute.name, "severity"];
+    set.add(placed, "warning", path, "value", message, set.suggest(label, labels));
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Attribute } from "../definitions/definitions.ts";
+import { placeholder } from "../values/put-row.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import { decodeIndex, type IndexType } from "../values/convert-value.ts";
 import { heldValue } from "../values/convert-value.ts";
@@ -122,6 +123,22 @@ function putRates(fields: RecordFields, { seconds, changes }: RowChange): void {
   if (refused.length > 0) fields.set("snmp.rate.refused", refused);
 }
 
+/** Puts a text of the definition, with what it names of the row. Without that there is nothing to put. */
+function putFixed(fields: RecordFields, field: string, text: string): void {
+  if (fields.has(field)) return;
+  if (!text.includes("{")) {
+    fields.set(field, text);
+    return;
+  }
+  let isWhole = true;
+  const filled = text.replaceAll(placeholder, (_, named: string) => {
+    const value = fields.get(named);
+    isWhole &&= value !== undefined;
+    return String(value);
+  });
+  if (isWhole) fields.set(field, filled);
+}
+
 /** The device that records are made for. */
 export interface RecordSource {
   /** `ip:port` */
@@ -234,7 +251,7 @@ export class RecordWriter {
       const { unreadable, implausible } = putRow(fields, cells, source.names);
       written.unreadable += unreadable.length;
       written.implausible += implausible.length;
-      for (const [field, text] of object.fixed) if (!fields.has(field)) fields.set(field, text);
+      for (const [field, text] of object.fixed) putFixed(fields, field, text);
       for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
       if (object.isShaped) written.implausible += completeRow(fields, object.sensor, object.ranged);
       if (object.isSystem) for (const [fact, text] of source.facts) fields.set(`system.${fact}`, text);

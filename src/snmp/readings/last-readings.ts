@@ -1,6 +1,6 @@
-import type { RecordFields } from "../../record/index.ts";
+import type { RecordFields, Value } from "../../record/index.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
-import { fieldNames } from "../values/put-value.ts";
+import { fieldNames, severityField, stateSeverities, type StateSeverity } from "../values/put-value.ts";
 
 /** A chunk is made of about this many lines and tables looked at: one without lines is empty. */
 const stepsEach = 250;
@@ -180,14 +180,14 @@ class ReadingWriter {
     const { labels, metrics } = this.#fields;
     let hasReading = false;
     for (const field of metrics.keys()) {
-      const value = fields.get(field);
-      if (typeof value !== "number" && typeof value !== "bigint") continue;
+      const value = numberOf(fields.get(field));
+      if (value === undefined) continue;
       hasReading = true;
       if (this.#added >= this.#room) break;
       let list = this.#lists.get(field);
       if (list === undefined) this.#lists.set(field, (list = []));
       while (list.length < this.#added) list.push(NaN);
-      list.push(Number(value));
+      list.push(value);
     }
     if (!hasReading) return;
     if (this.#added >= this.#room) {
@@ -209,6 +209,13 @@ class ReadingWriter {
   }
 }
 
+/** Severities are text in records: metrics have their number. */
+function numberOf(value: Value | undefined): number | undefined {
+  if (typeof value === "number" || typeof value === "bigint") return Number(value);
+  const severity = stateSeverities.indexOf(value as StateSeverity);
+  return severity < 0 ? undefined : severity;
+}
+
 interface FieldsOfObject {
   readonly labels: readonly string[];
   readonly metrics: ReadonlyMap<string, MetricKind>;
@@ -225,11 +232,12 @@ function fieldsOf(object: PolledObject): FieldsOfObject {
   for (const { attribute } of object.columns) {
     if (attribute.metric !== undefined) for (const field of fieldNames(attribute)) metrics.set(field, attribute.metric);
     else if (attribute.tag) for (const field of fieldNames(attribute)) labels.add(field);
+    if (attribute.severity !== undefined) metrics.set(severityField(attribute), "gauge");
   }
   for (const field of object.fixed.keys()) labels.add(field);
   if (object.isShaped) for (const [field, kind] of derived) metrics.set(field, kind);
   for (const field of ["hw.sensor.type", "hw.sensor.unit", "hw.sensor.name"])
-    if (metrics.has("hw.sensor.value")) labels.add(field);
+    if (metrics.has("hw.sensor.value") || metrics.has("hw.sensor.state.severity")) labels.add(field);
   for (const field of metrics.keys()) labels.delete(field);
   const fields = { labels: [...labels].sort(), metrics };
   known.set(object, fields);

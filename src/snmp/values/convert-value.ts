@@ -351,6 +351,7 @@ const converters: { readonly [kind in SyntaxKind]: Converter } = {
   truth,
   "text-number": firstNumber,
   "text-percent": percentInText,
+  "text-decibel": (value, syntax) => decibelOfMilliwatts(firstNumber(value, syntax) ?? 0),
   text: ofText(formatDisplayString),
   octets: ofText(formatText),
   "lldp-chassis-id": ofText(formatText),

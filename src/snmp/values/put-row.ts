@@ -35,9 +35,9 @@ export function putRow(fields: RecordFields, cells: readonly Cell[], names: Name
     const cell = cells[i] as Cell;
     const target = cell[0];
     const value = cell[1];
-    const read = byNeighbour[target.syntax.kind] ?? (target.bounds && readBounded);
+    const read = byNeighbour[target.syntax.kind] ?? ((target.bounds ?? target.scale) && readBounded);
     if (read !== undefined) {
-      const converted = read(value, cells, target);
+      const converted = scaled(read(value, cells, target), cells, target.scale);
       if (converted === undefined) unreadable.push(target);
       else if (isOutside(converted, target.bounds)) outside.push(target);
       else if (converted !== "") fields.set(target.field, converted);
@@ -48,6 +48,38 @@ export function putRow(fields: RecordFields, cells: readonly Cell[], names: Name
   for (const { field } of outside) putImplausible(fields, field);
   return { unreadable, implausible: outside };
 }
+
+/** A reading that another attribute of the row gives the scale of. Without that one it is no reading. */
+function scaled(
+  reading: Scalar | undefined,
+  cells: readonly Cell[],
+  scale: FieldDefinition["scale"],
+): Scalar | undefined {
+  if (scale === undefined || reading === undefined) return reading;
+  const by = cells.find(([{ name }]) => name === scale.attribute)?.[1];
+  if (by === undefined || (typeof reading !== "number" && typeof reading !== "bigint")) return undefined;
+  const said = by.value instanceof Uint8Array ? formatDisplayString(by.value).trim() : String(by.value);
+  const factor = scale.factors?.get(said.toLowerCase());
+  if (scale.factors !== undefined) return factor === undefined ? undefined : withoutNoise(Number(reading) * factor);
+  const number = Number(readNumber(by) ?? Number.NaN);
+  if (Number.isNaN(number)) return undefined;
+  if (scale.as === "factor") return withoutNoise(Number(reading) * number);
+  if (scale.as === "divisor") return number === 0 ? undefined : withoutNoise(Number(reading) / number);
+  if (Math.abs(number) > maxExponent) return undefined;
+  // Through text, because a power of ten times a number is not the decimal that was meant.
+  const [digits = "", exponent = "0"] = String(reading).split("e");
+  return Number(`${digits}e${Number(exponent) + (scale.as === "digits" ? -number : number)}`);
+}
+
+/** No unit has more digits. */
+const maxExponent = 24;
+
+function withoutNoise(value: number): number {
+  return Number(value.toPrecision(15));
+}
+
+/** The name of a field of the same row, in a text that all records of an object have. */
+export const placeholder = /\{([^{}]+)\}/g;
 
 function neighbour(cells: readonly Cell[], syntax: string): number | undefined {
   const cell = cells.find(([target]) => target.syntax.name === syntax);

@@ -96,6 +96,107 @@ export function dropImplausibleSensor(fields: RecordFields, ranged: ReadonlySet<
   return dropped;
 }
 
+/** The meanings of a state, and the numbers that stand for them in metrics. */
+export const stateSeverities = ["ok", "warning", "critical", "unknown"] as const;
+export type StateSeverity = (typeof stateSeverities)[number];
+
+/**
+ * What the words of a state mean, where its definition does not say it: the first pattern that finds something counts. Words of
+ * trouble come before the others, but for those that are negated.
+ */
+const severityWords: readonly (readonly [RegExp, StateSeverity])[] = [
+  [/\bno(?:t|n)?[ -]?(?:\w+[ -])?(?:fault|alarm|fail|error|problem|warning|trouble|issue)|\bfault ?free/, "ok"],
+  [/\bnon[ -]?critical|\bnear overload|\bout of sync|\bunsynch/, "warning"],
+  [
+    /\bnot[ -]?(?:present|avail|applicable|install\w*|detected|monitored|supported|found|configured|specified|equipped|initialized|used|in use)/,
+    "unknown",
+  ],
+  [
+    /\b(?:unknown|undefined|unspecified|absent|empty|none|n\/?a|uninstalled|unsupported|unsupport|disabled|unused)\b/,
+    "unknown",
+  ],
+  [
+    /\bnot[ -]?\w|\bnon ?(?:operational|recoverable)|\b(?:abnormal|inactive|unavailable|unhealthy|inoperative|unrecoverable)\b/,
+    "critical",
+  ],
+  [
+    /fail|fault|critical|critial|error|crash|alarm|emergency|\bdead\b|\bdown\b|\bbad\b|\bbroken\b|\bshut ?down\b|\blost\b|\bloss\b/,
+    "critical",
+  ],
+  [
+    /\bover ?(?:temp|load|current|voltage|heat)|\bblown\b|\btripped\b|\bdepleted\b|\bmajor\b|\bred\b|\boff ?line\b|\bout of service|\bshort circuit|\bmissing\b/,
+    "critical",
+  ],
+  [
+    /\bno (?:ac|dc|power|input|battery|output|media|comm)|\bdisconnect|\bmalfunction|\bdanger|\bblocked\b|\bmismatch/,
+    "critical",
+  ],
+  [
+    /warn|degrad|\bminor\b|\bmarginal\b|\bcaution\b|\blow(?:er)?\b|\bhigh(?:er)?\b|\bbelow\b|\babove\b|\bweak\b|\byellow\b/,
+    "warning",
+  ],
+  [
+    /rebuil|\bpartial|under ?speed|over ?speed|discharg|\bon batter|\bbypass|\bforeign\b|\bremoved\b|\bnon redundant\b/,
+    "warning",
+  ],
+  [/\btest|\bcheck\b|\bpending\b|\bstopped\b|\bsuspended\b|\bnear overload/, "warning"],
+  [
+    /\b(?:ok|okay|normal|good|fine|up|on|on ?line|active|present|operational|running|healthy|nominal|optimal|optimum|enabled?)\b/,
+    "ok",
+  ],
+  [
+    /\b(?:in ?service|ready|connected|connect|working|powered|charg\w+|floating|resting|stand ?by|redundant|in sync|synchroni[sz]ed|green)\b/,
+    "ok",
+  ],
+  [
+    /\b(?:delivering power|full|clear(?:ed)?|functional|functioning|in operation|inserted|installed|available|established|plugged|in|satisfactory)\b/,
+    "ok",
+  ],
+  [
+    /\b(?:success\w*|master|slave|backup|primary|secondary|idle|associated|alive|open ?confirmed|joined|registered)\b/,
+    "ok",
+  ],
+];
+
+/** Severities of labels, which are few and come again and again. */
+const severityOfLabel = new Map<string, StateSeverity>();
+
+/** Bounds the memory for texts that devices write. */
+const maxLabels = 10_000;
+
+/** The spelling in which labels are compared: `notPresent` and `NOT_PRESENT` are `not present`. */
+export function plainLabel(label: string): string {
+  return label
+    .trim()
+    .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .replaceAll(/[\s_]+/g, " ")
+    .toLowerCase();
+}
+
+function severityByWords(label: string): StateSeverity {
+  let severity = severityOfLabel.get(label);
+  if (severity !== undefined) return severity;
+  severity = severityWords.find(([words]) => words.test(label))?.[1] ?? "unknown";
+  if (severityOfLabel.size < maxLabels) severityOfLabel.set(label, severity);
+  return severity;
+}
+
+/** Returns what a state means: as its definition says, else by its words. */
+function severityOf(said: ReadonlyMap<string, StateSeverity>, label: string): StateSeverity {
+  const plain = plainLabel(label);
+  return said.get(plain) ?? severityByWords(plain);
+}
+
+/** States of parts and of what they feed. Others, such as those of neighbours, have a severity where their definition says so. */
+const stateOfPart =
+  /^(?:hw|disk|raid|storage|ups|pdu|ats|ha|stack|component|system|poe|transceiver|fc)\.(?:.*[._])?(?:state|status|health|condition)$/;
+
+/** Tells whether the states of a field have a severity without a word in their definition. */
+export function hasSeverity(field: string, { kind }: Syntax): boolean {
+  const base = field.replace(/\.name$/, "");
+  return (kind === "enum-integer" || (kind === "text" && base !== field)) && stateOfPart.test(base);
+}
+
 /** Labels of enumerations by the OID (text with a leading dot) of the attribute or index part that has them. */
 export interface EnumTables {
   readonly integer: ReadonlyMap<string, ReadonlyMap<number, string>>;
@@ -105,8 +206,13 @@ export interface EnumTables {
   readonly oid: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
+/** What the number of an attribute can be that the scale of another one is in. */
+export const scaleKinds = ["digits", "exponent", "factor", "divisor"] as const;
+
 /** The field that a value is put under and how it is read: an attribute, or a part of an index. */
 export interface FieldDefinition {
+  /** Name in the MIB, of attributes. */
+  readonly name?: string;
   /** Name in the record. */
   readonly field: string;
   readonly syntax: Syntax;
@@ -114,6 +220,19 @@ export interface FieldDefinition {
   readonly oidText: string;
   /** The range of its readings: others are left out of records. */
   readonly bounds?: Bounds | undefined;
+  /** The meanings of states that are not what their words say, by label. Undefined: values are no states. */
+  readonly severity?: ReadonlyMap<string, StateSeverity> | undefined;
+  /** What another attribute of the same row does to the reading. */
+  readonly scale?:
+    | {
+        /** Its name in the MIB. */
+        readonly attribute: string;
+        /** The power of ten that the reading is divided by or multiplied with, or the number itself. */
+        readonly as: (typeof scaleKinds)[number] | undefined;
+        /** What the reading is multiplied with, by the value of the other attribute. */
+        readonly factors: ReadonlyMap<string, number> | undefined;
+      }
+    | undefined;
 }
 
 /** Numbers of rows of another table that says more. */
@@ -135,7 +254,7 @@ export interface NameTables {
  * Puts one value into a record. Most syntaxes give one field. An enumeration gives `<field>.name`, and `<field>.id` or
  * `<field>.oid` when its syntax keeps it or there is no label; a bitmap's `.name` is the list of the bits that are set.
  * An interface index gives `<field>.index` and `<field>.name`, a MAC address below a name that ends in `.mac` gives
- * `<field>.addr`. A field that already ends in such a word keeps it. Empty text, and a bitmap without a bit, give nothing.
+ * `<field>.addr`. A state with a severity also gives `<field>.severity`. A field that already ends in such a word keeps it. Empty text, and a bitmap without a bit, give nothing.
  *
  * @returns false when the value is not one of the syntax, and nothing was put.
  */
@@ -156,12 +275,24 @@ export function putValue(fields: RecordFields, target: FieldDefinition, value: S
     putLabel(fields, target, "oid", converted, label);
   } else if (converted !== "") {
     fields.set(plainName(target), converted);
+    if (target.severity !== undefined)
+      fields.set(suffixed(target, "severity"), severityOf(target.severity, String(converted)));
   }
   return true;
 }
 
 /** The names that {@link putValue} may give to values of this definition. */
 export function fieldNames(target: FieldDefinition): string[] {
+  const names = namesOfValue(target);
+  return target.severity === undefined ? names : [...names, severityField(target)];
+}
+
+/** Returns the field that says what a state means. */
+export function severityField(target: FieldDefinition): string {
+  return suffixed(target, "severity");
+}
+
+function namesOfValue(target: FieldDefinition): string[] {
   const { kind } = target.syntax;
   if (kind === "interface") return [suffixed(target, "index"), suffixed(target, "name")];
   if (isRelated(kind)) return [target.field, ...relatedNames[kind].map((rest) => `${relatedBase(target)}.${rest}`)];
@@ -175,7 +306,7 @@ function plainName({ field, syntax }: FieldDefinition): string {
   return syntax.kind === "mac" && field.endsWith(".mac") ? `${field}.addr` : field;
 }
 
-type FieldSuffix = "name" | "id" | "oid" | "index";
+type FieldSuffix = "name" | "id" | "oid" | "index" | "severity";
 
 /** Made once for each definition, as every row needs them. */
 const suffixedNames = new WeakMap<FieldDefinition, Readonly<Record<FieldSuffix, string>>>();
@@ -185,7 +316,13 @@ function suffixed(target: FieldDefinition, suffix: FieldSuffix): string {
   let names = suffixedNames.get(target);
   if (names === undefined) {
     const base = target.field.replace(/\.(?:name|id|oid|index)$/, "");
-    names = { name: `${base}.name`, id: `${base}.id`, oid: `${base}.oid`, index: `${base}.index` };
+    names = {
+      name: `${base}.name`,
+      id: `${base}.id`,
+      oid: `${base}.oid`,
+      index: `${base}.index`,
+      severity: `${base}.severity`,
+    };
     suffixedNames.set(target, names);
   }
   return names[suffix];
@@ -237,6 +374,8 @@ function putLabel(
 ): void {
   if (label === undefined || target.syntax.keepsId) fields.set(suffixed(target, idSuffix), id);
   if (label !== undefined) fields.set(suffixed(target, "name"), label);
+  if (target.severity !== undefined)
+    fields.set(suffixed(target, "severity"), severityOf(target.severity, label ?? String(id)));
 }
 
 /** BITS count from the most significant bit of the first octet (RFC 2578), the bits of a number from the least. */
@@ -252,10 +391,16 @@ function putBits(fields: RecordFields, target: FieldDefinition, value: SnmpValue
     if (number === undefined || number < 0 || (typeof number === "number" && !Number.isInteger(number))) return false;
     for (let rest = BigInt(number), bit = 0; rest > 0n; rest >>= 1n, bit++) if (rest & 1n) bits.push(bit);
   }
-  if (bits.length > 0)
-    fields.set(
-      suffixed(target, "name"),
-      bits.map((bit) => labels?.get(bit) ?? String(bit)),
-    );
+  const set = bits.map((bit) => labels?.get(bit) ?? String(bit));
+  if (set.length > 0) fields.set(suffixed(target, "name"), set);
+  if (target.severity !== undefined) fields.set(suffixed(target, "severity"), worstOf(target.severity, set));
   return true;
+}
+
+const fromWorst: readonly StateSeverity[] = ["critical", "warning", "unknown"];
+
+/** No bit is no trouble. */
+function worstOf(said: ReadonlyMap<string, StateSeverity>, labels: readonly string[]): StateSeverity {
+  const all = new Set(labels.map((label) => severityOf(said, label)));
+  return fromWorst.find((severity) => all.has(severity)) ?? "ok";
 }

@@ -7,6 +7,7 @@ export type SyntaxKind =
   | "duration"
   | "text-number"
   | "text-percent"
+  | "text-decibel"
   | "text"
   | "octets"
   | "lldp-chassis-id"
@@ -165,7 +166,12 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   // Powers that become decibels over a milliwatt, which is what they are divided to.
   syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4, unit: "dBm" }),
   syntax("PowerDbmOfMicroWatt", "decibel", { divide: 1e3, unit: "dBm" }),
+  syntax("PowerDbmOfCentiMicroWatt", "decibel", { divide: 1e5, unit: "dBm" }),
+  syntax("PowerDbmOfNanoWatt", "decibel", { divide: 1e6, unit: "dBm" }),
   syntax("PowerDbmOfMilliWatt", "decibel", { unit: "dBm" }),
+  syntax("PowerDbmOfWatt", "decibel", { multiply: 1e3, unit: "dBm" }),
+  syntax("PowerDbmOfMilliWattInText", "text-decibel", { unit: "dBm" }),
+  syntax("PowerDbmOfMicroWattInText", "text-decibel", { divide: 1e3, unit: "dBm" }),
   ...quantity("Power", "Watt", "W"),
   ...quantity("Power", "VoltAmp", "VA"),
   ...quantity("Power", "Var", "var"),
@@ -181,6 +187,15 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   syntax("PowerDbmInText", "text-number", { unit: "dBm" }),
   syntax("VoltageVoltInText", "text-number", { unit: "V" }),
   syntax("CurrentMilliAmpInText", "text-number", { divide: 1000, unit: "A" }),
+  syntax("CurrentAmpInText", "text-number", { unit: "A" }),
+  syntax("CurrentMicroAmpInText", "text-number", { divide: 1e6, unit: "A" }),
+  syntax("VoltageMilliVoltInText", "text-number", { divide: 1000, unit: "V" }),
+  syntax("PowerWattInText", "text-number", { unit: "W" }),
+  syntax("GainDbInText", "text-number", { unit: "dB" }),
+  syntax("FreqHzInText", "text-number", { unit: "Hz" }),
+  syntax("FreqMHzInText", "text-number", { multiply: 1e6, unit: "Hz" }),
+  syntax("FreqGHzInText", "text-number", { multiply: 1e9, unit: "Hz" }),
+  syntax("BandwidthMBitsInText", "text-number", { multiply: 1e6, unit: "bit/s" }),
   syntax("BytesKiBInText", "text-number", { multiply: 1024, unit: "By" }),
   syntax("BytesMiBInText", "text-number", { multiply: 1024 ** 2, unit: "By" }),
   syntax("PercentInText", "text-percent", { unit: "%" }),
