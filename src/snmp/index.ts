@@ -70,7 +70,7 @@ export { definitionFormat } from "./definitions/definition-formats.ts";
 export { networksShape, readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
-export { waitFor } from "./operations/discoveries.ts";
+export { BackgroundTurns, waitFor } from "./operations/discoveries.ts";
 export { Snmp } from "./operations/snmp.ts";
 export type {
   ApplyFinding,

@@ -78,7 +78,7 @@ export interface Identity {
 
 /** Opens a session with one of the device's credentials. @throws SnmpError `invalid` when there is no such one. */
 export function openSession(
-  client: SnmpClient,
+  client: Pick<SnmpClient, "open">,
   device: Device,
   credential: number,
   retries: number,
@@ -96,7 +96,10 @@ export function openSession(
  *
  * @throws SnmpError of the last credential when none is answered.
  */
-export async function identify(client: SnmpClient, device: Device): Promise<{ session: Session; identity: Identity }> {
+export async function identify(
+  client: Pick<SnmpClient, "open">,
+  device: Device,
+): Promise<{ session: Session; identity: Identity }> {
   let failure = new SnmpError("invalid", `${device.id} has no credentials`);
   for (const credential of deviceCredentials(device).keys()) {
     let session: Session | undefined;
