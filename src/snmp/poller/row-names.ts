@@ -69,7 +69,7 @@ export class DeviceNames {
     for (const column of seen) this.#suspect.delete(column);
     const [earlierInterfaces, earlierAddresses] = [this.#interfaces, this.#addresses];
     this.#set(next);
-    return !isSame(earlierInterfaces, this.#interfaces) || earlierAddresses.join() !== this.#addresses.join();
+    return !hasSameNames(earlierInterfaces, this.#interfaces) || earlierAddresses.join() !== this.#addresses.join();
   }
 
   #set(next: LearntInterfaces): void {
@@ -108,60 +108,8 @@ function saysTheSame(
 
 const isAscii = (text: string): boolean => /^[ -~]*$/.test(text);
 
-function isSame(before: ReadonlyMap<number, string>, after: ReadonlyMap<number, string>): boolean {
+function hasSameNames(before: ReadonlyMap<number, string>, after: ReadonlyMap<number, string>): boolean {
   return before.size === after.size && [...after].every(([index, name]) => before.get(index) === name);
-}
-
-/** The poll of one type, whose names others of the same time wait for. */
-export class NamingPoll {
-  readonly due: number;
-  readonly #underWay: Set<NamingPoll>;
-  readonly #done: Promise<void>;
-  #finish: () => void = () => {};
-  #left: number;
-
-  constructor(due: number, naming: number, underWay: Set<NamingPoll>) {
-    this.due = due;
-    this.#left = naming;
-    this.#underWay = underWay;
-    this.#done = new Promise((resolve) => (this.#finish = resolve));
-    if (naming > 0) underWay.add(this);
-  }
-
-  /** One of the objects that give names has been read, or could not be. */
-  learned(): void {
-    if (--this.#left === 0) this.end();
-  }
-
-  /** Resolves when all names of the poll are known. */
-  async known(): Promise<void> {
-    const same = [...this.#underWay].filter((other) => Math.abs(other.due - this.due) < sameMs);
-    await Promise.all(same.map((other) => other.#done));
-  }
-
-  /** The type is done: nobody waits for it any more. */
-  end(): void {
-    this.#underWay.delete(this);
-    this.#finish();
-  }
-}
-
-/** Types whose times differ by less are due at the same time, milliseconds. */
-const sameMs = 1;
-
-/** Makes the records of one poll wait until the names of interfaces that it reads are known. */
-export class NameOrder {
-  readonly #underWay = new Set<NamingPoll>();
-
-  /**
-   * Called for each type when it is due, in one cycle of the event loop for all that are due at the same time.
-   *
-   * @param due milliseconds of the monotonic clock; types with the same one are one poll.
-   * @param naming how many of its objects give names.
-   */
-  begin(due: number, naming: number): NamingPoll {
-    return new NamingPoll(due, naming, this.#underWay);
-  }
 }
 
 type Learnt = { [column in NamingColumn]?: ReadonlyMap<number, string | number> };
