@@ -14,7 +14,7 @@ import type { Clock, Log } from "../../base/report/index.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { type PollerParts, ObjectPolls, isNaming } from "./object-polls.ts";
 import { LearntDevice } from "./learnt-device.ts";
-import { givesNames } from "./row-names.ts";
+import { givesNames } from "./learnt-device.ts";
 import { Limiter } from "../limits.ts";
 import { Appearances } from "./appearances.ts";
 

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Clock } from "../../base/report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import { givesNames } from "./row-names.ts";
+import { givesNames } from "./learnt-device.ts";
 import type { PlanCompiler, PolledType } from "./poll-plan.ts";
 
 /** Something that is due at a time. */
