@@ -1,5 +1,5 @@
 import { askEach, isMissing, type Session } from "../session/session.ts";
-import { compareOids, oidStartsWith, type Oid, isException } from "../session/var-bind.ts";
+import { compareOids, oidStartsWith, type Oid, isException } from "../session/ber.ts";
 import {
   type Attribute,
   type Definitions,

@@ -20,7 +20,7 @@ import { Engine, type EngineView, KeyCache } from "./security.ts";
 import { reportError } from "./usm-exchange.ts";
 import { usmExchange, type UsmAnswer, type UsmParty } from "./usm-exchange.ts";
 import { readPduRest } from "./message-codec.ts";
-import type { Oid } from "./var-bind.ts";
+import type { Oid } from "./ber.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./sockets.ts";
 import { quote } from "../../base/text/index.ts";
