@@ -121,7 +121,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "web-pages.ts",
     ".",
   ],
-  fleet: ["settings.ts", "fleet-connection.ts", "membership.ts", "shares.ts", "postgresql-tables.ts", "."],
+  fleet: ["settings.ts", "membership.ts", "shares.ts", "postgresql-tables.ts", "."],
   snmp: [
     ["limits.ts", "settings.ts"],
     "session",

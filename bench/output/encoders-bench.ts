@@ -11,7 +11,7 @@ import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/out
 import { encodeStreams } from "../../src/output/loki/loki-output.ts";
 import { encodeLogs } from "../../src/output/otlp/otlp-output.ts";
 import { bulkBody } from "../../src/output/search/search-output.ts";
-import { createIndexOf } from "../../src/output/search/search-output.ts";
+import { createIndexOf } from "../../src/output/search/index-template.ts";
 import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-output.ts";
 import { createHeaderOf, frameMessages } from "../../src/output/syslog/syslog-output.ts";
 import { reportRow } from "../support/bench-report.ts";

@@ -1,14 +1,4 @@
-export { FleetConnection, fleetSchema } from "./fleet-connection.ts";
-export { Fleet, type FleetOptions, type FleetRequest, type FleetRequests } from "./fleet.ts";
-export { Membership, type FleetMember, type LeaseState, type MembershipTables } from "./membership.ts";
-export { PostgresqlExporterTable, PostgresqlMembershipTables, PostgresqlShareTables } from "./postgresql-tables.ts";
-export {
-  ownerOf,
-  pointOf,
-  Shares,
-  type NamePoint,
-  type Share,
-  type SharesOptions,
-  type ShareTables,
-  type ShareTaker,
-} from "./shares.ts";
+export { Fleet } from "./fleet.ts";
+export { Membership, type FleetMember, type FleetTables, type LeaseState, type Share } from "./membership.ts";
+export { FleetConnection, fleetSchema, PostgresqlExporterTable, PostgresqlFleetTables } from "./postgresql-tables.ts";
+export { ownerOf, pointOf, Shares, type ShareTaker } from "./shares.ts";

@@ -1,4 +1,15 @@
-import { type Counter, isExpected, type Component, type Log, type Reporting } from "../base/report/index.ts";
+import { randomUUID } from "node:crypto";
+import { runAfter } from "../base/file/index.ts";
+import {
+  type Clock,
+  type Component,
+  type Counter,
+  type Health,
+  isExpected,
+  type Log,
+  type Reporting,
+  Rounds,
+} from "../base/report/index.ts";
 
 /** A collector of a fleet that lives. */
 export interface FleetMember {
@@ -17,8 +28,19 @@ export type LeaseState =
   /** Another session has the name. */
   | { readonly state: "replaced" };
 
-/** The tables that membership needs of a database. Times are those of the database. All may fail with an Error while it is away. */
-export interface MembershipTables {
+/** A key that this collector has from now on. */
+export interface Share {
+  readonly key: string;
+  /** State that an earlier holder has kept for the next one. */
+  readonly kept: string | undefined;
+  /** The reason why it was free: nobody had it, its holder gave it up, or its holder lives no more. */
+  readonly from: "nobody" | "released" | "dead";
+  /** The time since it was given up or taken last, in milliseconds. */
+  readonly ageMs: number;
+}
+
+/** The tables of a fleet in a database. Times are those of the database. All may fail with an Error while it is away. */
+export interface FleetTables {
   /**
    * Takes the name for a session.
    *
@@ -29,18 +51,20 @@ export interface MembershipTables {
   renew(member: FleetMember, leaseMs: number): Promise<LeaseState>;
   /** Gives the lease up: from then on the session is over. */
   leave(member: FleetMember): Promise<void>;
-  /** Calls the listener when who lives may have changed. @returns what ends that. */
+  /** Says which keys a member could take, by a digest of the list. */
+  offer(member: FleetMember, digest: string, keys: readonly string[]): Promise<void>;
+  /** Takes the offer back: others share the keys without this member. */
+  withdraw(member: FleetMember): Promise<void>;
+  /** @returns the keys of a list; undefined when there is no such list. */
+  list(digest: string): Promise<readonly string[] | undefined>;
+  /** Takes those of the keys that no living member has, and those that this session has already. */
+  take(member: FleetMember, keys: readonly string[]): Promise<readonly Share[]>;
+  /** Gives keys up, with what the next holder is to know; without a text what was kept before stays. */
+  release(member: FleetMember, kept: ReadonlyMap<string, string | undefined>): Promise<void>;
+  /** Keeps a text for the next holder. Does nothing when the session does not hold the key. */
+  keep(member: FleetMember, key: string, text: string): Promise<void>;
+  /** Calls the listener when who lives, or what the members hold, may have changed. @returns what ends that. */
   watch(listener: () => void): () => void;
-}
-
-export interface MembershipOptions extends Reporting {
-  readonly tables: MembershipTables;
-  readonly newSession: () => string;
-  readonly fleet: string;
-  readonly member: string;
-  readonly leaseMs: number;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after: (action: () => void, ms: number) => () => void;
 }
 
 /** When a request was sent, by both clocks. */
@@ -67,14 +91,18 @@ const checkName = "fleet";
 export class Membership implements Component {
   readonly name: string;
   readonly member: string;
-  readonly #options: MembershipOptions;
+  readonly leaseMs: number;
+  readonly #tables: FleetTables;
+  readonly #fleet: string;
   /** Limited in rate. */
   readonly #log: Log;
-  readonly #renewMs: number;
+  readonly #clock: Clock;
+  readonly #health: Health;
+  readonly #after: typeof runAfter;
+  readonly #rounds: Rounds;
+  /** The wait after a failure. The lease ends earlier here than in the database by as much. */
   readonly #retryMs: number;
-  readonly #ownMs: number;
   readonly #watchers = new Set<() => void>();
-  #isRunning = false;
   /** The session in the database; undefined: this collector is to join. */
   #mine: FleetMember | undefined;
   #members: readonly FleetMember[] = [];
@@ -82,25 +110,38 @@ export class Membership implements Component {
   #heldSince: Held | undefined;
   #isHeld = false;
   #isReplaced = false;
-  #busy: Promise<void> | undefined;
-  #isAskedAgain = false;
-  /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
-  #hasFailed = false;
-  #cancelNext = (): void => {};
   #cancelEnd = (): void => {};
   readonly #renewals: Counter;
   readonly #lost: Counter;
   #problem = "it has not joined yet";
   #endWatch = (): void => {};
 
-  constructor(options: MembershipOptions) {
-    const { fleet, member, leaseMs, log, metrics } = options;
-    this.#options = options;
+  /**
+   * @param reporting its log is limited in rate.
+   * @param after runs an action once after a time, without keeping the process alive. Returns what calls it off.
+   */
+  constructor(
+    tables: FleetTables,
+    fleet: string,
+    member: string,
+    leaseMs: number,
+    { log, metrics, clock, health }: Reporting,
+    after = runAfter,
+  ) {
     this.member = member;
+    this.leaseMs = leaseMs;
+    this.#tables = tables;
+    this.#fleet = fleet;
     this.#log = log;
-    this.#renewMs = leaseMs / 3;
+    this.#clock = clock;
+    this.#health = health;
+    this.#after = after;
     this.#retryMs = Math.max(100, leaseMs / 20);
-    this.#ownMs = leaseMs - Math.max(100, leaseMs / 20);
+    this.#rounds = new Rounds(
+      () => this.#renew(),
+      (error) => this.#failed(error),
+      after,
+    );
     this.#renewals = metrics.counter(
       "netgloss_fleet_renewals_total",
       "Renewals of the lease in the fleet, by result.",
@@ -146,19 +187,15 @@ export class Membership implements Component {
     return () => void this.#watchers.delete(listener);
   }
 
-  async start(): Promise<void> {
-    this.#isRunning = true;
+  start(): Promise<void> {
     this.#say("it has not joined yet");
-    this.#endWatch = this.#options.tables.watch(() => void (this.#isRunning && !this.#hasFailed && this.#renew()));
-    await this.#renew();
+    this.#endWatch = this.#tables.watch(() => this.#rounds.ask());
+    return this.#rounds.start();
   }
 
   async stop(): Promise<void> {
-    this.#isRunning = false;
     this.#endWatch();
-    this.#cancelNext();
-    await this.#busy;
-    this.#cancelNext();
+    await this.#rounds.stop();
     this.#cancelEnd();
     const leaving = this.#mine;
     this.#mine = undefined;
@@ -169,9 +206,9 @@ export class Membership implements Component {
       this.#notify();
     }
     if (leaving === undefined) return;
-    await this.#options.tables.leave(leaving).catch((error: unknown) => {
+    await this.#tables.leave(leaving).catch((error: unknown) => {
       this.#log.warn(
-        { fleet: this.#options.fleet, member: this.member, error },
+        { fleet: this.#fleet, member: this.member, error },
         "the lease in the fleet was not given up: it ends by itself",
       );
     });
@@ -180,10 +217,10 @@ export class Membership implements Component {
   #leftMs(): number {
     if (this.#heldSince === undefined) return 0;
     const passed = Math.max(
-      this.#options.clock.monotonic() - this.#heldSince.monotonic,
-      this.#options.clock.now() - this.#heldSince.wall,
+      this.#clock.monotonic() - this.#heldSince.monotonic,
+      this.#clock.now() - this.#heldSince.wall,
     );
-    return this.#ownMs - passed;
+    return this.leaseMs - this.#retryMs - passed;
   }
 
   #isHeldNow(): boolean {
@@ -196,11 +233,11 @@ export class Membership implements Component {
 
   #say(detail: string): void {
     this.#problem = detail;
-    this.#options.health.set({
+    this.#health.set({
       name: checkName,
       ready: true,
       degraded: true,
-      detail: `not a member of the fleet ${this.#options.fleet}: ${detail}`,
+      detail: `not a member of the fleet ${this.#fleet}: ${detail}`,
     });
   }
 
@@ -213,10 +250,7 @@ export class Membership implements Component {
     this.#heldSince = undefined;
     this.#cancelEnd();
     this.#lost.add(1, { reason });
-    this.#log.warn(
-      { fleet: this.#options.fleet, member: this.member, reason: detail },
-      "the lease in the fleet is lost",
-    );
+    this.#log.warn({ fleet: this.#fleet, member: this.member, reason: detail }, "the lease in the fleet is lost");
     this.#say(detail);
     this.#notify();
   }
@@ -226,7 +260,7 @@ export class Membership implements Component {
     const left = this.#leftMs();
     if (left <= 0) this.#lose("no_answer", "the database did not renew the lease in time");
     // A host that stood still is found out soon after it goes on.
-    else this.#cancelEnd = this.#options.after(() => this.#watchEnd(), Math.min(Math.ceil(left), lookMs));
+    else this.#cancelEnd = this.#after(() => this.#watchEnd(), Math.min(Math.ceil(left), lookMs));
   }
 
   #take(lease: LeaseState, sent: Held): void {
@@ -236,7 +270,7 @@ export class Membership implements Component {
       const isTaken = lease.state === "replaced";
       if (isTaken && !this.#isReplaced)
         this.#log.error(
-          { fleet: this.#options.fleet, member: this.member },
+          { fleet: this.#fleet, member: this.member },
           "another collector has the name of this one in the fleet",
         );
       this.#isReplaced = isTaken;
@@ -256,67 +290,43 @@ export class Membership implements Component {
     if (!this.#isHeld) return;
     this.#watchEnd();
     if (!wasHeld) {
-      this.#options.health.set({
+      this.#health.set({
         name: checkName,
         ready: true,
-        detail: `a member of the fleet ${this.#options.fleet} as ${this.member}`,
+        detail: `a member of the fleet ${this.#fleet} as ${this.member}`,
       });
-      this.#log.info(
-        { fleet: this.#options.fleet, member: this.member, members: this.#members.length },
-        "joined the fleet",
-      );
+      this.#log.info({ fleet: this.#fleet, member: this.member, members: this.#members.length }, "joined the fleet");
     }
     if (!isSame) this.#notify();
   }
 
-  async #ask(): Promise<void> {
-    const sent = { monotonic: this.#options.clock.monotonic(), wall: this.#options.clock.now() };
-    try {
-      const before = this.#mine;
-      const asking = before ?? { name: this.member, session: this.#options.newSession() };
-      const lease: LeaseState = await (before === undefined
-        ? this.#options.tables.join(asking, this.#options.leaseMs, !this.#isReplaced)
-        : this.#options.tables.renew(asking, this.#options.leaseMs));
-      if (before !== this.#mine) {
-        // The lease was lost meanwhile.
-        this.#isAskedAgain = true;
-        return;
-      }
-      if (lease.state === "held") this.#mine = asking;
-      this.#renewals.add(1, { result: lease.state === "held" ? "ok" : lease.state });
-      this.#take(lease, sent);
-      if (lease.state === "expired") this.#isAskedAgain = true;
-    } catch (error) {
-      this.#renewals.add(1, { result: "failed" });
-      if (!this.#isHeldNow()) this.#say(error instanceof Error ? error.message : String(error));
-      if (!isExpected(error))
-        this.#log.debug({ fleet: this.#options.fleet, error }, "the lease in the fleet was not renewed");
-      this.#hasFailed = true;
-      this.#isAskedAgain = false;
-      this.#next(this.#retryMs);
-      return;
+  /** Renews the lease, or joins. Returns the milliseconds until the next renewal. */
+  async #renew(): Promise<number> {
+    const { leaseMs } = this;
+    const sent = { monotonic: this.#clock.monotonic(), wall: this.#clock.now() };
+    const before = this.#mine;
+    const asking = before ?? { name: this.member, session: randomUUID() };
+    const lease = await (before === undefined
+      ? this.#tables.join(asking, leaseMs, !this.#isReplaced)
+      : this.#tables.renew(asking, leaseMs));
+    if (before !== this.#mine) {
+      // The lease was lost meanwhile.
+      this.#rounds.ask();
+      return leaseMs / 3;
     }
-    this.#next(this.#renewMs);
+    if (lease.state === "held") this.#mine = asking;
+    this.#renewals.add(1, { result: lease.state === "held" ? "ok" : lease.state });
+    this.#take(lease, sent);
+    if (lease.state === "expired") this.#rounds.ask();
+    return leaseMs / 3;
   }
 
-  #next(ms: number): void {
-    this.#cancelNext();
-    if (this.#isRunning) this.#cancelNext = this.#options.after(() => void this.#renew(), ms);
-  }
-
-  /** One request at a time; what is asked meanwhile is one more. */
-  #renew(): Promise<void> {
-    if (this.#busy !== undefined) {
-      this.#isAskedAgain = true;
-      return this.#busy;
-    }
-    this.#isAskedAgain = false;
-    this.#hasFailed = false;
-    this.#busy = this.#ask().finally(() => {
-      this.#busy = undefined;
-      if (this.#isAskedAgain && this.#isRunning) void this.#renew();
-    });
-    return this.#busy;
+  /** Returns the milliseconds until it is tried again. */
+  #failed(error: unknown): number {
+    this.#renewals.add(1, { result: "failed" });
+    if (!this.#isHeldNow()) this.#say(error instanceof Error ? error.message : String(error));
+    if (!isExpected(error)) this.#log.debug({ fleet: this.#fleet, error }, "the lease in the fleet was not renewed");
+    return this.#retryMs;
   }
 }
 

@@ -1,31 +1,200 @@
-import type { ISql } from "postgres";
-import { type FleetConnection, fleetChannel, lockFleet, notifyFleet } from "./fleet-connection.ts";
-import type { FleetMember, LeaseState, MembershipTables } from "./membership.ts";
-import type { Share, ShareTables } from "./shares.ts";
+import { EventEmitter } from "node:events";
+import type { ISql, Sql, TransactionSql } from "postgres";
+import {
+  type DatabaseAccess,
+  type Schema,
+  type SchemaStep,
+  Follower,
+  messageOf,
+  migrate,
+  migrateMs,
+  showDatabase,
+  type Session,
+} from "../base/postgresql/index.ts";
+import type { Component, Log } from "../base/report/index.ts";
+import type { FleetMember, FleetTables, LeaseState, Share } from "./membership.ts";
+
+const steps: readonly SchemaStep[] = [
+  {
+    number: 1,
+    least: 1,
+    sql: `
+      create table netgloss.fleet_member (
+        fleet text collate "C" not null,
+        member text collate "C" not null,
+        session uuid not null unique,
+        joined timestamptz not null,
+        until timestamptz not null,
+        primary key (fleet, member)
+      ) with (fillfactor = 50);
+      comment on table netgloss.fleet_member is
+        'Collectors that live. A row is removed once its lease is over by the clock of the database; its session never comes back then.';`,
+  },
+  {
+    number: 2,
+    least: 1,
+    sql: `
+      create table netgloss.fleet_exporter (
+        fleet text collate "C" not null,
+        sender text collate "C" not null,
+        exporter text collate "C" not null,
+        member text collate "C" not null,
+        written timestamptz not null,
+        seen timestamptz not null,
+        clock double precision not null,
+        state text not null,
+        primary key (fleet, sender, exporter, member)
+      ) with (fillfactor = 70);
+      comment on table netgloss.fleet_exporter is
+        'What exporters said to each collector: templates, sampling rates, names. A row is written by its member alone.';
+      comment on column netgloss.fleet_exporter.clock is
+        'The time of writing by the clock of the member, in milliseconds since the epoch: the times in the state are of that clock.';`,
+  },
+  {
+    number: 3,
+    least: 1,
+    sql: `
+      alter table netgloss.fleet_member add column devices text;
+      create table netgloss.fleet_device_list (
+        fleet text collate "C" not null,
+        digest text not null,
+        devices json not null,
+        primary key (fleet, digest)
+      );
+      comment on table netgloss.fleet_device_list is 'Devices that members could poll. Members with the same definitions share a list.';
+      create table netgloss.fleet_device (
+        fleet text collate "C" not null,
+        device text collate "C" not null,
+        session uuid,
+        member text not null,
+        since timestamptz not null,
+        kept json,
+        primary key (fleet, device)
+      ) with (fillfactor = 70);
+      comment on table netgloss.fleet_device is
+        'Who polls which device: the member with this session, if there is one. What the next one is to know of the device is kept.';`,
+  },
+];
+
+/** The tables of all fleets of a database. */
+export const fleetSchema: Schema = { table: "fleet_migration", steps, command: "netgloss fleet migrate" };
+
+/** The channel of notifications that carry the name of a fleet whose members, or what they hold, have changed. */
+const fleetChannel = "netgloss_fleet";
+/** The channel of what one member asks another one. */
+export const requestChannel = "netgloss_fleet_request";
+/** The event of a connection that was made; no channel of notifications. */
+const connectedEvent = "connected";
+
+/** The one connection to the database that all parts of a fleet share. */
+export class FleetConnection implements Component {
+  readonly name = "connection to the fleet";
+  /** The database as a URL without a user. */
+  readonly database: string;
+  readonly #log: Log;
+  readonly #follower: Follower;
+  readonly #told = new EventEmitter();
+
+  /** @param log is limited in rate. */
+  constructor(access: DatabaseAccess, log: Log) {
+    this.database = showDatabase(access.address);
+    this.#log = log;
+    this.#follower = new Follower({
+      access,
+      log,
+      what: "the database of the fleet",
+      random: Math.random,
+      connected: (session) => this.#connected(session),
+      notified: (_session, payload, channel) => void this.#told.emit(channel, payload),
+      beat: async (session) => void (await session.ask((sql) => sql`select`)),
+      lost: (reason) => log.warn({ database: this.database, reason }, "the database of the fleet does not answer"),
+    });
+  }
+
+  start(): Promise<void> {
+    return this.#follower.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#follower.stop();
+  }
+
+  /**
+   * Runs work that asks the database. Keep it short: renewals of the lease wait for it.
+   *
+   * @throws Error at once while the database is away.
+   */
+  async ask<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    const session = this.#follower.session();
+    if (session === undefined)
+      throw new Error(`the database of the fleet, ${this.database}, is away: ${this.#follower.reason()}`);
+    try {
+      return await session.ask(work);
+    } catch (cause) {
+      const message = `the database of the fleet, ${this.database}, has not done it: ${messageOf(cause)}`;
+      throw new Error(message, { cause });
+    }
+  }
+
+  /** The same in one transaction. */
+  transaction<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T> {
+    return this.ask((sql) => sql.begin("isolation level read committed read write", work) as Promise<T>);
+  }
+
+  /** Calls the listener with each notification of a channel. @returns what ends that. */
+  listen(channel: string, listener: (payload: string) => void): () => void {
+    this.#told.on(channel, listener);
+    return () => void this.#told.off(channel, listener);
+  }
+
+  /** Calls the listener when the database was connected to. @returns what ends that. */
+  watch(listener: () => void): () => void {
+    return this.listen(connectedEvent, listener);
+  }
+
+  isThere(): boolean {
+    return this.#follower.session() !== undefined;
+  }
+
+  /** Why it is away. */
+  reason(): string {
+    return this.#follower.reason();
+  }
+
+  async #connected(session: Session): Promise<void> {
+    const { database } = this;
+    const made = await migrate(session, fleetSchema, migrateMs);
+    if (made.length > 0) this.#log.info({ database, steps: made }, "created the tables of the fleet");
+    for (const channel of [fleetChannel, requestChannel]) await session.ask((sql) => sql.unsafe(`listen ${channel}`));
+    this.#log.info({ database, server: session.server }, "connected to the database of the fleet");
+    // The session is of use once this has returned.
+    queueMicrotask(() => setImmediate(() => this.#told.emit(connectedEvent)));
+  }
+}
+
+/** The time after which a key that nobody holds is forgotten. */
+const forgetAfter = "30 days";
 
 /**
- * The members of a fleet in the table `fleet_member`.
+ * The members of a fleet in the table `fleet_member`, and who holds which device in `fleet_device`.
  *
  * A member lives as long as its row is there. Rows go once their lease is over, and never come back: what was removed in one transaction
- * cannot be renewed by one that began before, as both lock the row.
+ * cannot be renewed by one that began before, as both lock the row. A row of a device belongs to a session: it is free when it has none, or one
+ * without a member. Taking happens under a lock of the fleet, because whether the holder of a row lives is read from another table: who
+ * took it a little before must be seen as a member.
  */
-export class PostgresqlMembershipTables implements MembershipTables {
+export class PostgresqlFleetTables implements FleetTables {
   readonly #connection: FleetConnection;
   readonly #fleet: string;
-  readonly #watchers = new Set<() => void>();
 
   constructor(connection: FleetConnection, fleet: string) {
     this.#connection = connection;
     this.#fleet = fleet;
-    connection.listen(fleetChannel, (payload) => {
-      if (payload === fleet) this.#notify();
-    });
-    connection.watch(() => this.#notify());
   }
 
   join({ name, session }: FleetMember, leaseMs: number, replaces: boolean): Promise<LeaseState> {
     return this.#connection.transaction(async (sql) => {
-      await lockFleet(sql, this.#fleet);
+      await this.#lock(sql);
       await this.#removeExpired(sql);
       const [joined] = await sql`insert into netgloss.fleet_member (fleet, member, session, joined, until)
           values (${this.#fleet}, ${name}, ${session}, clock_timestamp(), clock_timestamp() + ${leaseMs} * interval '1 ms')
@@ -33,7 +202,7 @@ export class PostgresqlMembershipTables implements MembershipTables {
           set session = excluded.session, joined = excluded.joined, until = excluded.until, devices = null
           where ${replaces} returning member`;
       if (joined === undefined) return { state: "replaced" };
-      await notifyFleet(sql, this.#fleet);
+      await this.#notify(sql);
       return await this.#held(sql);
     });
   }
@@ -53,61 +222,13 @@ export class PostgresqlMembershipTables implements MembershipTables {
   leave({ session }: FleetMember): Promise<void> {
     return this.#connection.transaction(async (sql) => {
       await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session = ${session}`;
-      await notifyFleet(sql, this.#fleet);
+      await this.#notify(sql);
     });
-  }
-
-  watch(listener: () => void): () => void {
-    this.#watchers.add(listener);
-    return () => void this.#watchers.delete(listener);
-  }
-
-  #notify(): void {
-    this.#watchers.forEach((listener) => listener());
-  }
-
-  /** Removes expired rows except locked ones: a renewal of the row, or another one's removal, is under way. */
-  async #removeExpired(sql: ISql): Promise<void> {
-    const gone = await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session in (
-      select session from netgloss.fleet_member where fleet = ${this.#fleet} and until <= clock_timestamp() for update skip locked)
-      returning member`;
-    if (gone.length > 0) await notifyFleet(sql, this.#fleet);
-  }
-
-  async #held(sql: ISql): Promise<LeaseState> {
-    const rows = await sql<{ name: string; session: string; devices: string | null }[]>`
-      select member as name, session::text as session, devices from netgloss.fleet_member
-      where fleet = ${this.#fleet} order by member`;
-    const members = rows.map(({ name, session, devices }): FleetMember => ({
-      name,
-      session,
-      devices: devices ?? undefined,
-    }));
-    return { state: "held", members };
-  }
-}
-
-/** The time after which a key that nobody holds is forgotten. */
-const forgetAfter = "30 days";
-
-/**
- * Keeps who holds which device, in the table `fleet_device`. A row belongs to a session: it is free when it has none, or one without a member.
- *
- * Taking happens under a lock of the fleet, because whether the holder of a row lives is read from another table: who took it a little
- * before must be seen as a member.
- */
-export class PostgresqlShareTables implements ShareTables {
-  readonly #connection: FleetConnection;
-  readonly #fleet: string;
-
-  constructor(connection: FleetConnection, fleet: string) {
-    this.#connection = connection;
-    this.#fleet = fleet;
   }
 
   offer({ session }: FleetMember, digest: string, keys: readonly string[]): Promise<void> {
     return this.#connection.transaction(async (sql) => {
-      await lockFleet(sql, this.#fleet);
+      await this.#lock(sql);
       await sql`insert into netgloss.fleet_device_list (fleet, digest, devices)
           values (${this.#fleet}, ${digest}, ${JSON.stringify(keys)}::text::json) on conflict do nothing`;
       await sql`update netgloss.fleet_member set devices = ${digest} where session = ${session}`;
@@ -116,14 +237,14 @@ export class PostgresqlShareTables implements ShareTables {
       await sql`delete from netgloss.fleet_device d where fleet = ${this.#fleet}
           and since < clock_timestamp() - ${forgetAfter}::interval
           and not exists (select from netgloss.fleet_member m where m.session = d.session)`;
-      await notifyFleet(sql, this.#fleet);
+      await this.#notify(sql);
     });
   }
 
   withdraw({ session }: FleetMember): Promise<void> {
     return this.#connection.transaction(async (sql) => {
       await sql`update netgloss.fleet_member set devices = null where session = ${session}`;
-      await notifyFleet(sql, this.#fleet);
+      await this.#notify(sql);
     });
   }
 
@@ -137,7 +258,7 @@ export class PostgresqlShareTables implements ShareTables {
 
   take({ name, session }: FleetMember, keys: readonly string[]): Promise<readonly Share[]> {
     return this.#connection.transaction(async (sql) => {
-      await lockFleet(sql, this.#fleet);
+      await this.#lock(sql);
       const known = await sql<{ key: string; holder: string | null; ageMs: number }[]>`
           select device as key, session::text as holder,
             extract(epoch from clock_timestamp() - since)::float8 * 1000 as "ageMs"
@@ -166,7 +287,7 @@ export class PostgresqlShareTables implements ShareTables {
           set session = null, since = clock_timestamp(), kept = coalesce((given->>1)::json, d.kept)
           from json_array_elements(${JSON.stringify([...kept])}::text::json) given
           where d.fleet = ${this.#fleet} and d.device = given->>0 and d.session = ${session}`;
-      await notifyFleet(sql, this.#fleet);
+      await this.#notify(sql);
     });
   }
 
@@ -176,31 +297,58 @@ export class PostgresqlShareTables implements ShareTables {
           where fleet = ${this.#fleet} and device = ${key} and session = ${session}`;
     });
   }
+
+  watch(listener: () => void): () => void {
+    const ends = [
+      this.#connection.watch(listener),
+      this.#connection.listen(fleetChannel, (fleet) => void (fleet === this.#fleet && listener())),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+
+  /** Until the end of the transaction nobody else joins the fleet or takes keys in it. A statement after this one sees all that did before. */
+  async #lock(sql: ISql): Promise<void> {
+    await sql`select pg_advisory_xact_lock(hashtextextended('netgloss fleet ' || ${this.#fleet}, 0))`;
+  }
+
+  async #notify(sql: ISql): Promise<void> {
+    await sql`select pg_notify(${fleetChannel}, ${this.#fleet})`;
+  }
+
+  /** Removes expired rows except locked ones: a renewal of the row, or another one's removal, is under way. */
+  async #removeExpired(sql: ISql): Promise<void> {
+    const gone = await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session in (
+      select session from netgloss.fleet_member where fleet = ${this.#fleet} and until <= clock_timestamp() for update skip locked)
+      returning member`;
+    if (gone.length > 0) await this.#notify(sql);
+  }
+
+  async #held(sql: ISql): Promise<LeaseState> {
+    const rows = await sql<{ name: string; session: string; devices: string | null }[]>`
+      select member as name, session::text as session, devices from netgloss.fleet_member
+      where fleet = ${this.#fleet} order by member`;
+    const members = rows.map(({ name, session, devices }): FleetMember => ({
+      name,
+      session,
+      devices: devices ?? undefined,
+    }));
+    return { state: "held", members };
+  }
 }
 
-/** The exporter that a row belongs to. */
-interface ExporterKey {
+/** What one exporter said to one collector. Ages are by the clock of the table, in milliseconds. */
+interface ExporterRow {
   /** The exporter whose datagrams said it. */
   readonly sender: string;
   /** The sender, or one that it names. */
   readonly exporter: string;
-}
-
-/** Messages of an exporter to this collector. Ages are in milliseconds. */
-interface ExporterRow extends ExporterKey {
-  readonly text: string;
-  readonly madeMsAgo: number;
-  readonly silentMs: number;
-  readonly clock: number;
-}
-
-/** Messages of an exporter to some collector. */
-interface FoundExporterRow extends ExporterKey {
   readonly text: string;
   readonly ageMs: number;
   readonly silentMs: number;
   readonly clock: number;
 }
+
+type ExporterKey = Pick<ExporterRow, "sender" | "exporter">;
 
 /** An exporter that went round a whole fleet has more rows than anybody needs. */
 const rowsPerExporter = 8;
@@ -235,8 +383,8 @@ export class PostgresqlExporterTable {
 
   /** Writes rows of this member. */
   async write(rows: readonly ExporterRow[]): Promise<void> {
-    const given = rows.map(({ sender, exporter, text, madeMsAgo, silentMs, clock }) => {
-      return { sender, exporter, state: text, made: madeMsAgo, silent: silentMs, clock };
+    const given = rows.map(({ sender, exporter, text, ageMs, silentMs, clock }) => {
+      return { sender, exporter, state: text, made: ageMs, silent: silentMs, clock };
     });
     await this.#connection.ask(
       (sql) => sql`
@@ -278,9 +426,9 @@ export class PostgresqlExporterTable {
   }
 
   /** Finds for each exporter of some senders the rows of the members that heard it last, within this time. */
-  async find(senders: readonly string[], maxSilentMs: number): Promise<readonly FoundExporterRow[]> {
+  async find(senders: readonly string[], maxSilentMs: number): Promise<readonly ExporterRow[]> {
     const rows = await this.#connection.ask(
-      (sql) => sql<FoundExporterRow[]>`
+      (sql) => sql<ExporterRow[]>`
         select sender, exporter, state as text, clock,
           (extract(epoch from clock_timestamp() - written) * 1000)::float8 as "ageMs",
           (extract(epoch from clock_timestamp() - seen) * 1000)::float8 as "silentMs"

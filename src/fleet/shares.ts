@@ -1,33 +1,7 @@
 import { hash } from "node:crypto";
-import type { FleetMember, Membership } from "./membership.ts";
-import { type Metrics, isExpected, type Component, type Log, type Reporting } from "../base/report/index.ts";
-
-/** A key that this collector has from now on. */
-export interface Share {
-  readonly key: string;
-  /** State that an earlier holder has kept for the next one. */
-  readonly kept: string | undefined;
-  /** The reason why it was free: nobody had it, its holder gave it up, or its holder lives no more. */
-  readonly from: "nobody" | "released" | "dead";
-  /** The time since it was given up or taken last, in milliseconds. */
-  readonly ageMs: number;
-}
-
-/** The tables that the division of keys needs of a database. All may fail with an Error while it is away. */
-export interface ShareTables {
-  /** Says which keys a member could take, by a digest of the list. */
-  offer(member: FleetMember, digest: string, keys: readonly string[]): Promise<void>;
-  /** Takes the offer back: others share the keys without this member. */
-  withdraw(member: FleetMember): Promise<void>;
-  /** @returns the keys of a list; undefined when there is no such list. */
-  list(digest: string): Promise<readonly string[] | undefined>;
-  /** Takes those of the keys that no living member has, and those that this session has already. */
-  take(member: FleetMember, keys: readonly string[]): Promise<readonly Share[]>;
-  /** Gives keys up, with what the next holder is to know; without a text what was kept before stays. */
-  release(member: FleetMember, kept: ReadonlyMap<string, string | undefined>): Promise<void>;
-  /** Keeps a text for the next holder. Does nothing when the session does not hold the key. */
-  keep(member: FleetMember, key: string, text: string): Promise<void>;
-}
+import type { FleetMember, FleetTables, Membership, Share } from "./membership.ts";
+import { runAfter } from "../base/file/index.ts";
+import { type Metrics, isExpected, type Component, type Log, type Reporting, Rounds } from "../base/report/index.ts";
 
 /** Two numbers of 32 bits that stand for a name. */
 export type NamePoint = readonly [number, number];
@@ -133,18 +107,6 @@ export interface ShareTaker {
   release(keys: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
 }
 
-export interface SharesOptions extends Pick<Reporting, "log" | "metrics"> {
-  readonly membership: Membership;
-  readonly tables: ShareTables;
-  readonly taker: ShareTaker;
-  /** Called when the fleet may have changed. @returns what ends that. */
-  readonly watch: (listener: () => void) => () => void;
-  /** True if keys are kept while the database is away: then two collectors may have one. */
-  readonly keepsWithoutLease: boolean;
-  readonly retryMs: number;
-  readonly after: (action: () => void, ms: number) => () => void;
-}
-
 /** Keys of one request: the renewal of the lease waits for its end. */
 const keysAtOnce = 200;
 
@@ -156,10 +118,12 @@ const keysAtOnce = 200;
  */
 export class Shares implements Component {
   readonly name = "devices of the fleet";
-  readonly #options: SharesOptions;
   readonly #membership: Membership;
-  readonly #tables: ShareTables;
+  readonly #tables: FleetTables;
   readonly #taker: ShareTaker;
+  readonly #keepsWithoutLease: boolean;
+  readonly #retryMs: number;
+  readonly #rounds: Rounds;
   /** Limited in rate. */
   readonly #log: Log;
   /** The session by which each key is held. */
@@ -170,23 +134,35 @@ export class Shares implements Component {
   #offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;
   #announced: string | undefined;
   readonly #lists = new Map<string, ReadonlySet<string>>();
-  #isRunning = false;
-  #busy: Promise<void> | undefined;
-  #isAskedAgain = false;
-  /** Until it is tried again nothing else asks: a request whose answer is lost may itself notify the others. */
-  #hasFailed = false;
-  #cancelRetry = (): void => {};
   #waiting = 0;
   #ends: readonly (() => void)[] = [];
   readonly #count: ReturnType<typeof createShareMetrics>;
 
-  constructor(options: SharesOptions) {
-    this.#options = options;
-    this.#membership = options.membership;
-    this.#tables = options.tables;
-    this.#taker = options.taker;
-    this.#log = options.log;
-    this.#count = createShareMetrics(options.metrics, () => this.counts());
+  /**
+   * @param keepsWithoutLease whether keys are kept while the database is away: then two collectors may have one.
+   * @param reporting its log is limited in rate.
+   * @param after runs an action once after a time, without keeping the process alive. Returns what calls it off.
+   */
+  constructor(
+    membership: Membership,
+    tables: FleetTables,
+    taker: ShareTaker,
+    keepsWithoutLease: boolean,
+    { log, metrics }: Pick<Reporting, "log" | "metrics">,
+    after = runAfter,
+  ) {
+    this.#membership = membership;
+    this.#tables = tables;
+    this.#taker = taker;
+    this.#keepsWithoutLease = keepsWithoutLease;
+    this.#log = log;
+    this.#retryMs = Math.max(200, membership.leaseMs / 15);
+    this.#rounds = new Rounds(
+      () => this.#divide(),
+      (error) => this.#failed(error),
+      after,
+    );
+    this.#count = createShareMetrics(metrics, () => this.counts());
   }
 
   counts(): { readonly held: number; readonly waiting: number; readonly elsewhere: number } {
@@ -198,13 +174,9 @@ export class Shares implements Component {
     };
   }
 
-  async start(): Promise<void> {
-    this.#isRunning = true;
-    this.#ends = [
-      this.#membership.watch(() => this.#onMembership()),
-      this.#options.watch(() => void this.#reconcile()),
-    ];
-    await this.#reconcile();
+  start(): Promise<void> {
+    this.#ends = [this.#membership.watch(() => this.#onMembership()), this.#tables.watch(() => this.#rounds.ask())];
+    return this.#rounds.start();
   }
 
   /** Says which keys this collector could take; until the first time it takes none. */
@@ -214,7 +186,7 @@ export class Shares implements Component {
       digest: hash("sha256", JSON.stringify(sorted), "hex"),
       points: new Map(sorted.map((key) => [key, pointOf(key)])),
     };
-    if (this.#isRunning) void this.#reconcile();
+    this.#rounds.ask();
   }
 
   /** Keeps a text for the next holder of a key that this collector has. */
@@ -245,10 +217,8 @@ export class Shares implements Component {
 
   /** Gives up all keys, and takes none. */
   async stop(): Promise<void> {
-    this.#isRunning = false;
     for (const end of this.#ends) end();
-    this.#cancelRetry();
-    await this.#busy;
+    await this.#rounds.stop();
     const session = this.#membership.session();
     if (session === undefined) {
       const keys = [...this.#held.keys()];
@@ -327,7 +297,7 @@ export class Shares implements Component {
       const shares = await this.#tables.take(this.#me(session), some);
       for (const key of some) this.#unreleased.delete(key);
       // An answer that comes after the end of the lease says nothing.
-      if (this.#membership.session() !== session || !this.#isRunning) return;
+      if (this.#membership.session() !== session || !this.#rounds.isRunning) return;
       const fresh = shares.filter(({ key }) => !this.#held.has(key));
       for (const { key } of shares) this.#held.set(key, session);
       for (const { from } of fresh) this.#count.taken.add(1, { from });
@@ -341,9 +311,18 @@ export class Shares implements Component {
     if (number > 0) this.#log.info({ devices: number, held: this.#held.size }, "SNMP devices are polled here");
   }
 
-  async #divide(): Promise<void> {
-    const session = this.#membership.session();
-    if (session === undefined || this.#offered === undefined || !this.#isRunning) return;
+  /**
+   * Takes what is this collector's and gives up what is not.
+   *
+   * @returns after how many milliseconds to do so again; undefined: when something has changed.
+   */
+  async #divide(): Promise<number | undefined> {
+    await this.#divideUnder(this.#membership.session());
+    return this.#waiting > 0 || this.#unreleased.size > 0 ? this.#retryMs : undefined;
+  }
+
+  async #divideUnder(session: string | undefined): Promise<void> {
+    if (session === undefined || this.#offered === undefined || !this.#rounds.isRunning) return;
     await this.#repeatReleases(session);
     const { digest, points } = this.#offered;
     if (this.#announced !== `${session} ${digest}`) {
@@ -371,48 +350,20 @@ export class Shares implements Component {
     this.#waiting = wanted.filter((key) => !this.#held.has(key)).length;
   }
 
-  #again(): void {
-    this.#cancelRetry();
-    if (!this.#isRunning) return;
-    this.#cancelRetry = this.#options.after(() => {
-      this.#hasFailed = false;
-      void this.#reconcile();
-    }, this.#options.retryMs);
-  }
-
-  async #divideOnce(): Promise<void> {
-    this.#isAskedAgain = false;
-    try {
-      await this.#divide();
-      if (this.#waiting > 0 || this.#unreleased.size > 0) this.#again();
-    } catch (error) {
-      this.#count.failures.add(1);
-      this.#hasFailed = true;
-      this.#isAskedAgain = false;
-      if (isExpected(error)) this.#log.debug({ error }, "the devices of the fleet were not divided");
-      else this.#log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
-      this.#again();
-    }
-  }
-
-  /** One at a time; what is asked meanwhile is one more. */
-  #reconcile(): Promise<void> {
-    this.#isAskedAgain = true;
-    if (this.#hasFailed) return Promise.resolve();
-    this.#busy ??= this.#divideOnce().finally(() => {
-      this.#busy = undefined;
-      if (this.#isAskedAgain && this.#isRunning && !this.#hasFailed) void this.#reconcile();
-    });
-    return this.#busy;
+  #failed(error: unknown): number {
+    this.#count.failures.add(1);
+    if (isExpected(error)) this.#log.debug({ error }, "the devices of the fleet were not divided");
+    else this.#log.error({ error }, "the devices of the fleet were not divided, by a fault of the collector");
+    return this.#retryMs;
   }
 
   #onMembership(): void {
-    const mayKeep = this.#options.keepsWithoutLease && !this.#membership.isReplaced();
+    const mayKeep = this.#keepsWithoutLease && !this.#membership.isReplaced();
     if (this.#membership.session() === undefined && !mayKeep) {
       this.#waiting = 0;
       this.#dropAll().catch((error: unknown) => this.#log.error({ error }, "SNMP devices could not be released"));
       return;
     }
-    void this.#reconcile();
+    this.#rounds.ask();
   }
 }

@@ -22,7 +22,7 @@ import { OpenQuestions } from "./exporters/waiting-sets.ts";
 import type { Applications } from "./exporters/options.ts";
 import { type SamplingRates, type RatesFile, ManualRates } from "./exporters/sampling.ts";
 import type { StateReport, ExporterState } from "./exporters/state/exporter-state.ts";
-import type { SharedAnswer, SharedExporters } from "./exporters/state/shared-store.ts";
+import type { SharedAnswer, SharedStore } from "./exporters/state/shared-store.ts";
 import { StateExchange } from "./exporters/state/state-exchange.ts";
 import { StatePersistence, type StateStore } from "./exporters/state/state-store.ts";
 import {
@@ -268,7 +268,7 @@ export interface FlowListenerOptions extends FlowPipelineOptions, Omit<FlowRecei
   /** The store in which what exporters say once outlives a restart; left out: it does not. */
   readonly state?: StateStore | undefined;
   /** The store in which the collectors of a fleet share what exporters say; left out: this one is alone. */
-  readonly shared?: SharedExporters | undefined;
+  readonly shared?: SharedStore | undefined;
   /** Called when it has stopped and the last lines are with the sink. */
   readonly stopped?: () => void;
 }

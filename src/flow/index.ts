@@ -30,7 +30,6 @@ export { FlowListenError } from "./intake/socket.ts";
 export { createRing, RingWriter, type RingHandle, type SenderReputation } from "./intake/ring-writer.ts";
 export { RingReader } from "./intake/ring-reader.ts";
 export type { ExporterState, StateChange, StateReport } from "./exporters/state/exporter-state.ts";
-export { shiftTimes, type SharedAnswer, type SharedExporters } from "./exporters/state/shared-store.ts";
 export { readExporterState, writeExporterState } from "./exporters/state/exporter-state.ts";
 export { addressOfKey, stateKey } from "./exporters/exporter-table.ts";
 export {
@@ -43,5 +42,10 @@ export {
 export type { FlowEndsOptions } from "./line/flow-ends.ts";
 export { joinedFields, type JoinedField } from "./kernel/program-writer.ts";
 export { Tee, type TeeOptions } from "./relay/tee.ts";
-export { SharedStore, type SharedStoreOptions } from "./exporters/state/shared-store.ts";
-export type { FoundState, SharedStateTable, StateRow, StateRowKey } from "./exporters/state/shared-store.ts";
+export {
+  SharedStore,
+  shiftTimes,
+  type SharedAnswer,
+  type SharedStateTable,
+  type StateRow,
+} from "./exporters/state/shared-store.ts";

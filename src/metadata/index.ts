@@ -84,7 +84,7 @@ export {
   type Target,
 } from "./exchange/map/column-map.ts";
 export { repeatedName } from "./exchange/rows/json-rows.ts";
-export { readColumnMap, readFixed } from "./exchange/map/read-column-map.ts";
+export { readColumnMap } from "./exchange/map/read-column-map.ts";
 export type { CsvOptions } from "./exchange/rows/csv-rows.ts";
 export { Selections, serveSelection, type Select, type SelectionLimits } from "./exchange/rows/selection.ts";
 export { LastCopies, type SourceDiff, type SourceState } from "./sources/source-state.ts";

@@ -10,7 +10,7 @@ import { findBy } from "../support/address-facts.ts";
 import { buildIndex } from "../support/shared-index.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns } from "../support/runs.ts";
 import { isPlainKey, modelEnrich } from "./address-model.ts";
 
 const text = fc.oneof(
@@ -140,7 +140,7 @@ test("whatever entries cover an address, records and lines get what the rules sa
         }
       },
     ),
-    runs(150),
+    allRuns(150),
   );
   assert.ok(written > 200 && open > 50, `${written} ${open}`);
 });

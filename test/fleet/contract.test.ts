@@ -9,7 +9,7 @@ suite("the tables of a fleet in memory", () => {
   runFleetContract({
     open: () => {
       const fleet = createMemoryFleet(() => time.clock.monotonic());
-      return Promise.resolve(() => Promise.resolve({ members: fleet.membership(), shares: fleet.shares() }));
+      return Promise.resolve(() => Promise.resolve(fleet.tables));
     },
     pass: (ms) => time.pass(ms),
   });

@@ -1,6 +1,5 @@
 // A member of a fleet counts as one only while nobody can have taken over from it, whatever fails.
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import { Membership } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, type Health, type Metrics } from "../../src/base/report/index.ts";
@@ -18,18 +17,8 @@ interface Rig {
 function join(time: FakeTime, fleet: MemoryFleet, member: string): Rig {
   const metrics = createMetrics();
   const health = createHealth();
-  const membership = new Membership({
-    tables: fleet.membership(),
-    fleet: "fra",
-    member,
-    leaseMs,
-    newSession: randomUUID,
-    after: time.after,
-    clock: time.clock,
-    log: silentLog,
-    metrics,
-    health,
-  });
+  const reporting = { clock: time.clock, log: silentLog, metrics, health };
+  const membership = new Membership(fleet.tables, "fra", member, leaseMs, reporting, time.after);
   return { membership, metrics, health };
 }
 

@@ -1,9 +1,8 @@
 // Collectors of a fleet divide devices: none has two pollers, and none is left out for long, whatever fails.
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
-import { Membership, Shares } from "../../src/fleet/index.ts";
+import { Membership, Shares, type ShareTaker } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
 import { createFakeTime, settle, type FakeTime } from "../support/fake-time.ts";
 import { createMemoryFleet, type MemoryFleet } from "../support/memory-fleet.ts";
@@ -40,47 +39,30 @@ function world(): World {
     fleet,
     async start(name, keys = devices, keepsWithoutLease = false) {
       const metrics = createMetrics();
-      const common = {
-        metrics,
-        clock: time.clock,
-        log: silentLog,
-        after: (action: () => void, ms: number) => time.after(() => void (collector.isDead || action()), ms),
-      };
-      const tables = fleet.membership();
-      const watch = (listener: () => void): (() => void) => tables.watch(() => void (collector.isDead || listener()));
-      const membership = new Membership({
-        ...common,
-        tables: { ...tables, watch },
-        fleet: "fra",
-        member: name,
-        leaseMs,
-        newSession: randomUUID,
-        health: createHealth(),
-      });
+      const reporting = { metrics, clock: time.clock, log: silentLog, health: createHealth() };
+      const after = (action: () => void, ms: number): (() => void) =>
+        time.after(() => void (collector.isDead || action()), ms);
+      const watch = (listener: () => void): (() => void) =>
+        fleet.tables.watch(() => void (collector.isDead || listener()));
+      const tables = { ...fleet.tables, watch };
+      const membership = new Membership(tables, "fra", name, leaseMs, reporting, after);
       const polled = new Set<string>();
       const kept = new Map<string, string | undefined>();
-      const shares = new Shares({
-        ...common,
-        membership,
-        tables: fleet.shares(),
-        watch,
-        keepsWithoutLease,
-        retryMs: leaseMs / 15,
-        taker: {
-          async take(taken) {
-            for (const { key, kept: text } of taken) {
-              polled.add(key);
-              kept.set(key, text);
-            }
-            await Promise.resolve();
-          },
-          async release(released) {
-            for (const key of released) polled.delete(key);
-            await Promise.resolve();
-            return new Map(released.map((key) => [key, `${name} had it`]));
-          },
+      const taker: ShareTaker = {
+        async take(taken) {
+          for (const { key, kept: text } of taken) {
+            polled.add(key);
+            kept.set(key, text);
+          }
+          await Promise.resolve();
         },
-      });
+        async release(released) {
+          for (const key of released) polled.delete(key);
+          await Promise.resolve();
+          return new Map(released.map((key) => [key, `${name} had it`]));
+        },
+      };
+      const shares = new Shares(membership, tables, taker, keepsWithoutLease, reporting, after);
       const collector: Collector = { name, membership, shares, metrics, polled, kept, isDead: false };
       await membership.start();
       shares.offer(keys);

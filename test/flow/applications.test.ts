@@ -21,7 +21,7 @@ import {
 } from "../../packages/testkit/index.ts";
 import { parseLines, type Json } from "../support/flow-rig.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
 const flow: PacketTemplate = { id: 300, fields: fields([8, 4], [12, 4], [7, 2], [11, 2], [4, 1], [1, 4]) };
@@ -211,7 +211,7 @@ test("whatever the file, the records and what else is known: kernel and model wr
       seen.records += records;
       seen.slow += slow["enrichment"] ?? 0;
     }),
-    runs(12),
+    allRuns(12),
   );
   assert.ok(seen.records > 200 && seen.slow > 20 && seen.slow < seen.records / 2, JSON.stringify(seen));
 });

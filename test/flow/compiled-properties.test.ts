@@ -17,7 +17,7 @@ import {
 } from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
 import { udmEntry } from "../support/udm-entry.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns } from "../support/runs.ts";
 
 const natural: Readonly<Record<string, number>> = {
   unsigned8: 1,
@@ -283,7 +283,7 @@ test("whatever the templates, bytes, options and metadata: the kernel writes wha
         for (const [reason, count] of Object.entries(slow)) seen.set(reason, (seen.get(reason) ?? 0) + count);
       },
     ),
-    runs(50),
+    allRuns(50),
   );
   const missing = ["value", "repeated", "estimate", "enrichment"].filter((reason) => !seen.has(reason));
   assert.deepEqual(missing, []);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { netflow9, netflow9Templates, dataSet, uint, type PacketField } from "../../packages/testkit/index.ts";
 import { createFlowTwins } from "../support/flow-twins.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns } from "../support/runs.ts";
 
 interface Header {
   /** Whether it has addresses that are not zero. */
@@ -87,7 +87,7 @@ test("of the headers that a record has, the innermost is the flow, the outermost
         for (const [name, value] of Object.entries(record)) assert.ok(name.endsWith(".tags") || !Array.isArray(value));
       },
     ),
-    runs(200),
+    allRuns(200),
   );
   const { records, slow } = await twins.finish();
   assert.deepEqual([records, slow], [200, {}], "the kernel writes such records by itself");

@@ -37,8 +37,7 @@ test("docs/life-of-a-flow.md names every metric of the room, and no other", asyn
   const files = { open: async () => [], read: async () => undefined, replace: async () => {}, rename: async () => {} };
   void new StateStore(files, { log: silentLog, metrics, clock: systemClock });
   const table = createMemoryExporterTables(() => 0).table("a");
-  const { random } = Math;
-  void new SharedStore({ table, after: () => () => {}, random, log: silentLog, metrics, clock: systemClock });
+  void new SharedStore(table, { log: silentLog, metrics, clock: systemClock });
   const rendered = await metrics.render();
   const registered = new Set([...rendered.matchAll(/^# TYPE (netgloss_flow_[a-z_]+)/gm)].map(([, name]) => name));
   // Those of sockets and threads are registered where these are made.

@@ -26,7 +26,7 @@ import { referenceData } from "../support/reference-data.ts";
 import { sflowDatagram } from "../support/sflow-arbitrary.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { manualWatch } from "../support/udm-watch.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns } from "../support/runs.ts";
 
 const portNames = knownPortNames();
 
@@ -98,7 +98,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
         seen.slow += counts.slow["sample"] ?? 0;
       },
     ),
-    runs(60),
+    allRuns(60),
   );
   assert.ok(seen.records > seen.slow && seen.slow > 0, JSON.stringify(seen));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SharedStore, type ExporterState, type SharedStoreOptions } from "../../src/flow/index.ts";
+import { SharedStore, type ExporterState, type SharedStateTable } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, type Clock, type Metrics } from "../../src/base/report/index.ts";
 import { createMemoryExporterTables, type MemoryExporterTables } from "../support/memory-exporter-table.ts";
 
@@ -9,7 +9,11 @@ interface Rig {
   time: number;
   open(
     member: string,
-    options?: Partial<SharedStoreOptions>,
+    options?: {
+      readonly table?: SharedStateTable;
+      readonly clock?: Clock;
+      readonly limits?: ConstructorParameters<typeof SharedStore>[4];
+    },
   ): SharedStore & {
     readonly metrics: Metrics;
     value(name: string, labels?: Record<string, string>): Promise<number>;
@@ -21,26 +25,20 @@ interface Rig {
 const began = 1_700_000_000_000;
 
 function createRig(): Rig {
+  const rigClock: Clock = { now: () => rig.time, monotonic: () => rig.time };
   let actions: { at: number; run: () => void }[] = [];
   const rig: Rig = {
     time: began,
     tables: createMemoryExporterTables(() => rig.time),
-    open(member, options = {}) {
+    open(member, { table = rig.tables.table(member), clock = rigClock, limits } = {}) {
       const metrics = createMetrics();
-      const clock: Clock = { now: () => rig.time, monotonic: () => rig.time };
-      const store = new SharedStore({
-        table: rig.tables.table(member),
-        after(run, ms) {
-          const action = { at: rig.time + ms, run };
-          actions.push(action);
-          return () => void (actions = actions.filter((one) => one !== action));
-        },
-        random: () => 0.5,
-        log: silentLog,
-        metrics,
-        clock,
-        ...options,
-      });
+      const after = (run: () => void, ms: number): (() => void) => {
+        const action = { at: rig.time + ms, run };
+        actions.push(action);
+        return () => void (actions = actions.filter((one) => one !== action));
+      };
+      const reporting = { log: silentLog, metrics, clock };
+      const store = new SharedStore(table, reporting, after, () => 0.5, limits);
       const value = async (name: string, labels = {}): Promise<number> =>
         (await metrics.value(`netgloss_flow_shared_${name}`, labels)) ?? 0;
       return Object.assign(store, { metrics, value });

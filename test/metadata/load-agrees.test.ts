@@ -9,7 +9,7 @@ import { memoryFileIo } from "../support/memory-file-io.ts";
 import { denseKeyText, udmEntry } from "../support/udm-entry.ts";
 import { memoryPath, plainEntries, storeOn } from "../support/udm-store-fixture.ts";
 import { anyValues } from "../support/udm-write-arbitrary.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns, runs } from "../support/runs.ts";
 
 async function written(entries: readonly UdmEntry[]): Promise<string> {
   const io = memoryFileIo();
@@ -219,7 +219,7 @@ suite("a metadata file", () => {
     const property = fc.property(fc.array(entry, { maxLength: 3 }), (entries) => {
       if (agree(entries.join(""))) read++;
     });
-    fc.assert(property, runs(200));
+    fc.assert(property, allRuns(200));
     assert.ok(read > 20, `only ${read} were read`);
   });
 

@@ -16,7 +16,7 @@ import { readInTurns, readWhole } from "../../src/server/rpc/protocol.ts";
 import { createRandom, mutate } from "../support/mutate.ts";
 import { contractPath, startApi } from "./api-fixture.ts";
 import { envelope, openHttp2, postHttp2 } from "./raw-http.ts";
-import { runs } from "../support/runs.ts";
+import { allRuns, runs } from "../support/runs.ts";
 
 const turn = (): Promise<void> => setImmediate();
 
@@ -110,7 +110,7 @@ test("a batch that is read in turns is what the protobuf library reads at once",
       if (inTurns === undefined) return;
       assert.ok(equals(batch, inTurns, fromBinary(batch, bytes)));
     }),
-    runs(150),
+    allRuns(150),
   );
   assert.ok(read > 90, `only ${read} were read`);
 });

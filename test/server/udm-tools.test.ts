@@ -548,7 +548,8 @@ suite("exchange", { concurrency: true }, () => {
     let answered = 0;
     const isOver = importing.then(() => true);
     while (!(await Promise.race([isOver, fetch(`${api.url}/livez`).then(() => false)]))) answered++;
-    assert.ok(answered > 10, `${answered} other requests answered`);
+    // A busy host answers few; one that is held up none until the end.
+    assert.ok(answered > 2, `${answered} other requests answered`);
     assert.deepEqual(refusal(await importing), ["invalid_argument", "select"]);
     assert.match(JSON.stringify(await importing), /the selection did not end within 1 s/);
   });

@@ -6,7 +6,7 @@ import type { SharedStateTable, StateRow } from "../../src/flow/index.ts";
 export function runExporterTableContract(open: () => Promise<(member: string) => Promise<SharedStateTable>>): void {
   const minute = 60_000;
   const row = (sender: string, text: string, more: Partial<StateRow> = {}): StateRow => {
-    return { sender, exporter: sender, text, madeMsAgo: 0, silentMs: 0, clock: 1_700_000_000_123, ...more };
+    return { sender, exporter: sender, text, ageMs: 0, silentMs: 0, clock: 1_700_000_000_123, ...more };
   };
   const textsOf = async (
     table: SharedStateTable,
@@ -37,7 +37,7 @@ export function runExporterTableContract(open: () => Promise<(member: string) =>
     const tables = await open();
     const [a, b] = [await tables("a"), await tables("b")];
     await a.write([row("10.0.0.1", "of a", { silentMs: 10_000 })]);
-    await b.write([row("10.0.0.1", "of b", { silentMs: 20_000, madeMsAgo: 30_000 })]);
+    await b.write([row("10.0.0.1", "of b", { silentMs: 20_000, ageMs: 30_000 })]);
     assert.deepEqual(await textsOf(a, ["10.0.0.1"]), ["of a", "of b"]);
     const [, second] = await a.find(["10.0.0.1"], minute);
     assert.ok(second !== undefined && second.ageMs >= 30_000 && second.ageMs < 40_000, `${second?.ageMs}`);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import type { FleetMember, MembershipTables, ShareTables, LeaseState } from "../../src/fleet/index.ts";
+import type { FleetMember, FleetTables, LeaseState } from "../../src/fleet/index.ts";
 
 export interface TablesUnderTest {
   /** Those of another collector with each call, of a fleet that nobody is a member of yet. */
-  readonly open: () => Promise<() => Promise<{ readonly members: MembershipTables; readonly shares: ShareTables }>>;
+  readonly open: () => Promise<() => Promise<FleetTables>>;
   /** Lets time pass for the database. */
   readonly pass: (ms: number) => Promise<void>;
 }
@@ -20,7 +20,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("members see one another until they leave", async () => {
     const tables = await open();
-    const [{ members: a }, { members: b }] = [await tables(), await tables()];
+    const [a, b] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("b")];
     assert.deepEqual(names(await a.join(one, leaseMs * 100, true)), ["a"]);
     assert.deepEqual(names(await b.join(two, leaseMs * 100, true)), ["a", "b"]);
@@ -32,7 +32,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("a lease that was not renewed is over for good, and others see it", async () => {
     const tables = await open();
-    const [{ members: a }, { members: b }] = [await tables(), await tables()];
+    const [a, b] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("b")];
     await a.join(one, leaseMs * 100, true);
     await b.join(two, leaseMs, true);
@@ -44,7 +44,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("a second session of a name ends the first, or waits for its end", async () => {
     const tables = await open();
-    const [{ members: a }, { members: b }] = [await tables(), await tables()];
+    const [a, b] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("a")];
     await a.join(one, leaseMs * 100, true);
     assert.deepEqual(names(await b.join(two, leaseMs * 100, false)), "replaced");
@@ -56,7 +56,7 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
 
   test("who watches is called when somebody joins and leaves", async () => {
     const tables = await open();
-    const [{ members: a }, { members: b }] = [await tables(), await tables()];
+    const [a, b] = [await tables(), await tables()];
     let calls = 0;
     const end = a.watch(() => void calls++);
     const two = member("b");
@@ -77,20 +77,20 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
     const tables = await open();
     const [first, second] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("b")];
-    await first.members.join(one, leaseMs, true);
-    await second.members.join(two, leaseMs * 100, true);
-    assert.deepEqual(keysOf(await first.shares.take(one, ["x", "y", "z"])), ["x", "y", "z"]);
-    assert.deepEqual(await second.shares.take(two, ["x", "y", "z"]), []);
-    assert.deepEqual(keysOf(await first.shares.take(one, ["x"])), ["x"]);
-    await first.shares.keep(one, "y", '{"plan":1}');
-    await second.shares.keep(two, "y", '{"plan":2}');
-    await second.shares.release(two, new Map([["z", undefined]]));
-    await first.shares.release(one, new Map([["x", '{"plan":3}']]));
-    const [x] = await second.shares.take(two, ["x", "y", "z"]);
+    await first.join(one, leaseMs, true);
+    await second.join(two, leaseMs * 100, true);
+    assert.deepEqual(keysOf(await first.take(one, ["x", "y", "z"])), ["x", "y", "z"]);
+    assert.deepEqual(await second.take(two, ["x", "y", "z"]), []);
+    assert.deepEqual(keysOf(await first.take(one, ["x"])), ["x"]);
+    await first.keep(one, "y", '{"plan":1}');
+    await second.keep(two, "y", '{"plan":2}');
+    await second.release(two, new Map([["z", undefined]]));
+    await first.release(one, new Map([["x", '{"plan":3}']]));
+    const [x] = await second.take(two, ["x", "y", "z"]);
     assert.deepEqual([x?.key, x?.from, JSON.parse(x?.kept ?? "")], ["x", "released", { plan: 3 }]);
     await pass(leaseMs + 50);
-    await second.members.renew(two, leaseMs * 100);
-    const rest = await second.shares.take(two, ["y", "z", "new"]);
+    await second.renew(two, leaseMs * 100);
+    const rest = await second.take(two, ["y", "z", "new"]);
     const found = rest.toSorted((a, b) => (a.key < b.key ? -1 : 1));
     assert.deepEqual(
       found.map(({ key, from, kept }) => [key, from, kept && JSON.parse(kept)]),
@@ -100,35 +100,35 @@ export function runFleetContract({ open, pass }: TablesUnderTest): void {
         ["z", "dead", undefined],
       ],
     );
-    assert.deepEqual(await first.shares.take(one, ["free"]), []);
+    assert.deepEqual(await first.take(one, ["free"]), []);
   });
 
   test("a collector that comes back under its name takes what it had at once", async () => {
     const tables = await open();
-    const { members, shares } = await tables();
+    const a = await tables();
     const [before, after] = [member("a"), member("a")];
-    await members.join(before, leaseMs * 100, true);
-    await shares.take(before, ["x"]);
-    await members.join(after, leaseMs * 100, true);
-    assert.deepEqual(keysOf(await shares.take(after, ["x"])), ["x"]);
-    assert.deepEqual(await shares.take(before, ["x"]), []);
+    await a.join(before, leaseMs * 100, true);
+    await a.take(before, ["x"]);
+    await a.join(after, leaseMs * 100, true);
+    assert.deepEqual(keysOf(await a.take(after, ["x"])), ["x"]);
+    assert.deepEqual(await a.take(before, ["x"]), []);
   });
 
   test("members see which keys each could take, until it takes that back", async () => {
     const tables = await open();
     const [first, second] = [await tables(), await tables()];
     const [one, two] = [member("a"), member("b")];
-    await first.members.join(one, leaseMs * 100, true);
-    await second.members.join(two, leaseMs * 100, true);
-    await first.shares.offer(one, "digest", ["x", "y"]);
-    const standing = await second.members.renew(two, leaseMs * 100);
+    await first.join(one, leaseMs * 100, true);
+    await second.join(two, leaseMs * 100, true);
+    await first.offer(one, "digest", ["x", "y"]);
+    const standing = await second.renew(two, leaseMs * 100);
     assert.deepEqual(standing.state === "held" && standing.members.map(({ devices }) => devices), [
       "digest",
       undefined,
     ]);
-    assert.deepEqual(await second.shares.list("digest"), ["x", "y"]);
-    await first.shares.withdraw(one);
-    const later = await second.members.renew(two, leaseMs * 100);
+    assert.deepEqual(await second.list("digest"), ["x", "y"]);
+    await first.withdraw(one);
+    const later = await second.renew(two, leaseMs * 100);
     assert.deepEqual(later.state === "held" && later.members.map(({ devices }) => devices), [undefined, undefined]);
   });
 }

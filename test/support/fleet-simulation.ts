@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { runAfter } from "../../src/base/file/index.ts";
 import { PostgresqlExporterTable, Fleet } from "../../src/fleet/index.ts";
 import { FlowPipeline, SharedStore, StatePersistence } from "../../src/flow/index.ts";
-import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { joinLineEnrichers } from "../../src/record/index.ts";
 import {
   createHealth,
@@ -23,6 +22,7 @@ import {
   uint,
   type PacketTemplate,
 } from "../../packages/testkit/index.ts";
+import { fleetAccess } from "./fleet-connection.ts";
 import { parseLines } from "./flow-rig.ts";
 
 /** Many collectors of a fleet in one process, without sockets, and exporters that say their templates once and go from one to another. */
@@ -239,24 +239,14 @@ function startMember(
 ): Member {
   const metrics = createMetrics();
   const shared = { log: silentLog, clock: systemClock, metrics, after: runAfter, random: Math.random };
-  const fleet = new Fleet({
+  const fleet = new Fleet(fleetAccess(url, memberName), name, memberName, 15_000, {
     ...shared,
     health: createHealth(),
-    access: {
-      address: parseServerAddress(url),
-      files: {},
-      timeoutMs: 5000,
-      lockTimeoutMs: 2000,
-      applicationName: `netgloss fleet ${memberName}`,
-    },
-    fleet: name,
-    member: memberName,
-    leaseMs: 15_000,
   });
   const table = new PostgresqlExporterTable(fleet.connection, name, memberName);
   // A dead collector does not reach it.
   const isThere = (): boolean => !member.isDead && fleet.connection.isThere();
-  const store = new SharedStore({ ...shared, table: Object.assign(table, { isThere }) });
+  const store = new SharedStore(Object.assign(table, { isThere }), shared);
   const pipeline = new FlowPipeline({
     enricher: { enrich() {}, lines: joinLineEnrichers([]) },
     sink: { write: (lines) => void (member.isDead || take(lines)) },

@@ -1,4 +1,4 @@
-import type { FoundState, SharedStateTable, StateRow } from "../../src/flow/index.ts";
+import type { SharedStateTable, StateRow } from "../../src/flow/index.ts";
 
 /** The table of exporters of a fleet in memory, with the clock of a database. */
 export interface MemoryExporterTables {
@@ -48,7 +48,7 @@ export function createMemoryExporterTables(now: () => number): MemoryExporterTab
         write: (given) =>
           call("write", () => {
             for (const row of given) {
-              rows.set(keyOf(row), { ...row, member, written: now() - row.madeMsAgo, seen: now() - row.silentMs });
+              rows.set(keyOf(row), { ...row, member, written: now() - row.ageMs, seen: now() - row.silentMs });
             }
           }),
         touch: (given) =>
@@ -73,7 +73,7 @@ export function createMemoryExporterTables(now: () => number): MemoryExporterTab
                 places.set(`${sender} ${exporter}`, place);
                 return place <= 8;
               })
-              .map(({ sender, exporter, text, clock, written, seen }): FoundState => {
+              .map(({ sender, exporter, text, clock, written, seen }): StateRow => {
                 return { sender, exporter, text, clock, ageMs: now() - written, silentMs: now() - seen };
               });
           }),

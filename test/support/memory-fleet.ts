@@ -1,14 +1,11 @@
-import type { FleetMember, MembershipTables, Share, ShareTables, LeaseState } from "../../src/fleet/index.ts";
-
-type Call = keyof MembershipTables | keyof ShareTables;
+import type { FleetMember, FleetTables, LeaseState, Share } from "../../src/fleet/index.ts";
 
 /** Tables of a fleet in memory, with the clock of a database. `cut` decides what happens to a call. */
 export interface MemoryFleet {
-  membership(): MembershipTables;
-  shares(): ShareTables;
+  readonly tables: FleetTables;
   readonly rows: ReadonlyMap<string, { readonly session: string; readonly until: number }>;
   /** Whose calls fail: before they do anything, or after. */
-  cut: (member: string, call: Call) => "before" | "after" | undefined;
+  cut: (member: string, call: keyof FleetTables) => "before" | "after" | undefined;
 }
 
 interface DeviceRow {
@@ -40,7 +37,7 @@ export function createMemoryFleet(now: () => number): MemoryFleet {
   });
   const rowOf = (session: string) => [...rows.values()].find((row) => row.session === session);
   const lives = (session: string | undefined): boolean => session !== undefined && rowOf(session) !== undefined;
-  const call = async <T>(member: string, name: Call, action: () => T): Promise<T> => {
+  const call = async <T>(member: string, name: keyof FleetTables, action: () => T): Promise<T> => {
     await Promise.resolve();
     const cut = fleet.cut(member, name);
     if (cut === "before") throw new Error("the connection was cut");
@@ -53,7 +50,7 @@ export function createMemoryFleet(now: () => number): MemoryFleet {
   const fleet: MemoryFleet = {
     rows,
     cut: () => undefined,
-    membership: () => ({
+    tables: {
       join: ({ name, session }, leaseMs, replaces) =>
         call(name, "join", () => {
           removeExpired();
@@ -79,8 +76,6 @@ export function createMemoryFleet(now: () => number): MemoryFleet {
         watchers.add(listener);
         return () => void watchers.delete(listener);
       },
-    }),
-    shares: () => ({
       offer: ({ name, session }, digest, keys) =>
         call(name, "offer", () => {
           lists.set(digest, keys);
@@ -121,7 +116,7 @@ export function createMemoryFleet(now: () => number): MemoryFleet {
           const row = devices.get(key);
           if (row?.session === session) row.kept = text;
         }),
-    }),
+    },
   };
   return fleet;
 }

@@ -5,12 +5,11 @@ import { randomUUID } from "node:crypto";
 import { suite, test, type TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { runAfter } from "../../src/base/file/index.ts";
-import { Fleet, Shares, PostgresqlShareTables, fleetSchema } from "../../src/fleet/index.ts";
-import { parseServerAddress } from "../../src/base/postgresql/index.ts";
+import { Fleet, Shares, fleetSchema, type ShareTaker } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { startFaultProxy, type Fault } from "../output/delivery/fault-proxy.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
+import { fleetAccess } from "../support/fleet-connection.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
 
@@ -34,50 +33,24 @@ interface MemberOptions {
 
 async function startMember(t: TestContext, options: MemberOptions): Promise<Member> {
   const { url, member, keeps = false, taken } = options;
-  const common = {
-    after: runAfter,
-    clock: systemClock,
-    log: silentLog,
-    metrics: createMetrics(),
-    health: createHealth(),
-  };
-  const fleet = new Fleet({
-    ...common,
-    access: {
-      address: parseServerAddress(url),
-      files: {},
-      timeoutMs: 1000,
-      lockTimeoutMs: 500,
-      applicationName: `netgloss fleet ${member}`,
-    },
-    fleet: options.fleet,
-    member,
-    leaseMs,
-    random: Math.random,
-  });
+  const reporting = { clock: systemClock, log: silentLog, metrics: createMetrics(), health: createHealth() };
+  const fleet = new Fleet(fleetAccess(url, member, 1000), options.fleet, member, leaseMs, reporting);
   const polled = new Set<string>();
-  const shares = new Shares({
-    ...common,
-    membership: fleet.membership,
-    tables: new PostgresqlShareTables(fleet.connection, options.fleet),
-    watch: (listener) => fleet.watch(listener),
-    keepsWithoutLease: keeps,
-    retryMs: 100,
-    taker: {
-      async take(all) {
-        for (const { key } of all) {
-          polled.add(key);
-          taken?.(key);
-        }
-        await Promise.resolve();
-      },
-      async release(released) {
-        for (const key of released) polled.delete(key);
-        await Promise.resolve();
-        return new Map();
-      },
+  const taker: ShareTaker = {
+    async take(all) {
+      for (const { key } of all) {
+        polled.add(key);
+        taken?.(key);
+      }
+      await Promise.resolve();
     },
-  });
+    async release(released) {
+      for (const key of released) polled.delete(key);
+      await Promise.resolve();
+      return new Map();
+    },
+  };
+  const shares = new Shares(fleet.membership, fleet.tables, taker, keeps, reporting);
   await fleet.start();
   shares.offer(keys);
   await shares.start();

@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { connect, createServer, type AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
-import { runAfter } from "../../src/base/file/index.ts";
 import { Follower, openSession, parseServerAddress, type DatabaseAccess } from "../../src/base/postgresql/index.ts";
-import { silentLog, systemClock } from "../../src/base/report/index.ts";
+import { silentLog } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
@@ -49,9 +48,7 @@ test("a session of which only the beginning of a statement came is ended if it h
     notified: () => {},
     beat: () => Promise.resolve(),
     lost: () => {},
-    after: runAfter,
     random: Math.random,
-    clock: systemClock,
     log: { ...silentLog, warn: ({ sessions }) => void (ended += Number(sessions)) },
   });
   cleanUp(t, () => other.stop());

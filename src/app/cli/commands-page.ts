@@ -8,7 +8,7 @@ export function commandsPage(program: Command): string {
   const commands = commandsBelow(program, [program.name()]);
   return `${[
     intro,
-    commands.map(({ name }) => `[${name}](#${name.replaceAll(" ", "-")})`).join(" · "),
+    commands.map(({ name }) => `- [${name}](#${name.replaceAll(" ", "-")})`).join("\n"),
     "## Options of commands that ask a collector",
     fenced(helpOf(clients, () => false)),
     ...commands.flatMap((one) => sectionOf(one, ofClients)),

@@ -2,9 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { type Command, Option } from "commander";
 import {
   environmentSettings,
-  isEnvFile,
-  parseEnvFile,
-  readSettings,
   refuseForeignFile,
   SettingsError,
   type GivenSetting,
@@ -31,6 +28,7 @@ export async function readCommandSettings(command: Command, terminal: Terminal):
     const name = option.long.slice(2).toUpperCase().replaceAll("-", "_");
     fromFlags.push({ name, text, origin: `flag ${option.long}` });
   }
+  const { readSettings } = await import("../settings/read-settings.ts");
   return readSettings([...fromFiles, environmentSettings(terminal.env), fromFlags], (path) =>
     readFileSync(path, "utf8"),
   );
@@ -46,6 +44,7 @@ export async function readSettingsFile(file: string, env: Terminal["env"]): Prom
   const text = readText(file);
   refuseForeignFile(file, text);
   const read = (path: string): string | undefined => (existsSync(path) ? readText(path) : undefined);
+  const { isEnvFile, parseEnvFile } = await import("../settings/env-file.ts");
   if (isEnvFile(file, text)) return parseEnvFile(file, text, read);
   const { parseSettingsFile } = await import("../settings/settings-file.ts");
   return parseSettingsFile(file, text, { env, read });

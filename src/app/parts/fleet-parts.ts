@@ -1,6 +1,5 @@
-import { Shares, PostgresqlShareTables, type Share, Fleet } from "../../fleet/index.ts";
+import { Shares, type Share, type ShareTaker, Fleet } from "../../fleet/index.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RemoteDiscovery } from "../../snmp/index.ts";
-import { runAfter } from "../../base/file/index.ts";
 import { limitLog, type Reporting } from "../../base/report/index.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "./databases.ts";
 import type { Settings } from "../settings/index.ts";
@@ -8,7 +7,7 @@ import type { Settings } from "../settings/index.ts";
 /** The devices of SNMP as keys that the members of a fleet divide. */
 function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...reporting }: Reporting): DeviceSharing {
   const leaseMs = settings.SVC_FLEET_LEASE_SECONDS * 1000;
-  const { membership, connection, requests } = fleet;
+  const { membership, tables, requests } = fleet;
   let taker: DeviceTaker | undefined;
 
   /** A collector that is gone was heard of for the last time a lease before others could know it. */
@@ -17,28 +16,20 @@ function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...repo
     const idleMs = from === "nobody" ? undefined : from === "dead" ? longest : Math.min(ageMs, longest);
     return { deviceId: key, plan: kept, idleMs };
   };
-  const shares: Shares = new Shares({
-    ...reporting,
-    log: limitLog(reporting.log, reporting.clock),
-    // True if devices are polled on while the database is away.
-    keepsWithoutLease: settings.SVC_FLEET_SNMP_WITHOUT_DATABASE === "keep",
-    after: runAfter,
-    membership,
-    tables: new PostgresqlShareTables(connection, fleet.fleet),
-    taker: {
-      async take(taken) {
-        await taker?.take(taken.map(given));
-        report();
-      },
-      async release(keys) {
-        const kept = (await taker?.release(keys)) ?? new Map<string, string | undefined>();
-        report();
-        return kept;
-      },
+  const shareTaker: ShareTaker = {
+    async take(taken) {
+      await taker?.take(taken.map(given));
+      report();
     },
-    watch: (listener) => fleet.watch(listener),
-    retryMs: Math.max(200, leaseMs / 15),
-  });
+    async release(keys) {
+      const kept = (await taker?.release(keys)) ?? new Map<string, string | undefined>();
+      report();
+      return kept;
+    },
+  };
+  const keepsWithoutLease = settings.SVC_FLEET_SNMP_WITHOUT_DATABASE === "keep";
+  const limited = { ...reporting, log: limitLog(reporting.log, reporting.clock) };
+  const shares = new Shares(membership, tables, shareTaker, keepsWithoutLease, limited);
   const report = (): void => {
     const { held, waiting, elsewhere } = shares.counts();
     const isMember = membership.session() !== undefined;
@@ -69,13 +60,7 @@ function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...repo
     async rediscover(deviceId) {
       const member = shares.memberOf(deviceId);
       if (member === undefined) throw new Error(`this collector is not a member of the fleet ${fleet.fleet}`);
-      const { taken, done, forget } = requests.ask(member, deviceId);
-      try {
-        await taken;
-      } catch (error) {
-        forget();
-        throw error;
-      }
+      const { done, forget } = await requests.ask(member, deviceId);
       return { done: done.then((text) => JSON.parse(text) as RemoteDiscovery), forget };
     },
     stop: () => shares.stop(),
@@ -89,15 +74,14 @@ function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...repo
  */
 export function createFleetPart(settings: Settings, reporting: Reporting): Fleet | undefined {
   if (settings.SVC_FLEET_NAME === "") return undefined;
-  return new Fleet({
-    ...reporting,
-    access: fleetDatabaseAccess(settings),
-    fleet: settings.SVC_FLEET_NAME,
-    member: fleetMemberName(settings),
-    leaseMs: settings.SVC_FLEET_LEASE_SECONDS * 1000,
-    after: runAfter,
-    random: Math.random,
-  });
+  const leaseMs = settings.SVC_FLEET_LEASE_SECONDS * 1000;
+  return new Fleet(
+    fleetDatabaseAccess(settings),
+    settings.SVC_FLEET_NAME,
+    fleetMemberName(settings),
+    leaseMs,
+    reporting,
+  );
 }
 
 /** Makes the part that shares SNMP devices with the fleet; undefined: this collector polls all of its own. */

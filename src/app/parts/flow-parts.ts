@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import { type StateFiles, FlowListener, SharedStore, StateStore, type SharedExporters } from "../../flow/index.ts";
-import { makeFolder, replaceContent, type FileIo, nodeFileIo, runAfter } from "../../base/file/index.ts";
+import { type StateFiles, FlowListener, SharedStore, StateStore } from "../../flow/index.ts";
+import { makeFolder, replaceContent, type FileIo, nodeFileIo } from "../../base/file/index.ts";
 import { PostgresqlExporterTable, type Fleet } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component, Reporting } from "../../base/report/index.ts";
+import type { Reporting } from "../../base/report/index.ts";
 import type { InterfaceChange, Snmp } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
 import { decodingOptions, sharesExporters } from "./decoding-options.ts";
@@ -78,10 +78,10 @@ export function createSharedExporters(
   settings: Settings,
   fleet: Fleet | undefined,
   reporting: Reporting,
-): (SharedExporters & Component) | undefined {
+): SharedStore | undefined {
   if (fleet === undefined || !sharesExporters(settings) || !receivesFlows(settings)) return undefined;
   const table = new PostgresqlExporterTable(fleet.connection, fleet.fleet, fleet.membership.member);
-  return new SharedStore({ ...reporting, table, after: runAfter, random: Math.random });
+  return new SharedStore(table, reporting);
 }
 
 /** The sources that decoding gets from the other parts, in whichever thread it runs. */
@@ -94,7 +94,7 @@ interface FlowSources {
   readonly exporterInterfaces: ExporterInterfaces | undefined;
   readonly state: StateStore | undefined;
   /** Undefined: this collector does not share what exporters say. */
-  readonly shared: SharedExporters | undefined;
+  readonly shared: SharedStore | undefined;
   readonly sink: Sink;
   /** Gets some of the records; undefined: there is none. */
   readonly explore: Pick<ExploreOutput, "feed" | "report"> | undefined;

@@ -8,7 +8,7 @@ import {
   type ExporterView,
   type RingHandle,
   type SharedAnswer,
-  type SharedExporters,
+  type SharedStore,
   type StateReport,
   type StateStore,
   type StreamCredentials,
@@ -50,7 +50,7 @@ interface FlowThreadSources {
   /** Keeps what exporters say once over a restart; absent: it is lost. */
   readonly state: StateStore | undefined;
   /** Shares what exporters say with the collectors of a fleet; absent: this one is alone. */
-  readonly shared: SharedExporters | undefined;
+  readonly shared: SharedStore | undefined;
 }
 
 const nothingChanged: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };

@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import { isExpected, type Clock, type Log } from "../report/index.ts";
+import { Backoff, isExpected, Pause, type Log } from "../report/index.ts";
 import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
 
 /** A collector sends a statement at once: who has not sent the rest of one after this time is away. Seconds. */
@@ -23,15 +23,10 @@ async function endStalledSessions(sql: Sql): Promise<number> {
   return ended.length;
 }
 
-const firstMs = 100;
-const mostMs = 5000;
+/** The first and the longest wait between tries to reach a database, milliseconds. */
+export const reconnectMs = [100, 5000] as const;
 
-/** Returns the wait after this many failures in a row, in milliseconds: longer each time, and never the same for two collectors. */
-export function nextDelay(failures: number, random: () => number): number {
-  return Math.min(firstMs * 2 ** Math.min(failures, 10), mostMs) * (0.5 + random() / 2);
-}
-
-export interface FollowerOptions {
+interface FollowerOptions {
   readonly access: DatabaseAccess;
   /** The name of the database in the log. */
   readonly what: string;
@@ -43,9 +38,7 @@ export interface FollowerOptions {
   readonly beat: (session: Session) => Promise<void>;
   /** Called when a session ended and each time that none could be made. */
   readonly lost: (reason: string) => void;
-  readonly after: (action: () => void, ms: number) => () => void;
   readonly random: () => number;
-  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -55,6 +48,8 @@ const heartbeatMs = 5000;
 /** Keeps one session with the database, and makes it again when it breaks. */
 export class Follower {
   readonly #options: FollowerOptions;
+  /** Between tries, and between looks at the session. */
+  readonly #pause = new Pause();
   #stopping = new AbortController();
   #session: Session | undefined;
   #running: Promise<void> | undefined;
@@ -75,6 +70,7 @@ export class Follower {
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the collector stops"));
     this.#session?.close();
+    this.#pause.end();
     await this.#running;
   }
 
@@ -91,9 +87,10 @@ export class Follower {
   async #run(firstIsOver: () => void): Promise<void> {
     const { what, lost, random, log } = this.#options;
     const { signal } = this.#stopping;
-    for (let attempt = 0; !signal.aborted; attempt++) {
+    const backoff = new Backoff(...reconnectMs, random);
+    for (let failures = 1; !signal.aborted; failures++) {
       const ready = (): void => {
-        attempt = 0;
+        failures = 1;
         firstIsOver();
       };
       try {
@@ -105,7 +102,7 @@ export class Follower {
       if (signal.aborted) break;
       lost(this.#reason);
       firstIsOver();
-      await this.#pause(nextDelay(attempt, random));
+      await this.#pause.pause(backoff.delay(failures));
     }
     firstIsOver();
   }
@@ -114,11 +111,9 @@ export class Follower {
   async #follow(ready: () => void): Promise<string> {
     const { access, connected, notified } = this.#options;
     const { signal } = this.#stopping;
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => (end = resolve));
     const open = await openSession(access, signal, {
       onNotify: (channel, payload) => notified(open, payload, channel),
-      onEnd: () => end(),
+      onEnd: () => this.#pause.end(),
     });
     try {
       await this.#endStalled(open);
@@ -126,7 +121,7 @@ export class Follower {
       this.#session = open;
       ready();
       while (open.isOpen() && !signal.aborted) {
-        await Promise.race([ended, this.#pause(heartbeatMs)]);
+        await this.#pause.pause(heartbeatMs);
         if (open.isOpen() && !signal.aborted) await this.#beat(open);
       }
       return "the connection was closed";
@@ -150,18 +145,5 @@ export class Follower {
     const { log, what } = this.#options;
     const sessions = await open.ask(endStalledSessions);
     if (sessions > 0) log.warn({ sessions }, `sessions of collectors that fell silent were ended in ${what}`);
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    return new Promise((resolve) => {
-      const cancel = this.#options.after(end, ms);
-      function end(): void {
-        signal.removeEventListener("abort", end);
-        cancel();
-        resolve();
-      }
-      signal.addEventListener("abort", end);
-    });
   }
 }

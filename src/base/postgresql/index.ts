@@ -1,5 +1,4 @@
-export { nextDelay } from "./follow-database.ts";
-export { Follower, type FollowerOptions } from "./follow-database.ts";
+export { Follower, reconnectMs } from "./follow-database.ts";
 export { migrate, migrateDatabase, migrateMs, SchemaError, type Schema, type SchemaStep } from "./migrate.ts";
 export type { TlsFiles } from "./session.ts";
 export { parseServerAddress, showDatabase, showPlace, type ServerAddress } from "./session.ts";

@@ -67,11 +67,19 @@ export class FileNode {
     suggestion: string | undefined,
     side: "key" | "value",
   ): void {
-    this.report.add(severity, this.offset(side), this.about(), message, suggestion, this.#outermost);
+    this.report.add(severity, this.offset(side), message, suggestion, this);
   }
 
-  get #outermost(): string | number | undefined {
-    return this.#parent?.step === undefined ? this.step : this.#parent.#outermost;
+  /** The key of the outermost mapping behind which it stands, as the text has it. */
+  get outermost(): string | number | undefined {
+    return this.#parent?.step === undefined ? this.step : this.#parent.outermost;
+  }
+
+  /** The steps that lead here, as in a program: `.columns["Prefix"].take`. */
+  get path(): string {
+    if (this.#parent === undefined || this.step === undefined) return "";
+    if (typeof this.step === "number") return `${this.#parent.path}[${this.step}]`;
+    return this.#parent.path + (this.isField ? `.${this.step}` : `[${quote(this.step)}]`);
   }
 
   /** Gives the offset in the text that a message about it names. */

@@ -1,3 +1,4 @@
+import type { FileNode } from "./file-node.ts";
 import { createPositions, type TextPosition, type YamlFault } from "./yaml-node.ts";
 
 /** Something wrong with a file that is read by a {@link Shape}. */
@@ -5,17 +6,24 @@ export interface ShapeFinding extends TextPosition {
   readonly severity: "error" | "warning";
   /** The keys, and the parts of lists, that lead there: `["attribute ifName", "syntax"]`. */
   readonly about: readonly string[];
-  /** The key of the outermost mapping behind which it stands, as the text has it. */
+  /** As {@link FileNode.outermost}. */
   readonly outermost: string | number | undefined;
+  /** As {@link FileNode.path}. */
+  readonly path: string;
   readonly message: string;
   /** The text that was probably meant. */
   readonly suggestion: string | undefined;
 }
 
 /** `12:7: attribute ifName: syntax: unknown … (did you mean "Counter64"?)`, to stand behind the name of the file. */
-export function formatShapeFinding({ line, column, about, message, suggestion }: ShapeFinding): string {
+export function formatShapeFinding(finding: ShapeFinding): string {
+  return `${finding.line}:${finding.column}: ${formatProblem(finding)}`;
+}
+
+/** Says what {@link formatShapeFinding} says behind the position. */
+export function formatProblem({ about, message, suggestion }: ShapeFinding): string {
   const hint = suggestion === undefined ? "" : ` (did you mean "${suggestion}"?)`;
-  return `${line}:${column}: ${[...about, message].join(": ")}${hint}`;
+  return `${[...about, message].join(": ")}${hint}`;
 }
 
 /** A file has no more errors or warnings that are worth reading. */
@@ -36,30 +44,25 @@ export class ShapeReport {
     this.#most = most;
   }
 
-  add(
-    severity: ShapeFinding["severity"],
-    at: number,
-    about: readonly string[],
-    message: string,
-    suggestion?: string,
-    outermost?: string | number,
-  ): void {
+  add(severity: ShapeFinding["severity"], at: number, message: string, suggestion?: string, node?: FileNode): void {
     const count = severity === "error" ? ++this.errors : ++this.#warnings;
-    if (count <= this.#most) this.#findings.push({ severity, at, about, outermost, message, suggestion });
+    if (count > this.#most) return;
+    const { outermost, path = "" } = node ?? {};
+    this.#findings.push({ severity, at, about: node?.about() ?? [], outermost, path, message, suggestion });
   }
 
   /** Returns all findings in the order of the text. */
   get findings(): readonly ShapeFinding[] {
     // Positions are found fast when they are asked for in the order of the text.
     const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
-    return inOrder.map(({ severity, at, about, outermost, message, suggestion }) => {
+    return inOrder.map(({ severity, at, about, outermost, path, message, suggestion }) => {
       const { line, column } = this.#positionOf(at);
-      return { severity, line, column, about, outermost, message, suggestion };
+      return { severity, line, column, about, outermost, path, message, suggestion };
     });
   }
 }
 
 /** Makes a finding of a text that is no YAML. */
 export function faultFinding({ position, message }: YamlFault): ShapeFinding {
-  return { severity: "error", ...position, about: [], outermost: undefined, message, suggestion: undefined };
+  return { severity: "error", ...position, about: [], outermost: undefined, path: "", message, suggestion: undefined };
 }

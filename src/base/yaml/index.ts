@@ -16,7 +16,7 @@ export { readYaml, readYamlParts, readYamlSteps, type YamlPart } from "./read-ya
 export { createPlainYamlReader, type PlainYaml } from "./plain-yaml.ts";
 export { hasUnprintable, quotedScalar, renderKey, renderPair, stringScalar } from "./yaml-writer.ts";
 export { FileNode } from "./file-node.ts";
-export { faultFinding, formatShapeFinding, ShapeReport, type ShapeFinding } from "./finding.ts";
+export { faultFinding, formatProblem, formatShapeFinding, ShapeReport, type ShapeFinding } from "./finding.ts";
 export {
   bool,
   defaulted,
@@ -29,6 +29,7 @@ export {
   optional,
   pairsOf,
   readShape,
+  readShapeOf,
   mapping,
   required,
   scalar,

@@ -2,7 +2,7 @@ import { nearName, quote } from "../text/index.ts";
 import { emptyMapping, FileNode } from "./file-node.ts";
 import { faultFinding, ShapeReport, type ShapeFinding } from "./finding.ts";
 import { readYaml } from "./read-yaml.ts";
-import { isNullNode, YamlFault } from "./yaml-node.ts";
+import { isNullNode, YamlFault, type YamlNode, type YamlScalar } from "./yaml-node.ts";
 
 /** A row of the table that documents a format. */
 export interface ShapeRow {
@@ -310,12 +310,31 @@ export interface ShapeResult<T> {
   readonly hasErrors: boolean;
 }
 
+/** Reads a value that is no text any more, such as JSON, as {@link readShape} reads a text; its findings have no positions. */
+export function readShapeOf<T>(given: unknown, shape: Shape<T>): ShapeResult<T> {
+  const report = new ShapeReport("");
+  const value = shape.read(new FileNode(report, plainNode(given)));
+  return { value, findings: report.findings, hasErrors: report.errors > 0 };
+}
+
+/** Makes a node of a value; of texts, numbers and bools scalars as they are spelt. */
+function plainNode(given: unknown): YamlNode {
+  const node = { at: 0, tag: undefined, weight: 1, depth: 1 };
+  const scalarOf = (text: string, isPlain: boolean): YamlScalar => ({ ...node, kind: "scalar", text, isPlain });
+  if (Array.isArray(given)) return { ...node, kind: "sequence", items: given.map(plainNode) };
+  if (typeof given === "string") return scalarOf(given, false);
+  if (typeof given !== "object" || given === null)
+    return scalarOf(given === undefined ? "~" : JSON.stringify(given), true);
+  const pairs = Object.entries(given).map(([key, value]) => ({ key: scalarOf(key, false), value: plainNode(value) }));
+  return { ...node, kind: "mapping", pairs };
+}
+
 /** Reads a text by its shape, with all that is wrong with it. A text that says nothing is an empty mapping. */
 export function readShape<T>(source: string, shape: Shape<T>): ShapeResult<T> {
   const report = new ShapeReport(source);
   let value: T | undefined;
   try {
-    const root = readYaml(source, (message, at) => report.add("error", at, [], message));
+    const root = readYaml(source, (message, at) => report.add("error", at, message));
     value = shape.read(new FileNode(report, root === undefined || isNullNode(root) ? emptyMapping : root));
   } catch (error) {
     if (!(error instanceof YamlFault)) throw error;

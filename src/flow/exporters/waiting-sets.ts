@@ -1,3 +1,4 @@
+import { Backoff } from "../../base/report/index.ts";
 import type { Exporter } from "./exporter.ts";
 import type { Plan, RecordContext } from "./plan.ts";
 import { memoryCosts, type MemoryShare } from "./limits.ts";
@@ -11,8 +12,7 @@ const holdMs = 1000;
 /** Instead of the end of that time: its first data set has not come yet. */
 const untilData = Number.POSITIVE_INFINITY;
 /** Another collector may be about to write what it has just learnt. */
-const firstDelayMs = 250;
-const mostDelayMs = 60_000;
+const backoff = new Backoff(250, 60_000);
 const maxOpen = 10_000;
 const maxDue = 500;
 
@@ -79,8 +79,7 @@ export class OpenQuestions {
       }
       if (now < question.nextAt || asked.length >= maxDue) continue;
       asked.push(address);
-      question.nextAt = now + Math.min(firstDelayMs * 2 ** question.tries, mostDelayMs);
-      question.tries++;
+      question.nextAt = now + backoff.delay(++question.tries);
     }
     return asked;
   }

@@ -1,8 +1,9 @@
 import { crc32 } from "node:zlib";
-import type { Key } from "../../base/ip/index.ts";
-import { type EntryChange, itemsPerYield, yieldToEventLoop } from "../model/apply-writes.ts";
+import { parseKey, type Key } from "../../base/ip/index.ts";
+import { type EntryChange, isChange, itemsPerYield, yieldToEventLoop } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
+import type { UdmIndex } from "../model/udm-store.ts";
 
 /** A change without its entries. */
 export interface ChangeHead {
@@ -217,4 +218,43 @@ function checksum(...parts: readonly Uint8Array[]): string {
     .reduce((sum, part) => crc32(part, sum), 0)
     .toString(16)
     .padStart(checksumDigits, "0");
+}
+
+/** Returns what happened to each key in all of the changes. */
+function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
+  const byKey = new Map<string, EntryChange>();
+  for (const { changes: entries } of changes) {
+    for (const { before, after } of entries) {
+      const key = (after ?? before)?.key.text ?? "";
+      const earlier = byKey.get(key);
+      byKey.set(key, { before: earlier === undefined ? before : earlier.before, after });
+    }
+  }
+  return byKey;
+}
+
+/** Tells whether changes that were saved by one replacement of the file, all or none, are in it. */
+export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolean {
+  let isBefore = false;
+  for (const [key, change] of collapse(changes)) {
+    if (!isChange(change)) continue;
+    const there = index.get(parseKey(key));
+    if (isSame(there, change.after)) return true;
+    if (isSame(there, change.before)) isBefore = true;
+  }
+  return !isBefore;
+}
+
+/** Finds what happened to entries since changes, the last of which is the last one at all. */
+export function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
+  const edits: EntryChange[] = [];
+  for (const [key, { after: before }] of collapse(changes)) {
+    const after = index.get(parseKey(key));
+    if (!isSame(before, after)) edits.push({ before, after });
+  }
+  return edits;
+}
+
+function isSame(a: UdmEntry | undefined, b: UdmEntry | undefined): boolean {
+  return !isChange({ before: a, after: b });
 }

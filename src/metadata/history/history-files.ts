@@ -8,7 +8,11 @@ import {
   replaceContent,
   temporaryPath,
 } from "../../base/file/index.ts";
-import { emptyFileText } from "../model/render-entry.ts";
+import { compareKeys, type Key } from "../../base/ip/index.ts";
+import { yieldToEventLoop } from "../model/apply-writes.ts";
+import type { UdmEntry } from "../model/entry.ts";
+import { readEntries } from "../model/read-entries.ts";
+import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
 /** One file of a history. */
@@ -234,3 +238,64 @@ export class StateFile {
 }
 
 const lineFeed = 0x0a;
+
+const entriesPerYield = 1000;
+
+/**
+ * Finds the entries that are other ones in a state than in a base, a metadata file behind a first line. Most are byte for byte the same and are not read. Yields to the event loop.
+ *
+ * @returns of each key, what the base has of it.
+ * @throws YamlFault for a base that was damaged.
+ */
+export async function differencesOf(base: Uint8Array, index: UdmIndex): Promise<ReadonlyMap<string, BaseEntry>> {
+  const bytes = Buffer.from(base.buffer, base.byteOffset, base.length);
+  const found = new Map<string, BaseEntry>();
+  const note = (key: Key, entry: UdmEntry | undefined): void => void found.set(key.text, { key, entry });
+  let at = bytes.indexOf(0x0a) + 1;
+  if (bytes.subarray(at).equals(Buffer.from(emptyFileText))) at = bytes.length;
+  const isBoundary = (offset: number): boolean => offset >= bytes.length || bytes[offset] !== 0x20;
+  for (const rendered of index.render("all", "yaml", "", chunkBytes)) {
+    const chunk = Buffer.from(rendered.buffer, rendered.byteOffset, rendered.length);
+    if (isBoundary(at + chunk.length) && chunk.equals(bytes.subarray(at, at + chunk.length))) {
+      at += chunk.length;
+    } else {
+      for (let start = 0, end: number; start < chunk.length; start = end) {
+        end = entryEnd(chunk, start);
+        const now = chunk.subarray(start, end);
+        let order = 1;
+        while (at < bytes.length && order > 0) {
+          const next = entryEnd(bytes, at);
+          if (now.equals(bytes.subarray(at, next))) order = 0;
+          else {
+            const before = entryOf(bytes.subarray(at, next));
+            order = compareKeys(entryOf(now).key, before.key);
+            if (order >= 0) note(before.key, before);
+          }
+          if (order >= 0) at = next;
+        }
+        if (order !== 0) note(entryOf(now).key, undefined);
+      }
+    }
+    await yieldToEventLoop();
+  }
+  for (let read = 1; at < bytes.length; read++) {
+    const next = entryEnd(bytes, at);
+    const before = entryOf(bytes.subarray(at, next));
+    note(before.key, before);
+    at = next;
+    if (read % entriesPerYield === 0) await yieldToEventLoop();
+  }
+  return found;
+}
+
+/** An entry of a base; undefined: it has none of that key. */
+export interface BaseEntry {
+  readonly key: Key;
+  readonly entry: UdmEntry | undefined;
+}
+
+function entryOf(bytes: Buffer): UdmEntry {
+  const [entry] = readEntries(bytes.toString()).entries;
+  if (entry === undefined) throw new Error("there is no entry where one was");
+  return entry;
+}

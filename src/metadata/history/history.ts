@@ -7,6 +7,8 @@ import {
   encodeEpoch,
   encodeLine,
   encodeMark,
+  findEdits,
+  isInFile,
   keysOf,
   lineEnd,
   readChange,
@@ -21,8 +23,7 @@ import type { FileIo } from "../../base/file/index.ts";
 import { type Log, type Reporting, limitLog } from "../../base/report/index.ts";
 import { type EntryChange, isChange, yieldToEventLoop, Watchers } from "../model/apply-writes.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
-import { differencesOf, findEdits, isInFile, type BaseEntry } from "./edits-by-hand.ts";
-import { fileMode, HistoryFiles, StateFile, type Segment } from "./history-files.ts";
+import { differencesOf, fileMode, HistoryFiles, StateFile, type BaseEntry, type Segment } from "./history-files.ts";
 import { HistoryMetrics, KeptChanges, type KeptChange, KeyTable } from "./kept-changes.ts";
 
 /** A commit that is about to be saved. */
@@ -118,7 +119,7 @@ export class MetadataHistory implements UdmHistory {
       appended.length,
       appended.reduce((sum, { start, end }) => sum + end - start, 0),
     );
-    for (const change of changes) this.#watchers.tell(change);
+    for (const change of changes) this.#watchers.notify(change);
   }
 
   /**

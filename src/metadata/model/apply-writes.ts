@@ -134,9 +134,9 @@ function onlyValues({ name, tags, vlan, internal, metadata }: UdmValues): UdmVal
   return { name, tags, vlan, internal, metadata };
 }
 
-/** Tells watchers of changes. One that fails is logged, and the others are told all the same. */
+/** Notifies listeners of changes. One that fails is logged, and the others are called all the same. */
 export class Watchers<T extends readonly unknown[]> {
-  readonly #listeners = new Set<(...told: T) => void>();
+  readonly #listeners = new Set<(...change: T) => void>();
   readonly #log: Log;
   readonly #failure: string;
 
@@ -150,20 +150,20 @@ export class Watchers<T extends readonly unknown[]> {
     return this.#listeners.size === 0;
   }
 
-  /** @param now what it is told at once. @returns a function that ends it. */
-  add(listener: (...told: T) => void, now?: T): () => void {
+  /** @param now what it is called with at once. @returns a function that ends it. */
+  add(listener: (...change: T) => void, now?: T): () => void {
     this.#listeners.add(listener);
-    if (now !== undefined) this.#tell(listener, now);
+    if (now !== undefined) this.#notify(listener, now);
     return () => void this.#listeners.delete(listener);
   }
 
-  tell(...told: T): void {
-    for (const listener of this.#listeners) this.#tell(listener, told);
+  notify(...change: T): void {
+    for (const listener of this.#listeners) this.#notify(listener, change);
   }
 
-  #tell(listener: (...told: T) => void, told: T): void {
+  #notify(listener: (...change: T) => void, change: T): void {
     try {
-      listener(...told);
+      listener(...change);
     } catch (error) {
       this.#log.error({ error }, this.#failure);
     }

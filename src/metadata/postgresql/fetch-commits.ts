@@ -221,7 +221,7 @@ export class SharedHistory implements UdmHistory {
 
   /** Calls the watchers. */
   notify(change: UdmChange): void {
-    this.#watchers.tell(change);
+    this.#watchers.notify(change);
   }
 
   async #question<T>(work: (sql: Sql) => Promise<T>): Promise<T> {

@@ -2,14 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { randomUUID } from "node:crypto";
 import {
   messageOf,
-  nextDelay,
+  reconnectMs,
   openSession,
   type DatabaseAccess,
   type Session,
   stateOf,
 } from "../../base/postgresql/index.ts";
 import { readState, type DatabaseState, type Position } from "./fetch-commits.ts";
-import type { Log } from "../../base/report/index.ts";
+import { Backoff, type Log } from "../../base/report/index.ts";
 import type { UdmChange } from "../history/change.ts";
 import { UdmError, type UdmCommit, type UdmIndex } from "../model/udm-store.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
@@ -46,7 +46,8 @@ export class Writer {
    */
   async outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer> {
     const late = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(limitMs)]);
-    for (let attempt = 0; !late.aborted; attempt++) {
+    const backoff = new Backoff(...reconnectMs, this.#random);
+    for (let failures = 1; !late.aborted; failures++) {
       try {
         const asked = await this.session();
         const found = await beginTransaction(asked, number);
@@ -54,7 +55,7 @@ export class Writer {
         return found.save === save ? "committed" : "not_committed";
       } catch {
         await rollBack(this.#open);
-        await sleep(nextDelay(attempt, this.#random), undefined, { signal: late }).catch(() => {});
+        await sleep(backoff.delay(failures), undefined, { signal: late }).catch(() => {});
       }
     }
     return "unknown";
@@ -105,14 +106,10 @@ export async function rollBack(session: Session | undefined): Promise<void> {
 }
 
 /** Holds what a transaction is to save. */
-interface Plan {
-  readonly commits: readonly NewCommit[];
-  /** The state with them. */
-  readonly next: UdmIndex;
-}
-
-/** Makes a plan of the state with all commits; undefined for nothing. It may be called again. */
-type MakePlan = (from: Position) => Promise<Plan | undefined>;
+/** Makes commits, and the state with them, out of the state with all commits; undefined for nothing. It may be called again. */
+type MakePlan = (
+  from: Position,
+) => Promise<{ readonly commits: readonly NewCommit[]; readonly next: UdmIndex } | undefined>;
 
 interface CommitterOptions {
   readonly access: DatabaseAccess;

@@ -151,9 +151,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     this.#follower = new Follower({
       access,
       what: "the database of the metadata",
-      after,
       random,
-      clock,
       log,
       connected: (session) => this.#follow(session),
       notified: (session, payload) => this.#notified(session, payload),

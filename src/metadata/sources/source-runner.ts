@@ -3,7 +3,7 @@ import { importObjects } from "../exchange/export-entries.ts";
 import type { ColumnMap } from "../exchange/map/column-map.ts";
 import type { Select } from "../exchange/rows/selection.ts";
 import type { FileIo } from "../../base/file/index.ts";
-import type { Reporting } from "../../base/report/index.ts";
+import { Backoff, type Reporting } from "../../base/report/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import type { LayerChanges, UdmLayers } from "../store/udm-layers.ts";
 import { UdmError } from "../model/udm-store.ts";
@@ -413,8 +413,7 @@ export class SourceRunner {
   #schedule(retryAfterMs: number | undefined): void {
     if (this.#isEnded) return;
     const { intervalMs } = this.config;
-    const wait =
-      this.#failures === 0 ? intervalMs : Math.min(intervalMs, firstRetryMs * 2 ** Math.min(this.#failures - 1, 20));
+    const wait = this.#failures === 0 ? intervalMs : new Backoff(firstRetryMs, intervalMs).delay(this.#failures);
     // A server does not make a source rarer than its interval.
     const ms = Math.max(
       wait * (1 + jitter * (2 * this.#options.random() - 1)),

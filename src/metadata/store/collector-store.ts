@@ -206,13 +206,13 @@ export class PublishedState {
     if (next === this.#index) return;
     const ranges = this.#shared.publish(next);
     this.#index = next;
-    this.#watchers.tell(next, ranges);
+    this.#watchers.notify(next, ranges);
     this.changed(ranges);
   }
 
   /** Tells those who look up addresses of a change of any layer. @param ranges where it may be; undefined: anywhere. */
   changed(ranges: readonly AddressRange[] | undefined): void {
-    if (!this.#addressWatchers.isEmpty()) this.#addressWatchers.tell(this.#addresses(), ranges);
+    if (!this.#addressWatchers.isEmpty()) this.#addressWatchers.notify(this.#addresses(), ranges);
   }
 
   watch(listener: (index: UdmIndex, changed?: readonly AddressRange[]) => void): () => void {

@@ -1,6 +1,6 @@
-import { type Clock, type Log, limitLog, type Reporting } from "../../base/report/index.ts";
+import { Backoff, type Clock, type Log, limitLog, Pause, type Reporting } from "../../base/report/index.ts";
 import type { DeliveryReport } from "../output-metrics.ts";
-import { Backoff, Circuit, Pause } from "./backoff.ts";
+import { Circuit } from "./backoff.ts";
 import { selectRecords, type Batch, type TakenBatch } from "./batch.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import type { DeliveryQueue } from "./delivery-queue.ts";

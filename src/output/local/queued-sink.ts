@@ -1,7 +1,14 @@
 import { errorCode } from "../../base/file/index.ts";
-import { limitLog, type Clock, type Component, type Health, type Log } from "../../base/report/index.ts";
+import {
+  Backoff,
+  limitLog,
+  Pause,
+  type Clock,
+  type Component,
+  type Health,
+  type Log,
+} from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
-import { Backoff, Pause } from "../delivery/backoff.ts";
 import { countLines } from "../delivery/batch.ts";
 import { reasonOf } from "../delivery/output-adapter.ts";
 import type { DropReason, OutputMetrics, OutputReport } from "../output-metrics.ts";

@@ -249,15 +249,10 @@ export function afterReplacement(
 }
 
 /** The numbers of entries, by what happened to them. */
-interface ChangeCounts {
-  readonly created: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly unchanged: number;
-}
-
 /** Counts entries by what changes do to them. Takes several cycles of the event loop when there are many. */
-export async function countChanges(changes: readonly EntryChange[]): Promise<ChangeCounts> {
+export async function countChanges(
+  changes: readonly EntryChange[],
+): Promise<Readonly<Record<"created" | "updated" | "deleted" | "unchanged", number>>> {
   const counts = { created: 0, updated: 0, deleted: 0, unchanged: 0 };
   for (const [i, change] of changes.entries()) {
     if (i % changesPerTurn === changesPerTurn - 1) await turn();

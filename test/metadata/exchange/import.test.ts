@@ -273,18 +273,24 @@ suite("a column map", () => {
       }
       return "";
     };
+    const readyMaps = "one of netgloss, sheet, netbox, phpipam, infoblox, netdisco";
+    assert.equal(refused("netbax"), `map: expected ${readyMaps}; found "netbax" (did you mean "netbox"?)`);
+    assert.equal(refused({ colums: {} }), 'map.colums: colums: unknown key (did you mean "columns"?)');
     assert.equal(
-      refused("netbax"),
-      'map: map must be one of netgloss, sheet, netbox, phpipam, infoblox, netdisco, not "netbax"',
+      refused({ columns: { A: "vlna" } }),
+      'map.columns["A"]: column A: expected one of key, name, tags, vlan, internal, contexts, metadata, otherFields, ' +
+        'or metadata: and a key; found "vlna" (did you mean "vlan"?)',
     );
-    assert.equal(refused({ colums: {} }), 'map.colums: map has no "colums": did you mean columns?');
-    assert.equal(refused({ columns: { A: "vlna" } }), 'map.columns["A"]: unknown target "vlna": did you mean vlan?');
     assert.equal(
       refused({ columns: { A: { to: "name", mask: "B" } } }),
-      'map.columns["A"]: mask and until are for the key, not for name',
+      'map.columns["A"]: column A: mask and until are for the key, not for name',
     );
-    assert.equal(refused({ rest: 3 }), "map.rest: map.rest must be one of ignore, metadata, refuse, not it");
-    assert.equal(refused([]), "map: map must be a mapping");
+    assert.equal(
+      refused({ columns: { A: ["key", { to: "tags", splt: "," }] } }),
+      'map.columns["A"][1].splt: column A: item 2: splt: unknown key (did you mean "split"?)',
+    );
+    assert.equal(refused({ rest: 3 }), 'map.rest: rest: expected one of ignore, metadata, refuse; found "3"');
+    assert.equal(refused([]), `map: expected ${readyMaps}, found a list`);
   });
 });
 

@@ -73,7 +73,7 @@ test("all that is wrong is found at once, with its line", () => {
     '6:46: source 6: interval: expected a time from 5s to 30d, like 30s, 15m, 6h or 1d; found "1 week"',
     '6:74: source 6: guard: max_shrink: expected a share from 0% to 100%, found "130%"',
     "7:3: source 7: objects has vlans: expected prefixes, ip-addresses, ip-ranges",
-    '8:39: source 8: map: map has no "colums": did you mean columns?',
+    '8:40: source 8: map: colums: unknown key (did you mean "columns"?)',
     "9:51: source 9: token_env: token_file and token_env exclude one another",
     "10:3: source 10: expected a mapping, found a text",
   ]);

@@ -10,11 +10,11 @@ import {
   splitBatch,
   type Batch,
 } from "../../../src/output/delivery/batch.ts";
-import { Backoff, Endpoints } from "../../../src/output/delivery/backoff.ts";
+import { Endpoints } from "../../../src/output/delivery/backoff.ts";
 import { compileLineFilter, parseFilter, recordVocabulary } from "../../../src/record/index.ts";
 import { cutTime } from "../../../src/output/delivery/line-editor.ts";
 import { createLineFilter } from "../../../src/output/index.ts";
-import { systemClock, type Clock } from "../../../src/base/report/index.ts";
+import { Backoff, systemClock, type Clock } from "../../../src/base/report/index.ts";
 import { runs } from "../../support/runs.ts";
 
 const text = (batch: Pick<Batch, "chunks" | "byteLength">): string => Buffer.from(joinChunks(batch)).toString();

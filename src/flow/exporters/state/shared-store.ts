@@ -14,24 +14,8 @@ import {
   type Log,
   type Reporting,
 } from "../../../base/report/index.ts";
+import { runAfter } from "../../../base/file/index.ts";
 import { addressOfKey, stateKey } from "../exporter-table.ts";
-
-/**
- * Holds what the collectors of a fleet know of exporters, wherever they keep it. Each writes what its exporters said to it, and reads
- * what they said to others. It never waits: what cannot be written now is written later, or not.
- */
-export interface SharedExporters {
-  /** Takes a change, as the store of the files does. */
-  put(change: StateChange): void;
-  /** Exporters that were heard, by `stateKey`, with the time in milliseconds since the epoch. */
-  heard(exporters: readonly (readonly [key: string, lastSeen: number])[]): void;
-  /**
-   * Finds what was said by senders, and by relays of others. The times are those of this clock, whoever wrote them.
-   *
-   * @throws Error when nobody answers now; whoever asks then goes on as if there were no others.
-   */
-  find(senders: readonly string[]): Promise<readonly ExporterState[]>;
-}
 
 /** The answer about some senders. Plain data, which may be cloned to another thread. */
 export interface SharedAnswer {
@@ -99,32 +83,22 @@ function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritte
   };
 }
 
-/** A row is of one exporter as one collector knows it, so that no two write the same. */
-export interface StateRowKey {
+/** What one exporter said to one collector: so no two write the same row. */
+export interface StateRow {
   /** The exporter whose datagrams said it, in canonical text. */
   readonly sender: string;
   /** About whom: the sender, or one that it names as a relay. */
   readonly exporter: string;
-}
-
-export interface StateRow extends StateRowKey {
   readonly text: string;
   /** The age of the text. */
-  readonly madeMsAgo: number;
+  readonly ageMs: number;
   /** The time since the exporter was heard. */
   readonly silentMs: number;
   /** The time when the text was made by the clock of who made it: its times are of that clock. Milliseconds since the epoch. */
   readonly clock: number;
 }
 
-/** A state that some collector wrote. */
-export interface FoundState extends StateRowKey {
-  readonly text: string;
-  /** The age of the text, by the clock of the table. */
-  readonly ageMs: number;
-  readonly silentMs: number;
-  readonly clock: number;
-}
+type StateRowKey = Pick<StateRow, "sender" | "exporter">;
 
 /** The table that collectors of a fleet share. Ages are by its own clock. All that answer later may fail with an Error. */
 export interface SharedStateTable {
@@ -135,25 +109,16 @@ export interface SharedStateTable {
   /** Writes rows of this collector, instead of its earlier ones. */
   write(rows: readonly StateRow[]): Promise<void>;
   /** Says how long exporters of this collector are silent. @returns those that have no row. */
-  touch(rows: readonly (StateRowKey & { readonly silentMs: number })[]): Promise<readonly StateRowKey[]>;
+  touch(rows: readonly Omit<StateRow, "text" | "ageMs" | "clock">[]): Promise<readonly StateRowKey[]>;
   /** Removes rows of this collector. */
   remove(keys: readonly StateRowKey[]): Promise<void>;
   /**
    * The rows of all collectors for some senders whose exporters are silent for no longer than this: of each exporter the few of those that
    * heard it last.
    */
-  find(senders: readonly string[], maxSilentMs: number): Promise<readonly FoundState[]>;
+  find(senders: readonly string[], maxSilentMs: number): Promise<readonly StateRow[]>;
   /** Removes rows of all collectors whose exporters are silent for longer. @returns how many. */
   prune(silentMs: number): Promise<number>;
-}
-
-export interface SharedStoreOptions extends Pick<Reporting, "log" | "metrics" | "clock"> {
-  readonly table: SharedStateTable;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
-  readonly after: (action: () => void, ms: number) => () => void;
-  /** From 0 to 1. */
-  readonly random: () => number;
-  readonly limits?: Partial<SharedLimits>;
 }
 
 /** Limits of what may be written at once and held in memory. */
@@ -191,11 +156,14 @@ interface Held {
   notBefore: number;
 }
 
-/** Writes what exporters say to a table that all collectors of a fleet share, in batches, and reads what they said to others. */
-export class SharedStore implements SharedExporters, Component {
+/**
+ * Writes what exporters say to a table that all collectors of a fleet share, in batches, and reads what they said to others. It never waits:
+ * what cannot be written now is written later, or not.
+ */
+export class SharedStore implements Component {
   readonly name = "shared state of exporters";
   readonly #table: SharedStateTable;
-  readonly #after: SharedStoreOptions["after"];
+  readonly #after: typeof runAfter;
   readonly #random: () => number;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -212,14 +180,20 @@ export class SharedStore implements SharedExporters, Component {
   #endWatch = (): void => {};
   #working: Promise<void> | undefined;
 
-  constructor(options: SharedStoreOptions) {
-    const { table, after, random, metrics, clock } = options;
+  /** @param after runs an action once after a time, without keeping the process alive. Returns what calls it off. */
+  constructor(
+    table: SharedStateTable,
+    { log, metrics, clock }: Pick<Reporting, "log" | "metrics" | "clock">,
+    after = runAfter,
+    random = Math.random,
+    limits: Partial<SharedLimits> = {},
+  ) {
     this.#table = table;
     this.#after = after;
     this.#random = random;
     this.#clock = clock;
-    this.#log = limitLog(options.log, clock);
-    this.#limits = { ...defaults, ...options.limits };
+    this.#log = limitLog(log, clock);
+    this.#limits = { ...defaults, ...limits };
     this.#counts = createSharedMetrics(
       metrics,
       () => this.#held.size,
@@ -249,6 +223,7 @@ export class SharedStore implements SharedExporters, Component {
       await this.#writeNext().catch((error: unknown) => this.#fail("write", error));
   }
 
+  /** Takes a change, as the store of the files does. */
   put({ changed, forgotten }: StateChange): void {
     for (const name of forgotten) {
       const exporter = addressOfKey(name);
@@ -259,6 +234,7 @@ export class SharedStore implements SharedExporters, Component {
     for (const state of changed) this.#keep(state);
   }
 
+  /** Exporters that were heard, by `stateKey`, with the time in milliseconds since the epoch. */
   heard(exporters: readonly (readonly [key: string, lastSeen: number])[]): void {
     for (const [name, lastSeen] of exporters) {
       const one = this.#held.get(name);
@@ -268,6 +244,11 @@ export class SharedStore implements SharedExporters, Component {
     }
   }
 
+  /**
+   * Finds what was said by senders, and by relays of others. The times are those of this clock, whoever wrote them.
+   *
+   * @throws Error when nobody answers now; whoever asks then goes on as if there were no others.
+   */
   async find(senders: readonly string[]): Promise<readonly ExporterState[]> {
     this.#counts.asked.add(senders.length);
     if (!this.#table.isThere() || this.#openFinds >= maxOpenFinds) {
@@ -345,7 +326,7 @@ export class SharedStore implements SharedExporters, Component {
     const now = this.#clock.now();
     const ago = (time: number): number => Math.max(0, now - time);
     const rows = batch.map(({ key, text, lastSeen, madeAt }) => {
-      return { ...key, text, madeMsAgo: ago(madeAt), silentMs: ago(lastSeen), clock: madeAt };
+      return { ...key, text, ageMs: ago(madeAt), silentMs: ago(lastSeen), clock: madeAt };
     });
     for (const one of batch) one.isDirty = false;
     try {
@@ -426,7 +407,7 @@ export class SharedStore implements SharedExporters, Component {
       this.#cancelPrune = this.#after(() => void this.#prune(), pruneEveryMs * (0.5 + this.#random()));
   }
 
-  #readFound({ text, ageMs, silentMs, clock }: FoundState): readonly ExporterState[] {
+  #readFound({ text, ageMs, silentMs, clock }: StateRow): readonly ExporterState[] {
     const state = readText(text);
     if (state === undefined) {
       this.#counts.ignored.add();

@@ -6,7 +6,7 @@ import {
   readExporterState,
   writeExporterState,
 } from "./exporter-state.ts";
-import type { SharedAnswer, SharedExporters } from "./shared-store.ts";
+import type { SharedAnswer, SharedStore } from "./shared-store.ts";
 import {
   limitLog,
   type Clock,
@@ -30,7 +30,7 @@ interface StatePersistenceOptions {
   /** Left out: nothing is kept over a restart. */
   readonly store?: Pick<StateStore, "load" | "put"> | undefined;
   /** Left out: there are no other collectors. */
-  readonly shared?: SharedExporters | undefined;
+  readonly shared?: Pick<SharedStore, "put" | "heard" | "find"> | undefined;
   readonly sources: readonly StateSource[];
   /** Returns which of the sources decodes what an address sends, in canonical text. */
   readonly responsible: (address: string) => number;

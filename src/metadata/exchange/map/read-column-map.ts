@@ -1,7 +1,22 @@
-import { nearName, quote } from "../../../base/text/index.ts";
-import { udmContexts, type UdmContext } from "../../model/entry.ts";
+import {
+  defaulted,
+  formatProblem,
+  mapOf,
+  mapping,
+  mappingOr,
+  oneOf,
+  oneOrList,
+  optional,
+  pairsOf,
+  readShapeOf,
+  required,
+  scalar,
+  Shape,
+  type FileNode,
+  type ShapeValue,
+} from "../../../base/yaml/index.ts";
+import { udmContexts } from "../../model/entry.ts";
 import { ExchangeError } from "../import-rows.ts";
-import { isObject } from "../rows/json-rows.ts";
 import {
   metadataColumn,
   plainTargets,
@@ -12,143 +27,119 @@ import {
   type Target,
   readyMap,
   readyMapNames,
-  type ReadyMapName,
 } from "./column-map.ts";
 
-const mapFields = ["ready", "columns", "defaults", "constants", "rest", "where", "duplicates"] as const;
-const ruleFields = ["to", "mask", "until", "take", "split", "default", "values", "optional"] as const;
-const fixedFields = ["name", "tags", "vlan", "internal", "contexts", "metadata"] as const;
+/** A text that may have several lines, or be empty. */
+export const anyText: Shape<string> = new Shape("a text", (at) =>
+  at.node.kind === "scalar" && !at.isNull ? at.node.text : at.expected("a text"),
+);
 
-/**
- * A column map as a person writes it: the name of a ready one, or
- * `{ready, columns: {<column>: <target> | {to, mask, until, take, split, default, values, optional} | [both]}, defaults,
- * constants, rest, where, duplicates}`. What is written comes before what the ready map says.
- *
- * @param field the path of the map, for errors.
- * @throws ExchangeError that names the field.
- */
-export function readColumnMap(given: unknown, field = "map"): ColumnMap {
-  if (given === undefined || given === null) return readyMap("netgloss");
-  if (typeof given === "string") return readyMap(readyName(given, field));
-  const map = objectOf(given, field, mapFields);
-  const base = readyMap(map["ready"] === undefined ? "sheet" : readyName(map["ready"], `${field}.ready`));
-  const columns = map["columns"] === undefined ? {} : objectOf(map["columns"], `${field}.columns`);
-  const rules = Object.entries(columns).flatMap(([column, rule]) =>
-    [rule].flat().map((one) => readRule(column, one, `${field}.columns[${quote(column)}]`)),
-  );
-  const isOwn = map["ready"] === undefined;
+/** A bool in the words of JSON: maps are written in it, too. */
+const trueOrFalse = scalar("true or false", (given) =>
+  given === "true" ? true : given === "false" ? false : undefined,
+);
+
+const vlan = scalar("a whole number", (given) => (/^\d{1,20}$/.test(given) ? BigInt(given) : undefined));
+
+/** An empty text is a value. */
+const isAbsent = (at: FileNode): boolean => at.isNull;
+
+/** Values that each entry has. */
+export const fixedValues: Shape<FixedValues> = mapping(
+  {
+    name: optional(anyText, "Its name."),
+    tags: optional(oneOrList(anyText), "Its tags; as defaults they are added to those of the row."),
+    vlan: optional(vlan, "Its VLAN."),
+    internal: optional(trueOrFalse, "Whether it is internal."),
+    contexts: optional(oneOrList(oneOf(udmContexts)), "Where it applies. Left out: everywhere."),
+    metadata: optional(mapOf(anyText, anyText, { each: "key" }), "Its metadata."),
+  },
+  { isAbsent },
+);
+
+const target = scalar(
+  `one of ${plainTargets.join(", ")}, or ${metadataColumn} and a key`,
+  (given): Target | undefined =>
+    given.startsWith(metadataColumn) && given.length > metadataColumn.length
+      ? (given as Target)
+      : plainTargets.find((one) => one === given),
+  { near: () => plainTargets },
+);
+
+const ruleOf = mapping(
+  {
+    to: required(target, "The field."),
+    mask: optional(oneOrList(anyText), "Of a key: the columns with the prefix length or network mask."),
+    until: optional(oneOrList(anyText), "Of a key: the columns with the last address of a range."),
+    take: optional(oneOf(takes), "`host`: `192.0.2.1/24` is `192.0.2.1`; `number`: `servers (20)` is `20`."),
+    split: optional(anyText, "What parts several texts in a cell."),
+    default: optional(anyText, "What an empty cell stands for."),
+    values: optional(mapOf(anyText, anyText, { each: "value" }), "Texts in place of others."),
+    optional: defaulted(trueOrFalse, false, "Whether a text without the column is no fault."),
+  },
+  {
+    isAbsent,
+    check({ to, mask, until }, at) {
+      if (to === undefined || to === "key" || (mask === undefined && until === undefined)) return;
+      at.error(`mask and until are for the key, not for ${to}`);
+    },
+  },
+);
+
+const rule = mappingOr(
+  ruleOf,
+  target.to((to): ShapeValue<typeof ruleOf> => ({ to, optional: false })),
+);
+
+const rules = pairsOf(anyText, oneOrList(rule), { each: "column" }).to((columns) =>
+  columns.flatMap(([column, given]) =>
+    given.map(({ optional: isOptional, ...more }): ColumnRule => ({ from: [column], ...more, isOptional })),
+  ),
+);
+
+const ownMap = mapping(
+  {
+    ready: optional(oneOf(readyMapNames), "A ready map whose columns are added behind these."),
+    columns: defaulted(rules, [], "The fields that columns become; a list where one becomes several."),
+    rest: optional(
+      oneOf(["ignore", "metadata", "refuse"]),
+      "What becomes of columns without a rule. Left out: as the ready map says, else `ignore`.",
+    ),
+    duplicates: optional(
+      oneOf(["refuse", "first", "last"]),
+      "What becomes of a key in several rows. Left out: as the ready map says, else `refuse`.",
+    ),
+    defaults: defaulted(fixedValues, {}, "Values for entries to whom the row gives nothing there."),
+    constants: defaulted(fixedValues, {}, "Values in place of what the row says."),
+    where: defaulted<ColumnMap["where"]>(
+      mapOf(anyText, oneOrList(anyText), { each: "column" }),
+      new Map(),
+      "Only rows with one of these texts in the column are read.",
+    ),
+  },
+  { isAbsent },
+).to(({ ready, columns, rest, duplicates, ...more }): ColumnMap => {
+  const base = readyMap(ready ?? "sheet");
   return {
     ...base,
-    rules: isOwn ? rules : [...rules, ...base.rules],
-    rest: choice(map["rest"], ["ignore", "metadata", "refuse"], isOwn ? "ignore" : base.rest, `${field}.rest`),
-    duplicates: choice(map["duplicates"], ["refuse", "first", "last"], base.duplicates, `${field}.duplicates`),
-    defaults: readFixed(map["defaults"], `${field}.defaults`),
-    constants: readFixed(map["constants"], `${field}.constants`),
-    where: readWhere(map["where"], `${field}.where`),
+    ...more,
+    rules: ready === undefined ? columns : [...columns, ...base.rules],
+    rest: rest ?? (ready === undefined ? "ignore" : base.rest),
+    duplicates: duplicates ?? base.duplicates,
   };
-}
+});
 
-/** Values for each entry: `{name, tags, vlan, internal, contexts, metadata}`. @throws ExchangeError that names the field. */
-export function readFixed(given: unknown, field: string): FixedValues {
-  if (given === undefined || given === null) return {};
-  const fixed = objectOf(given, field, fixedFields);
-  const { name, tags, vlan, internal, contexts, metadata } = fixed;
-  return {
-    ...(name === undefined ? {} : { name: textOf(name, `${field}.name`) }),
-    ...(tags === undefined ? {} : { tags: textsOf(tags, `${field}.tags`) }),
-    ...(vlan === undefined ? {} : { vlan: vlanOf(vlan, `${field}.vlan`) }),
-    ...(internal === undefined ? {} : { internal: boolOf(internal, `${field}.internal`) }),
-    ...(contexts === undefined ? {} : { contexts: contextsOf(contexts, `${field}.contexts`) }),
-    ...(metadata === undefined ? {} : { metadata: textMap(metadata, `${field}.metadata`) }),
-  };
-}
+/** A column map as a person writes it: the name of a ready one, or one that comes before what a ready one says. */
+export const columnMapShape: Shape<ColumnMap> = mappingOr(ownMap, oneOf(readyMapNames).to(readyMap));
 
-function readRule(column: string, given: unknown, field: string): ColumnRule {
-  if (typeof given === "string") return { from: [column], to: targetOf(given, field), isOptional: false };
-  const { to, mask, until, take, split, default: absent, values, optional } = objectOf(given, field, ruleFields);
-  const target = targetOf(to, `${field}.to`);
-  if (target !== "key" && (mask !== undefined || until !== undefined)) {
-    throw new ExchangeError(field, `mask and until are for the key, not for ${target}`);
-  }
-  return {
-    from: [column],
-    to: target,
-    ...(mask === undefined ? {} : { mask: textsOf(mask, `${field}.mask`) }),
-    ...(until === undefined ? {} : { until: textsOf(until, `${field}.until`) }),
-    ...(take === undefined ? {} : { take: choice(take, takes, "host", `${field}.take`) }),
-    ...(split === undefined ? {} : { split: textOf(split, `${field}.split`) }),
-    ...(absent === undefined ? {} : { default: textOf(absent, `${field}.default`) }),
-    ...(values === undefined ? {} : { values: textMap(values, `${field}.values`) }),
-    isOptional: optional === undefined ? false : boolOf(optional, `${field}.optional`),
-  };
-}
-
-function targetOf(given: unknown, field: string): Target {
-  const text = textOf(given, field);
-  if (text.startsWith(metadataColumn) && text.length > metadataColumn.length) return text as Target;
-  const known = plainTargets.find((target) => target === text);
-  if (known !== undefined) return known;
-  const near = nearName(text, plainTargets);
-  const hint = near === undefined ? `one of ${plainTargets.join(", ")} or metadata:<key>` : `did you mean ${near}?`;
-  throw new ExchangeError(field, `unknown target ${quote(text)}: ${hint}`);
-}
-
-function readyName(given: unknown, field: string): ReadyMapName {
-  return choice(given, readyMapNames, "sheet", field);
-}
-
-function readWhere(given: unknown, field: string): ReadonlyMap<string, readonly string[]> {
-  if (given === undefined || given === null) return new Map();
-  const columns = Object.entries(objectOf(given, field));
-  return new Map(columns.map(([column, texts]) => [column, textsOf(texts, `${field}[${quote(column)}]`)]));
-}
-
-function objectOf(given: unknown, field: string, known?: readonly string[]): Readonly<Record<string, unknown>> {
-  if (!isObject(given)) throw new ExchangeError(field, `${field} must be a mapping`);
-  for (const name of known === undefined ? [] : Object.keys(given)) {
-    if (known?.includes(name) === true) continue;
-    const near = nearName(name, known ?? []);
-    const hint = near === undefined ? `one of ${known?.join(", ")}` : `did you mean ${near}?`;
-    throw new ExchangeError(`${field}.${name}`, `${field} has no ${quote(name)}: ${hint}`);
-  }
-  return given;
-}
-
-function choice<T extends string>(given: unknown, known: readonly T[], absent: T, field: string): T {
-  if (given === undefined) return absent;
-  const found = known.find((one) => one === given);
-  if (found !== undefined) return found;
-  const shown = typeof given === "string" ? quote(given) : "it";
-  throw new ExchangeError(field, `${field} must be one of ${known.join(", ")}, not ${shown}`);
-}
-
-function textOf(given: unknown, field: string): string {
-  if (typeof given === "string") return given;
-  if (typeof given === "number" || typeof given === "boolean") return String(given);
-  throw new ExchangeError(field, `${field} must be a text`);
-}
-
-function textsOf(given: unknown, field: string): readonly string[] {
-  return Array.isArray(given) ? given.map((text, i) => textOf(text, `${field}[${i}]`)) : [textOf(given, field)];
-}
-
-function textMap(given: unknown, field: string): ReadonlyMap<string, string> {
-  const pairs = Object.entries(objectOf(given, field));
-  return new Map(pairs.map(([key, value]) => [key, textOf(value, `${field}[${quote(key)}]`)]));
-}
-
-function vlanOf(given: unknown, field: string): bigint {
-  const text = textOf(given, field);
-  if (!/^\d{1,20}$/.test(text)) throw new ExchangeError(field, `${field} must be a whole number`);
-  return BigInt(text);
-}
-
-function boolOf(given: unknown, field: string): boolean {
-  if (given === true || given === "true") return true;
-  if (given === false || given === "false") return false;
-  throw new ExchangeError(field, `${field} must be true or false`);
-}
-
-function contextsOf(given: unknown, field: string): readonly UdmContext[] {
-  return textsOf(given, field).map((text) => choice(text, udmContexts, "endpoint", field));
+/**
+ * Reads a column map out of JSON; that of what netgloss exports when none is given.
+ *
+ * @throws ExchangeError that names the field.
+ */
+export function readColumnMap(given: unknown): ColumnMap {
+  if (given === undefined || given === null) return readyMap("netgloss");
+  const { value, findings } = readShapeOf(given, columnMapShape);
+  for (const finding of findings) throw new ExchangeError(`map${finding.path}`, formatProblem(finding));
+  return value ?? readyMap("netgloss");
 }

@@ -4,7 +4,6 @@ import {
   bool,
   defaulted,
   formatShapeFinding,
-  isNullNode,
   list,
   mapOf,
   mappingOr,
@@ -20,11 +19,9 @@ import {
   type FileNode,
   type ShapeFinding,
   type Values,
-  type YamlNode,
 } from "../../../base/yaml/index.ts";
 import { exchangeFormats } from "../../exchange/export-entries.ts";
-import { ExchangeError } from "../../exchange/import-rows.ts";
-import { readColumnMap, readFixed } from "../../exchange/map/read-column-map.ts";
+import { anyText, columnMapShape, fixedValues } from "../../exchange/map/read-column-map.ts";
 import { sourceKinds } from "../kinds/kinds.ts";
 import { minutes, type SourceKind } from "../kinds/source-kind.ts";
 import type { SecretSource, SourceConfig } from "../source-config.ts";
@@ -59,37 +56,12 @@ function wholeNumber(form: RegExp): Shape<number> {
   return scalar("a whole number", (given) => (form.test(given) ? Number(given) : undefined));
 }
 
-/** A text that may have several lines, or be empty. */
-const anyText: Shape<string> = new Shape("a text", (at) =>
-  at.node.kind === "scalar" && !at.isNull ? at.node.text : at.expected("a text"),
-);
-
 const oneLine = (given: string): string | undefined => (given.includes("\n") ? undefined : given);
 const filePath = scalar("a path", oneLine, { isHidden: true });
 const variable = scalar("the name of a variable", oneLine, { isHidden: true });
 
 /** The name of a column; one without a name is of no use. */
 const columnName: Shape<string> = new Shape("a text", (at) => (at.isNull ? "" : anyText.read(at)));
-
-/** Returns the shape of a plain value that a reader reads. */
-function plain<T>(expected: string, read: (value: unknown) => T): Shape<T> {
-  return new Shape(expected, (at) => {
-    try {
-      return read(plainValue(at.node));
-    } catch (error) {
-      if (!(error instanceof ExchangeError)) throw error;
-      return at.error(error.message);
-    }
-  });
-}
-
-/** A YAML node as texts, lists and objects; scalars as they are spelt. */
-function plainValue(node: YamlNode): unknown {
-  if (isNullNode(node)) return undefined;
-  if (node.kind === "scalar") return node.text;
-  if (node.kind === "sequence") return node.items.map(plainValue);
-  return Object.fromEntries(node.pairs.map(({ key, value }) => [key.text, plainValue(value)]));
-}
 
 const hostName = scalar("the name of a host, or *", (given) => {
   if (given === "*") return given;
@@ -131,14 +103,8 @@ const common = {
   ca_file: optional(filePath, "Certificates that sign the server's."),
   cert_file: optional(filePath, "The certificate shown to the server."),
   key_file: optional(filePath, "Its key."),
-  map: optional(
-    plain("a column map", (value) => readColumnMap(value)),
-    "Which columns become which fields.",
-  ),
-  defaults: optional(
-    plain("values of entries", (value) => readFixed(value, "defaults")),
-    "What entries have where rows give nothing.",
-  ),
+  map: optional(columnMapShape, "Which columns become which fields. Left out: as its kind says."),
+  defaults: optional(fixedValues, "What entries have where rows give nothing."),
   guard: optional(
     mapping({
       max_shrink: optional(share, "The part of the entries that may be missing after a run."),
