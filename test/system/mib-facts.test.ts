@@ -228,8 +228,8 @@ function contradiction(attribute: Attribute, fact: MibFact): string | undefined 
   const { syntax } = attribute;
   const isOfKind = syntax.kind === made.kind || refinements[made.kind]?.includes(syntax.kind) === true;
   const scale = made.multiply / made.divide;
-  // Decibels are over a milliwatt, other powers in watts.
-  const unit = syntax.kind === "decibel" ? 1000 : 1;
+  // Decibels are over a milliwatt, other powers in watts; a ratio in hundredths is a percentage.
+  const unit = syntax.kind === "decibel" ? 1000 : syntax.unit === "%" && made.unit === undefined ? 100 : 1;
   const isScaled = scale === 1 || syntax.multiply / syntax.divide / unit === scale;
   return isOfKind && isScaled ? undefined : `${syntax.name}, by ${fact.module} ${made.name} (${fact.units})`;
 }
