@@ -131,6 +131,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "sweep",
     "poller",
     "readings",
+    "topology",
     "traps",
     "operations",
   ],

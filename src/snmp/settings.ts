@@ -106,6 +106,11 @@ export const snmpSettings = {
     false,
     "Keeps the readings of the last polls and serves them at GET /metrics/snmp in the Prometheus text format.",
   ),
+  SVC_INPUT_SNMP_TOPOLOGY_ENABLE: row(
+    bool,
+    true,
+    "Infers the links between polled devices from what they say of each other, for GET /api/v1/topology, the map, and records of links.",
+  ),
   SVC_INPUT_SNMP_RATES_ENABLE: row(
     bool,
     false,

@@ -62,7 +62,7 @@ test("everything is off and empty by default, as the contract has it", () => {
     // How an output works is of no matter while the output is off.
     if (/^SVC_OUTPUT_.+_(?:INDEX_TEMPLATE|TLS|PRODUCER_IDEMPOTENCE)_ENABLE$/.test(name)) continue;
     // Nor how an input works while it is off, and what a fleet shares while there is none.
-    if (/^SVC_PROCESSOR_DECODE_|^SVC_INPUT_SNMP_PERSIST_|^SVC_FLEET_/.test(name)) continue;
+    if (/^SVC_PROCESSOR_DECODE_|^SVC_INPUT_SNMP_(?:PERSIST|TOPOLOGY)_|^SVC_FLEET_/.test(name)) continue;
     const isOn = /^SVC_PROCESSOR_(?:ENRICH_COMMUNITYID|ENRICH_CONVERSATIONID|SCALE_COUNTERS)_ENABLE$/.test(name);
     assert.equal(settings[name], isOn, name);
   }

@@ -38,7 +38,7 @@ const polled: PolledRows = {
 function writerFor(readings: LastReadings, onLine: () => void): RecordWriter {
   let looks = 0;
   const clock = { now: () => 0, monotonic: () => looks++ };
-  return new RecordWriter({ enrich: onLine }, { write() {} }, clock, new Pacer(clock), readings);
+  return new RecordWriter({ enrich: onLine }, { write() {} }, clock, new Pacer(clock), [readings]);
 }
 
 const source = {
@@ -101,7 +101,7 @@ test("tables are called by their rows where NetObserv's dashboards are to find t
         }
       },
     };
-    const writer = new RecordWriter({ enrich() {} }, sink, clock, new Pacer(clock), undefined, false, naming);
+    const writer = new RecordWriter({ enrich() {} }, sink, clock, new Pacer(clock), [], false, naming);
     await writer.write(source, { ...object, name, isTable }, polled);
     return [...names].join();
   };

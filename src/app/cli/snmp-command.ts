@@ -87,6 +87,8 @@ export const defineSnmp: DefineCommand = (snmp, context) => {
       await showCandidates(await clientOf(candidates, terminal), json === true, terminal);
     });
 
+  addTopologyCommands(client, context);
+
   const devices = client("devices [device]", "show all devices, or all about one (its ip:port, or its name)")
     .option("--json", "one JSON object per line")
     .option("--why", "say what the device is taken for, and what it does not answer")
@@ -117,6 +119,26 @@ export const defineSnmp: DefineCommand = (snmp, context) => {
     });
   addGenerateCommand(snmp, context);
 };
+
+function addTopologyCommands(
+  client: (name: string, description: string) => Command,
+  { terminal, setExitCode }: CommandContext,
+): void {
+  const links = client("links", "list the links between devices, and to neighbors that are not polled")
+    .option("--json", "one JSON object per line")
+    .action(async ({ json }: { json?: boolean }) => {
+      const { showLinks } = await import("./topology.ts");
+      await showLinks(await clientOf(links, terminal), json === true, terminal);
+    });
+
+  const locate = client("locate <address>", "find the switch port of an IP or MAC address")
+    .option("--json", "the answer as JSON")
+    .action(async (address: string, { json }: { json?: boolean }) => {
+      const { locate: find } = await import("./topology.ts");
+      if (!(await find(address, await clientOf(locate, terminal), json === true, terminal)))
+        setExitCode(exitCodes.failure);
+    });
+}
 
 function addGenerateCommand(snmp: Command, { terminal, setExitCode }: CommandContext): void {
   const several = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];

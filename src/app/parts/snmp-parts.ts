@@ -61,6 +61,7 @@ export function createSnmpPart(
     // Without polling, the definitions name what traps say.
     paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },
     ...(traps !== undefined && { traps }),
+    infersLinks: settings.SVC_INPUT_SNMP_ENABLE && settings.SVC_INPUT_SNMP_TOPOLOGY_ENABLE,
     addsRates: settings.SVC_INPUT_SNMP_RATES_ENABLE,
     naming: settings.SVC_INPUT_SNMP_NAMING,
     ...(discovery !== undefined && { discovery }),

@@ -33,7 +33,14 @@ import {
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
 import type { Snmp } from "../../snmp/index.ts";
-import { candidatesView, discoveryView, devicesView, previewDefinitions, snmpReadings } from "./snmp-views.ts";
+import {
+  candidatesView,
+  discoveryView,
+  devicesView,
+  previewDefinitions,
+  snmpReadings,
+  topologyView,
+} from "./snmp-views.ts";
 import type { Doctor } from "../doctor/doctor.ts";
 import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
@@ -308,6 +315,8 @@ export function collectorViews(
       listFields: fieldsView,
       getDiscovery: () => discoveryView(snmp),
       listCandidates: () => candidatesView(snmp),
+      getTopology: () => topologyView(snmp),
+      locate: (address) => snmp?.topology?.locate(address),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),

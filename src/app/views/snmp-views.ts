@@ -12,6 +12,12 @@ export async function candidatesView(snmp: Snmp | undefined): Promise<CollectorA
   return { enabled: snmp?.candidates !== undefined, candidates: (await snmp?.candidates?.view()) ?? [] };
 }
 
+/** Answers `GET /api/v1/topology`. */
+export function topologyView(snmp: Snmp | undefined): CollectorAnswer<"getTopology"> {
+  const { topology } = snmp ?? {};
+  return { enabled: topology !== undefined, devices: topology?.devices() ?? [], links: topology?.links() ?? [] };
+}
+
 /** Answers `GET /api/v1/snmp/definitions`. */
 export async function previewDefinitions(
   snmp: Snmp | undefined,

@@ -14,6 +14,7 @@ import {
   settings,
   sources,
 } from "./answers.ts";
+import { location, topology } from "./topology-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
@@ -89,6 +90,18 @@ export const collectorMethods = {
     "snmp",
     candidates,
     "Addresses that neighbours of devices and flows name, and that are no devices",
+  ),
+  getTopology: row(
+    "/api/v1/topology",
+    "snmp",
+    topology,
+    "The polled devices, and the links between them and to their neighbors, with what says so",
+  ),
+  locate: row(
+    "/api/v1/topology/locate/{id}",
+    "snmp",
+    location,
+    "The switch port of an IP or MAC address: where it was learnt, the most likely port first",
   ),
   listDevices: row("/api/v1/snmp/devices", "snmp", devices, "The polled devices"),
   getDevice: row("/api/v1/snmp/devices/{id}", "snmp", device, "One polled device, with its plan and its interfaces"),

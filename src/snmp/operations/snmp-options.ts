@@ -69,6 +69,8 @@ export interface SnmpOptions {
   readonly health: Health;
   /** Keeps what the last polls read, for Prometheus. */
   readonly keepsReadings?: boolean;
+  /** True if links between devices are inferred from what they say of each other. */
+  readonly infersLinks?: boolean;
   /** True if records have the changes of their counters since the previous poll. Default: no. */
   readonly addsRates?: boolean;
   /** The naming of tables in records. Default: as in the definitions. */

@@ -21,6 +21,7 @@ import { DeviceTable } from "./device-table.ts";
 import type { DeviceDetail, DeviceView } from "./device-table.ts";
 import { Discoveries } from "./discoveries.ts";
 import { DeviceList, LocalDevices, rediscoverElsewhere } from "./shared-devices.ts";
+import { Topology } from "../topology/topology.ts";
 import { usmCredential } from "../definitions/definitions.ts";
 import { DefinitionsLoader } from "../definitions/load-definitions.ts";
 import { Pacer } from "../limits.ts";
@@ -117,6 +118,8 @@ export class Snmp implements Component {
   readonly #log: Log;
   readonly #sharing: DeviceSharing | undefined;
   readonly #plans: PlanStore;
+  /** The links between devices; undefined when they are not inferred. */
+  readonly topology: Topology | undefined;
   readonly #directory = new InterfaceDirectory();
   /** Gives flow records the names of their exporter's interfaces. */
   readonly interfaceEnricher: Enricher;
@@ -150,6 +153,9 @@ export class Snmp implements Component {
     this.#pacer = new Pacer(clock);
     const memory = new MemoryBudget(maxRowBytes);
     this.#lastReadings = options.keepsReadings === true ? new LastReadings(maxReadingRows) : undefined;
+    const { enricher, sink } = options;
+    this.topology =
+      options.infersLinks === true ? new Topology(enricher, sink, this.#pacer, { clock, metrics }) : undefined;
     const neighbours = options.discovery && new Neighbours();
     this.#devices = this.#createDevices(options, memory, neighbours);
     this.#discoveries = new Discoveries({
@@ -254,7 +260,7 @@ export class Snmp implements Component {
     await this.#sharing?.stop();
     this.#isRunning = false;
     await this.#traps?.stop();
-    await Promise.all([this.networks?.stop(), this.candidates?.stop()]);
+    await Promise.all([this.networks?.stop(), this.candidates?.stop(), this.topology?.stop()]);
     const stoppedAt = this.#clock.now();
     this.#schedule.stop();
     const stopped = this.#devices.stop();
@@ -333,7 +339,7 @@ export class Snmp implements Component {
         options.sink,
         this.#clock,
         this.#pacer,
-        this.#lastReadings,
+        [this.#lastReadings, this.topology].filter((reader) => reader !== undefined),
         options.addsRates,
         options.naming,
       ),
@@ -353,6 +359,7 @@ export class Snmp implements Component {
         neighbours?.forget(deviceId);
         this.#discoveries.forget(deviceId);
         this.#lastReadings?.forget(deviceId);
+        this.topology?.forget(deviceId);
       },
     });
   }

@@ -166,11 +166,12 @@ export interface WrittenRows {
 
 /** Sees every row that becomes a record, before metadata are added. */
 export interface RowReader {
+  /** @returns undefined when the rows of the object are of no interest. */
   begin(
     deviceId: string,
     device: { readonly ip: string; readonly name: string },
     object: PolledObject,
-  ): { add(fields: RecordFields): void; end(): void };
+  ): { add(fields: RecordFields): void; end(): void } | undefined;
 }
 
 /** Lines leave in chunks of about this size. */
@@ -197,7 +198,7 @@ export class RecordWriter {
   readonly #sink: Sink;
   readonly #clock: Clock;
   readonly #pacer: Pacer;
-  readonly #readings: RowReader | undefined;
+  readonly #readers: readonly RowReader[];
   readonly #addsRates: boolean;
   readonly #naming: SnmpNaming;
   readonly #idle: LineBuffer[] = [];
@@ -207,7 +208,7 @@ export class RecordWriter {
     sink: Sink,
     clock: Clock,
     pacer: Pacer,
-    readings?: RowReader,
+    readers: readonly RowReader[] = [],
     addsRates = false,
     naming: SnmpNaming = "netgloss",
   ) {
@@ -215,7 +216,7 @@ export class RecordWriter {
     this.#sink = sink;
     this.#clock = clock;
     this.#pacer = pacer;
-    this.#readings = readings;
+    this.#readers = readers;
     this.#addsRates = addsRates;
     this.#naming = naming;
   }
@@ -233,7 +234,8 @@ export class RecordWriter {
   ): Promise<WrittenRows> {
     const lines = this.#idle.pop() ?? new LineBuffer();
     const timestamp = new Date(this.#clock.now()).toISOString();
-    const reader = this.#readings?.begin(source.deviceId, { ip: source.ip, name: source.hostName }, object);
+    const device = { ip: source.ip, name: source.hostName };
+    const readers = this.#readers.map((reader) => reader.begin(source.deviceId, device, object));
     const counted = source.count(object, polled.at);
     const written = { records: 0, unreadable: 0, implausible: 0, badIndexes: 0 };
     const called = objectName(object, this.#naming);
@@ -258,7 +260,7 @@ export class RecordWriter {
       const change = counted?.row(row.key, cells);
       if (this.#addsRates && change !== undefined) putRates(fields, change);
       written.records++;
-      reader?.add(fields);
+      for (const reader of readers) reader?.add(fields);
       this.#enricher.enrich(fields);
       lines.append(fields);
       if (lines.byteLength >= flushBytes) this.#flush(lines);
@@ -269,7 +271,7 @@ export class RecordWriter {
     if (polled.isComplete && isWanted()) counted?.end();
     this.#flush(lines);
     // A device that went meanwhile has no readings.
-    if (isWanted()) reader?.end();
+    if (isWanted()) for (const reader of readers) reader?.end();
     if (this.#idle.length < maxIdle) this.#idle.push(lines);
     return written;
   }

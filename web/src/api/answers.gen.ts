@@ -392,6 +392,62 @@ export type ListCandidatesAnswer = {
   }[];
 };
 
+/** What `GET /api/v1/topology` answers. */
+export type GetTopologyAnswer = {
+  readonly enabled: boolean;
+  readonly devices: readonly {
+    readonly id: string;
+    readonly ip: string;
+    readonly name: string;
+    readonly metadata: Readonly<Record<string, string>>;
+  }[];
+  readonly links: readonly {
+    readonly id: string;
+    readonly layer: number;
+    readonly a: {
+      readonly device?: string;
+      readonly name?: string;
+      readonly address?: string;
+      readonly port?: { readonly index?: number; readonly name?: string };
+      readonly aggregate?: { readonly index?: number; readonly name?: string };
+    };
+    readonly b: {
+      readonly device?: string;
+      readonly name?: string;
+      readonly address?: string;
+      readonly port?: { readonly index?: number; readonly name?: string };
+      readonly aggregate?: { readonly index?: number; readonly name?: string };
+    };
+    readonly state: "up" | "gone";
+    readonly confidence: "confirmed" | "likely" | "unsure";
+    readonly evidence: readonly {
+      readonly kind: "lldp" | "cdp" | "forwarding" | "subnet" | "arp" | "ospf" | "bgp";
+      readonly by: string;
+      readonly at: number;
+    }[];
+    readonly doubts: readonly string[];
+    readonly since: number;
+    readonly seen: number;
+  }[];
+};
+
+/** What `GET /api/v1/topology/locate/{id}` answers. */
+export type LocateAnswer = {
+  readonly address: string;
+  readonly device?: string;
+  readonly macs: readonly string[];
+  readonly locations: readonly {
+    readonly device: string;
+    readonly name: string;
+    readonly ip: string;
+    readonly port: { readonly index?: number; readonly name?: string };
+    readonly mac: string;
+    readonly isEdge: boolean;
+    readonly addresses: number;
+    readonly at: number;
+  }[];
+};
+
 /** What `GET /api/v1/snmp/devices` answers. */
 export type ListDevicesAnswer = {
   readonly enabled: boolean;

@@ -1,0 +1,333 @@
+import { addressKey, parseAddress, parseKey, type Key } from "../../base/ip/index.ts";
+import type { RecordFields } from "../../record/index.ts";
+
+/** What the rows of the tables say that links are inferred from. Addresses are canonical text, MAC addresses as records have them. */
+export interface RowTypes {
+  /** IF-MIB: what a table has of an interface. */
+  readonly interface: {
+    readonly index: number;
+    readonly name: string | undefined;
+    readonly descr: string | undefined;
+    readonly alias: string | undefined;
+    readonly mac: string | undefined;
+    /** The label of IANAifType. */
+    readonly type: string | undefined;
+  };
+  /** IP-MIB: an address of the device, with the network of its interface where that is known. */
+  readonly address: { readonly address: string; readonly index: number; readonly network: Key | undefined };
+  /** LLDP-MIB: what the device announces of itself. */
+  readonly chassis: { readonly id: string; readonly name: string | undefined };
+  /** LLDP-MIB: a port as it is announced. */
+  readonly announcedPort: LldpPort & { readonly number: number };
+  /** LLDP-MIB, CISCO-CDP-MIB: a device that announces itself at a port. */
+  readonly neighbor: {
+    readonly protocol: "lldp" | "cdp";
+    /** LLDP: lldpLocPortNum; CDP: ifIndex. */
+    readonly port: number;
+    readonly portName: string | undefined;
+    /** Tells the rows of one port apart. */
+    readonly row: number;
+    readonly chassis: string | undefined;
+    readonly remote: LldpPort;
+    readonly name: string | undefined;
+    readonly address: string | undefined;
+    readonly model: string | undefined;
+  };
+  /** LLDP-MIB: an address at which a neighbour is managed. */
+  readonly neighborAddress: { readonly port: number; readonly row: number; readonly address: string };
+  /** BRIDGE-MIB: the address of the bridge. */
+  readonly bridge: { readonly mac: string };
+  readonly bridgePort: { readonly port: number; readonly index: number };
+  /** BRIDGE-MIB, Q-BRIDGE-MIB: a MAC address learnt at a bridge port. */
+  readonly forwarding: { readonly mac: string; readonly port: number };
+  /** IP-MIB: ARP and IPv6 neighbour discovery. */
+  readonly arp: { readonly address: string; readonly mac: string; readonly index: number };
+  /** IEEE8023-LAG-MIB, IF-MIB: an interface that is part of another one. */
+  readonly member: { readonly index: number; readonly aggregate: number };
+  /** OSPF-MIB, BGP4-MIB: a neighbour in routing with which a session stands. */
+  readonly peer: { readonly protocol: "ospf" | "bgp"; readonly address: string };
+}
+
+export type RowKind = keyof RowTypes;
+
+/** How a port is called in an announcement. */
+export interface LldpPort {
+  /** The label of LldpPortIdSubtype. */
+  readonly type: string | undefined;
+  readonly id: string | undefined;
+  readonly descr: string | undefined;
+}
+
+interface Source<K extends RowKind = RowKind> {
+  readonly kind: K;
+  readonly read: (fields: RecordFields) => RowTypes[K] | undefined;
+}
+
+const source = <K extends RowKind>(kind: K, read: Source<K>["read"]): Source<K> => ({ kind, read });
+
+const text = (fields: RecordFields, name: string): string | undefined => {
+  const value = fields.get(name);
+  return value === undefined || typeof value === "object" ? undefined : String(value).trim() || undefined;
+};
+const number = (fields: RecordFields, name: string): number | undefined => {
+  const value = fields.get(name);
+  return typeof value === "number" ? value : undefined;
+};
+
+/** Returns the canonical text, without a zone; IPv4-mapped addresses are IPv4. */
+export function canonicalAddress(written: string | undefined): string | undefined {
+  const address = written === undefined ? undefined : parseAddress(written.replace(/%.*$/, ""));
+  return address && addressKey(address).text;
+}
+
+function readAddress(fields: RecordFields): RowTypes["address"] | undefined {
+  const address = canonicalAddress(text(fields, "ip.addr"));
+  const index = number(fields, "netif.index");
+  if (address === undefined || index === undefined) return undefined;
+  const length = prefixLength(fields);
+  const isPossible = length !== undefined && length <= (address.includes(":") ? 128 : 32);
+  return { address, index, network: isPossible ? parseKey(`${address}/${length}`) : undefined };
+}
+
+/** Of ipAdEntNetMask, or what ends the index in ipAddressPrefix. */
+function prefixLength(fields: RecordFields): number | undefined {
+  const mask = parseAddress(text(fields, "ip.netmask") ?? "");
+  if (mask !== undefined) return mask.value.toString(2).replaceAll("0", "").length;
+  const last = /^\.?1\.3\.6\.1\.2\.1\.4\.32\..*\.(\d+)$/.exec(text(fields, "ip.prefix.row") ?? "")?.[1];
+  return last === undefined ? undefined : Number(last);
+}
+
+function readInterface(fields: RecordFields): RowTypes["interface"] | undefined {
+  const index = number(fields, "netif.index");
+  if (index === undefined) return undefined;
+  return {
+    index,
+    name: text(fields, "netif.name"),
+    descr: text(fields, "netif.descr"),
+    alias: text(fields, "netif.alias"),
+    mac: realMac(text(fields, "netif.mac.addr")),
+    type: text(fields, "netif.type.name"),
+  };
+}
+
+function readLldpNeighbor(fields: RecordFields): RowTypes["neighbor"] | undefined {
+  const port = number(fields, "lldp.local.port.number");
+  if (port === undefined) return undefined;
+  return {
+    protocol: "lldp",
+    port,
+    portName: text(fields, "lldp.local.port.name"),
+    row: number(fields, "lldp.neighbor.index") ?? 0,
+    chassis: text(fields, "lldp.neighbor.chassis.id"),
+    remote: {
+      type: text(fields, "lldp.neighbor.port.id_type.name"),
+      id: text(fields, "lldp.neighbor.port.id"),
+      descr: text(fields, "lldp.neighbor.port.descr"),
+    },
+    name: text(fields, "lldp.neighbor.system.name"),
+    address: undefined,
+    model: text(fields, "lldp.neighbor.system.descr"),
+  };
+}
+
+function readCdpNeighbor(fields: RecordFields): RowTypes["neighbor"] | undefined {
+  const port = number(fields, "netif.index");
+  if (port === undefined) return undefined;
+  return {
+    protocol: "cdp",
+    port,
+    portName: text(fields, "netif.name"),
+    row: number(fields, "cdp.neighbor.index") ?? 0,
+    chassis: undefined,
+    remote: { type: "interface name", id: text(fields, "cdp.neighbor.port"), descr: undefined },
+    // NX-OS puts the serial number in brackets behind the name.
+    name: text(fields, "cdp.neighbor.name")?.replace(/\(.*\)$/, ""),
+    address: canonicalAddress(text(fields, "cdp.neighbor.ip.addr")),
+    model: text(fields, "cdp.neighbor.platform"),
+  };
+}
+
+function readForwarding(fields: RecordFields): RowTypes["forwarding"] | undefined {
+  const port = number(fields, "bridge.port.index");
+  const mac = realMac(text(fields, "fdb.mac.addr"));
+  const status = text(fields, "fdb.status.name");
+  // Addresses of the bridge itself (self) lead nowhere.
+  return port === undefined || port === 0 || mac === undefined || status === "self" || status === "invalid"
+    ? undefined
+    : { mac, port };
+}
+
+function readArp(fields: RecordFields): RowTypes["arp"] | undefined {
+  const index = number(fields, "netif.index");
+  const address = canonicalAddress(text(fields, "neighbor.addr"));
+  const mac = realMac(text(fields, "neighbor.mac.addr"));
+  if (index === undefined || address === undefined || mac === undefined) return undefined;
+  return text(fields, "neighbor.type.name") === "invalid" ? undefined : { address, mac, index };
+}
+
+function readMember(aggregateField: string): Source<"member">["read"] {
+  return (fields) => {
+    const [index, aggregate] = [number(fields, "netif.index"), number(fields, aggregateField)];
+    return index === undefined || aggregate === undefined || aggregate === 0 || aggregate === index
+      ? undefined
+      : { index, aggregate };
+  };
+}
+
+function readPeer(
+  protocol: "ospf" | "bgp",
+  addressField: string,
+  stateField: string,
+  states: readonly string[],
+): Source<"peer">["read"] {
+  return (fields) => {
+    const address = canonicalAddress(text(fields, addressField));
+    const state = text(fields, stateField) ?? "";
+    return address !== undefined && states.includes(state) ? { protocol, address } : undefined;
+  };
+}
+
+/** The tables that links are inferred from, by the name of the object. */
+export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
+  ["IF-MIB::ifTable", source("interface", readInterface)],
+  ["IF-MIB::ifXTable", source("interface", readInterface)],
+  ["IP-MIB::ipAddrTable", source("address", readAddress)],
+  ["IP-MIB::ipAddressTable", source("address", readAddress)],
+  ["IP-MIB::ipNetToMediaTable", source("arp", readArp)],
+  ["IP-MIB::ipNetToPhysicalTable", source("arp", readArp)],
+  [
+    "LLDP-MIB::lldpLocalSystemData",
+    source("chassis", (fields) => {
+      const id = text(fields, "lldp.local.chassis.id");
+      return id === undefined ? undefined : { id, name: text(fields, "lldp.local.system.name") };
+    }),
+  ],
+  [
+    "LLDP-MIB::lldpLocPortTable",
+    source("announcedPort", (fields) => {
+      const port = number(fields, "lldp.local.port.number");
+      const type = text(fields, "lldp.local.port.id_type.name");
+      const [id, descr] = [text(fields, "lldp.local.port.id"), text(fields, "lldp.local.port.descr")];
+      return port === undefined ? undefined : { number: port, type, id, descr };
+    }),
+  ],
+  ["LLDP-MIB::lldpRemTable", source("neighbor", readLldpNeighbor)],
+  [
+    "LLDP-MIB::lldpRemManAddrTable",
+    source("neighborAddress", (fields) => {
+      const port = number(fields, "lldp.local.port.number");
+      const address = canonicalAddress(text(fields, "lldp.neighbor.address.value"));
+      if (port === undefined || address === undefined) return undefined;
+      return { port, row: number(fields, "lldp.neighbor.index") ?? 0, address };
+    }),
+  ],
+  ["CISCO-CDP-MIB::cdpCacheTable", source("neighbor", readCdpNeighbor)],
+  [
+    "BRIDGE-MIB::dot1dBase",
+    source("bridge", (fields) => {
+      const mac = realMac(text(fields, "bridge.mac.addr"));
+      return mac === undefined ? undefined : { mac };
+    }),
+  ],
+  [
+    "BRIDGE-MIB::dot1dBasePortTable",
+    source("bridgePort", (fields) => {
+      const [port, index] = [number(fields, "bridge.port.index"), number(fields, "netif.index")];
+      return port === undefined || index === undefined ? undefined : { port, index };
+    }),
+  ],
+  ["BRIDGE-MIB::dot1dTpFdbTable", source("forwarding", readForwarding)],
+  ["Q-BRIDGE-MIB::dot1qTpFdbTable", source("forwarding", readForwarding)],
+  ["IEEE8023-LAG-MIB::dot3adAggPortTable", source("member", readMember("lag.attached.index"))],
+  [
+    "OSPF-MIB::ospfNbrTable",
+    source("peer", readPeer("ospf", "ospf.neighbor.ip.addr", "ospf.neighbor.state.name", ["full", "two way"])),
+  ],
+  [
+    "BGP4-MIB::bgpPeerTable",
+    source("peer", readPeer("bgp", "bgp.peer.remote.ip.addr", "bgp.peer.state.name", ["established"])),
+  ],
+]);
+
+/** Prefixes of MAC addresses that wander from device to device: VRRP (RFC 9568), HSRP version 1 and 2, GLBP. */
+const sharedMacs = ["00:00:5e:00:01:", "00:00:5e:00:02:", "00:00:0c:07:ac:", "00:00:0c:9f:f", "00:07:b4:00:"];
+
+/** Returns the address unless it is none of one device: empty, of a group, or shared by a protocol of redundancy. */
+function realMac(mac: string | undefined): string | undefined {
+  if (mac === undefined || mac.length !== 17 || mac === "00:00:00:00:00:00") return undefined;
+  // The lowest bit of the first octet is that of groups.
+  if (Number.parseInt(mac.slice(0, 2), 16) % 2 === 1) return undefined;
+  return sharedMacs.some((prefix) => mac.startsWith(prefix)) ? undefined : mac;
+}
+
+/** The rows of one object. */
+export interface KeptTable {
+  readonly kind: RowKind;
+  readonly rows: readonly RowTypes[RowKind][];
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly isWhole: boolean;
+}
+
+/** Keeps what a device said of itself and its neighbours in the last whole poll of each table. */
+export class DeviceTables {
+  /** `ip:port` */
+  readonly id: string;
+  readonly ip: string;
+  name = "";
+  /** By the id of the object, which differs by context. */
+  readonly #tables = new Map<string, KeptTable>();
+
+  constructor(id: string, ip: string) {
+    this.id = id;
+    this.ip = ip;
+  }
+
+  /**
+   * Takes the rows of a poll in the place of those before. One that was cut short does so only where there is no whole one.
+   *
+   * @returns whether the rows are others.
+   */
+  replace(objectId: string, table: KeptTable): boolean {
+    const earlier = this.#tables.get(objectId);
+    if (!table.isWhole && earlier?.isWhole === true) return false;
+    const isSame = earlier !== undefined && areSame(earlier.rows, table.rows);
+    this.#tables.set(objectId, isSame ? { ...table, rows: earlier.rows } : table);
+    return !isSame;
+  }
+
+  *rows<K extends RowKind>(kind: K): Generator<RowTypes[K]> {
+    for (const table of this.#tables.values()) if (table.kind === kind) yield* table.rows as readonly RowTypes[K][];
+  }
+
+  /** Returns when a table of this kind was read last; undefined: never. */
+  readAt(kind: RowKind): number | undefined {
+    let latest: number | undefined;
+    for (const table of this.#tables.values()) {
+      if (table.kind === kind && (latest === undefined || table.at > latest)) latest = table.at;
+    }
+    return latest;
+  }
+
+  /** The number of rows of an object that are kept. */
+  countOf(objectId: string): number {
+    return this.#tables.get(objectId)?.rows.length ?? 0;
+  }
+
+  /** The number of all rows. */
+  get count(): number {
+    return [...this.#tables.values()].reduce((sum, { rows }) => sum + rows.length, 0);
+  }
+}
+
+/** Tells whether two values have the same content; agents answer in the order of their indexes. */
+function areSame(a: object, b: object): boolean {
+  const entries = Object.entries(a);
+  if (entries.length !== Object.keys(b).length) return false;
+  return entries.every(([name, value]) => {
+    const other = (b as Readonly<Record<string, unknown>>)[name];
+    return value === other || (isObject(value) && isObject(other) && areSame(value, other));
+  });
+}
+
+const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;

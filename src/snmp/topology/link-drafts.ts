@@ -1,0 +1,182 @@
+import type { DevicePorts, Port } from "./device-ports.ts";
+import type { DeviceTables, RowKind } from "./device-tables.ts";
+
+/** What says that a link is there. */
+export const evidenceKinds = ["lldp", "cdp", "forwarding", "subnet", "arp", "ospf", "bgp"] as const;
+export type EvidenceKind = (typeof evidenceKinds)[number];
+
+export interface Evidence {
+  readonly kind: EvidenceKind;
+  /** The device, as `ip:port`, whose tables say so. */
+  readonly by: string;
+  /** The time at which they were read, milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** `confirmed`: both ends or two kinds of evidence say so, and nothing speaks against it; `unsure`: something does. */
+export const confidences = ["confirmed", "likely", "unsure"] as const;
+export type Confidence = (typeof confidences)[number];
+
+/** One end of a link: a device that is polled, or what its neighbour says of one that is not. */
+export interface LinkEnd {
+  /** `ip:port` of a polled device. */
+  readonly device: string | undefined;
+  readonly name: string | undefined;
+  readonly address: string | undefined;
+  readonly port: Port | undefined;
+  /** The aggregated interface that the port is a part of. */
+  readonly aggregate: Port | undefined;
+}
+
+export interface Link {
+  /** The same for the same two ports, as long as they are called the same. */
+  readonly id: string;
+  readonly layer: 2 | 3;
+  readonly a: LinkEnd;
+  readonly b: LinkEnd;
+  readonly confidence: Confidence;
+  readonly evidence: readonly Evidence[];
+  /** What speaks against it, as sentences. */
+  readonly doubts: readonly string[];
+}
+
+/** A device and what is looked up of it. */
+export interface Node {
+  readonly tables: DeviceTables;
+  readonly ports: DevicePorts;
+  /** The ports at which MAC addresses of other devices were learnt. */
+  readonly seen: Map<Node, Port[]>;
+}
+
+const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
+  lldp: "neighbor",
+  cdp: "neighbor",
+  forwarding: "forwarding",
+  subnet: "address",
+  arp: "arp",
+  ospf: "peer",
+  bgp: "peer",
+};
+
+/** Kinds that two together confirm a link from one end. A learnt address may be that of a device further away. */
+const confirming: ReadonlySet<EvidenceKind> = new Set(["lldp", "cdp", "subnet", "arp", "ospf", "bgp"]);
+
+/** A link that is put together: its two devices, the ports as far as they are known, what speaks for it and against it. */
+export class LinkDraft {
+  readonly ends: readonly [Node, Node];
+  readonly ports: [Port | undefined, Port | undefined] = [undefined, undefined];
+  readonly evidence: Evidence[] = [];
+  readonly doubts = new Set<string>();
+
+  constructor(a: Node, b: Node) {
+    this.ends = [a, b];
+  }
+
+  portOf(node: Node): Port | undefined {
+    return this.ports[this.#side(node)];
+  }
+
+  /** Sets the port of one end. A part of an aggregated interface says more than the whole. */
+  setPort(node: Node, port: Port | undefined): void {
+    const side = this.#side(node);
+    const earlier = this.ports[side];
+    if (port === undefined || (earlier !== undefined && node.ports.aggregateOf(earlier) !== undefined)) return;
+    if (earlier === undefined || port.index !== undefined) this.ports[side] = port;
+  }
+
+  /** Tells whether a port is, or may be, that of this end. */
+  fits(node: Node, port: Port | undefined): boolean {
+    const own = this.portOf(node);
+    // A name that is none of the device's interfaces may be that of any.
+    return own?.index === undefined || port?.index === undefined || node.ports.areOne(own, port);
+  }
+
+  add(kind: EvidenceKind, by: Node): void {
+    const { id } = by.tables;
+    if (this.evidence.some((known) => known.kind === kind && known.by === id)) return;
+    this.evidence.push({ kind, by: id, at: by.tables.readAt(tableOf[kind]) ?? 0 });
+  }
+
+  has(kind: EvidenceKind, by?: Node): boolean {
+    return this.evidence.some((known) => known.kind === kind && (by === undefined || known.by === by.tables.id));
+  }
+
+  finish(layer: 2 | 3): Link {
+    const [a, b] = this.ends.map((node, side) => endOf(node, this.ports[side])) as [LinkEnd, LinkEnd];
+    return {
+      id: `${layer} ${portKey(a)} ${portKey(b)}`,
+      layer,
+      a,
+      b,
+      confidence: this.#confidence(),
+      evidence: this.evidence,
+      doubts: [...this.doubts],
+    };
+  }
+
+  #side(node: Node): 0 | 1 {
+    return this.ends[0] === node ? 0 : 1;
+  }
+
+  #confidence(): Confidence {
+    if (this.doubts.size > 0) return "unsure";
+    const strong = this.evidence.filter(({ kind }) => confirming.has(kind));
+    const kinds = new Set(strong.map(({ kind }) => kind));
+    // That both have an address of a network is one fact, not two.
+    const saying = new Set(strong.filter(({ kind }) => kind !== "subnet").map(({ by }) => by));
+    const isSupported = this.has("lldp") && this.has("forwarding");
+    const hasBothPorts = this.ports.every((port) => port?.index !== undefined);
+    return hasBothPorts && (saying.size === 2 || kinds.size > 1 || isSupported) ? "confirmed" : "likely";
+  }
+}
+
+/** Describes the end of a link at a polled device. */
+export function endOf({ tables, ports }: Node, port: Port | undefined): LinkEnd {
+  const aggregate = port && ports.aggregateOf(port);
+  return { device: tables.id, name: tables.name, address: tables.ip, port, aggregate };
+}
+
+/** Returns the text that stands for an end in the id of its link. */
+export function portKey({ device, name, address, port }: LinkEnd): string {
+  return `${device ?? name ?? address ?? "?"}|${port?.index ?? port?.name ?? "?"}`;
+}
+
+/** The links between polled devices while they are put together, by their two devices. */
+export class LinkDrafts {
+  readonly #byPair = new Map<string, LinkDraft[]>();
+
+  *[Symbol.iterator](): Generator<LinkDraft> {
+    for (const drafts of this.#byPair.values()) yield* drafts;
+  }
+
+  between(a: Node, b: Node): readonly LinkDraft[] {
+    return this.#byPair.get(pairKey(a, b)) ?? [];
+  }
+
+  /**
+   * Returns the link between two ports, which it begins if there is none that may be it. A port that is not known yet is any: of
+   * several links of two devices the one counts in which the other port is known.
+   */
+  at(a: Node, aPort: Port | undefined, b: Node, bPort: Port | undefined): LinkDraft {
+    const known = this.between(a, b).filter((draft) => draft.fits(a, aPort) && draft.fits(b, bPort));
+    const isKnown = (draft: LinkDraft): boolean =>
+      (aPort?.index !== undefined && draft.portOf(a)?.index !== undefined) ||
+      (bPort?.index !== undefined && draft.portOf(b)?.index !== undefined);
+    const draft = known.find(isKnown) ?? known[0] ?? this.begin(a, b);
+    draft.setPort(a, aPort);
+    draft.setPort(b, bPort);
+    return draft;
+  }
+
+  begin(a: Node, b: Node): LinkDraft {
+    const draft = a.tables.id < b.tables.id ? new LinkDraft(a, b) : new LinkDraft(b, a);
+    const key = pairKey(a, b);
+    this.#byPair.set(key, [...this.between(a, b), draft]);
+    return draft;
+  }
+}
+
+function pairKey(a: Node, b: Node): string {
+  const [first, second] = [a.tables.id, b.tables.id].sort();
+  return `${first} ${second}`;
+}

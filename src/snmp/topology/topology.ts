@@ -1,0 +1,335 @@
+import { LineBuffer, type Enricher, type RecordFields, type Sink, type Value } from "../../record/index.ts";
+import type { Clock, Metrics } from "../../base/report/index.ts";
+import { inPieces, type Pacer } from "../limits.ts";
+import type { PolledObject } from "../poller/poll-plan.ts";
+import type { RowReader } from "../poller/record-writer.ts";
+import { KnownDevice, type DevicePorts, type Port } from "./device-ports.ts";
+import {
+  canonicalAddress,
+  DeviceTables,
+  sources,
+  type KeptTable,
+  type RowTypes,
+  type RowKind,
+} from "./device-tables.ts";
+import { inferLinks } from "./infer-links.ts";
+import { confidences, type Link, type LinkEnd } from "./link-drafts.ts";
+
+/** Rows of all devices that are kept: some 100 MB. */
+const maxRows = 600_000;
+/** Links are inferred again so long after a table has changed, milliseconds, or so many times the time that it took. */
+const leastRestMs = 10_000;
+const restShare = 20;
+/** A link that is gone is shown for so long, milliseconds. */
+const goneMs = 24 * 3_600_000;
+/** Each link has a record at least this often, milliseconds. */
+const recordMs = 3_600_000;
+
+type Metadata = Readonly<Record<string, string>>;
+
+/** A link and its times, milliseconds since the epoch. */
+export interface LinkView extends Link {
+  readonly state: "up" | "gone";
+  /** The first time it was found. */
+  readonly since: number;
+  /** The last time that it was. */
+  readonly seen: number;
+}
+
+/** A switch port at which an address was seen. */
+export interface Location {
+  readonly device: string;
+  readonly name: string;
+  readonly ip: string;
+  readonly port: Port;
+  readonly mac: string;
+  /** False where the port leads to another device that is known: the address is behind that. */
+  readonly isEdge: boolean;
+  /** MAC addresses that were learnt at the port. */
+  readonly addresses: number;
+  readonly at: number;
+}
+
+/** What is known of where an address is. */
+export interface Located {
+  readonly address: string;
+  /** The polled device that has the address itself. */
+  readonly device: string | undefined;
+  readonly macs: readonly string[];
+  /** The most likely first. */
+  readonly locations: readonly Location[];
+}
+
+interface KeptLink {
+  readonly link: Link;
+  readonly since: number;
+  readonly seen: number;
+  readonly state: LinkView["state"];
+  /** The time of its last record. */
+  readonly recorded: number;
+}
+
+/**
+ * Keeps what devices say of each other and the links that follow from it. Links that appear, change or go have a record, and all of
+ * them one an hour.
+ */
+export class Topology implements RowReader {
+  readonly #clock: Clock;
+  readonly #pacer: Pacer;
+  readonly #enricher: Enricher;
+  readonly #sink: Sink;
+  readonly #devices = new Map<string, KnownDevice>();
+  readonly #links = new Map<string, KeptLink>();
+  readonly #lines = new LineBuffer();
+  #rows = 0;
+  #leftOut = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #restMs = leastRestMs;
+  /** True if a change waits. */
+  #isDue = false;
+  #isStopped = false;
+  #inferring: Promise<void> = Promise.resolve();
+
+  constructor(enricher: Enricher, sink: Sink, pacer: Pacer, { clock, metrics }: { clock: Clock; metrics: Metrics }) {
+    this.#enricher = enricher;
+    this.#sink = sink;
+    this.#pacer = pacer;
+    this.#clock = clock;
+    metrics.gaugeFrom(
+      "netgloss_snmp_topology_links",
+      "Links between devices, by layer and confidence",
+      ["layer", "confidence"],
+      () =>
+        ([2, 3] as const).flatMap((layer) =>
+          confidences.map((confidence) => {
+            const isCounted = ({ link, state }: KeptLink): boolean =>
+              state === "up" && link.layer === layer && link.confidence === confidence;
+            return [{ layer: String(layer), confidence }, [...this.#links.values()].filter(isCounted).length] as const;
+          }),
+        ),
+    );
+    metrics.gaugeFrom("netgloss_snmp_topology_rows", "Rows of tables kept to infer links from", [], () => this.#rows);
+    metrics.counterFrom(
+      "netgloss_snmp_topology_rows_left_out_total",
+      "Rows that were not kept to infer links from, because there are so many",
+      [],
+      () => this.#leftOut,
+    );
+  }
+
+  /** {@link RowReader.begin} */
+  begin(
+    deviceId: string,
+    { ip, name }: { readonly ip: string; readonly name: string },
+    object: PolledObject,
+  ): ReturnType<RowReader["begin"]> {
+    const source = sources.get(object.name);
+    if (source === undefined) return undefined;
+    const rows: RowTypes[RowKind][] = [];
+    let isWhole = true;
+    return {
+      add: (fields) => {
+        if (fields.has("snmp.object.isPartial")) isWhole = false;
+        const row = source.read(fields);
+        if (row !== undefined) rows.push(row);
+      },
+      end: () =>
+        this.#replace(deviceId, ip, name, object.id, { kind: source.kind, rows, at: this.#clock.now(), isWhole }),
+    };
+  }
+
+  /** The device is polled no more. */
+  forget(deviceId: string): void {
+    this.#rows -= this.#devices.get(deviceId)?.tables.count ?? 0;
+    if (this.#devices.delete(deviceId)) this.#changed();
+  }
+
+  /** Infers no more. Resolves when nothing is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearTimeout(this.#timer);
+    await this.idle();
+  }
+
+  /** Resolves when the links follow from what was said before the last time that they were due. */
+  idle(): Promise<void> {
+    return this.#inferring;
+  }
+
+  /** Returns the links in the order of their ends. */
+  links(): readonly LinkView[] {
+    const views = Array.from(this.#links.values(), ({ link, since, seen, state }) => ({ ...link, since, seen, state }));
+    return views.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** Returns the devices that said something of themselves, with what metadata say of their addresses. */
+  devices(): { readonly id: string; readonly ip: string; readonly name: string; readonly metadata: Metadata }[] {
+    return Array.from(this.#devices.values(), ({ tables: { id, ip, name } }) => ({
+      id,
+      ip,
+      name,
+      metadata: this.#metadataOf(ip),
+    }));
+  }
+
+  #metadataOf(ip: string): Metadata {
+    const fields: RecordFields = new Map([["system.ip.addr", ip]]);
+    this.#enricher.enrich(fields);
+    fields.delete("system.ip.addr");
+    return Object.fromEntries(
+      Array.from(fields, ([name, value]) => [
+        name.replace(/^system\./, ""),
+        typeof value === "object" ? value.join(", ") : String(value),
+      ]),
+    );
+  }
+
+  /**
+   * Looks for the switch port of an address: its MAC address in the ARP tables, that in what bridges have learnt.
+   *
+   * @param text an IP or a MAC address. @returns undefined when it is neither.
+   */
+  locate(text: string): Located | undefined {
+    const mac = /^[\da-f]{2}([:-])[\da-f]{2}(?:\1[\da-f]{2}){4}$/i.test(text)
+      ? text.toLowerCase().replaceAll("-", ":")
+      : undefined;
+    const address = mac ?? canonicalAddress(text);
+    if (address === undefined) return undefined;
+    const macs = new Set(mac === undefined ? this.#macsOf(address) : [mac]);
+    const owner = [...this.#devices.values()].find(
+      ({ tables, ports }) => tables.ip === address || ports.addresses.has(address) || ports.hasMac(address),
+    );
+    const locations = [...this.#devices.values()].flatMap((device) => this.#locationsAt(device, macs));
+    // An edge before what leads there; of several, that with the fewest addresses beside it.
+    locations.sort((a, b) => Number(b.isEdge) - Number(a.isEdge) || a.addresses - b.addresses);
+    return { address, device: owner?.tables.id, macs: [...macs], locations };
+  }
+
+  *#macsOf(address: string): Generator<string> {
+    for (const { tables } of this.#devices.values()) {
+      for (const row of tables.rows("arp")) if (row.address === address) yield row.mac;
+    }
+  }
+
+  #locationsAt({ tables, ports }: KnownDevice, macs: ReadonlySet<string>): Location[] {
+    const found: { readonly mac: string; readonly port: Port }[] = [];
+    for (const { mac, port: number } of tables.rows("forwarding")) {
+      if (!macs.has(mac)) continue;
+      const port = ports.ofBridge(number);
+      if (!found.some((one) => one.mac === mac && one.port.index === port.index)) found.push({ mac, port });
+    }
+    return found.map(({ mac, port }) => ({
+      device: tables.id,
+      name: tables.name,
+      ip: tables.ip,
+      port,
+      mac,
+      isEdge: !this.#leadsOn(tables.id, ports, port),
+      addresses: countOf(tables.rows("forwarding"), (row) => ports.ofBridge(row.port).index === port.index),
+      at: tables.readAt("forwarding") ?? 0,
+    }));
+  }
+
+  /** Tells whether a port leads to another polled device. */
+  #leadsOn(deviceId: string, ports: DevicePorts, port: Port): boolean {
+    const isOwn = (end: LinkEnd): boolean =>
+      end.device === deviceId && end.port !== undefined && ports.areOne(end.port, port);
+    return [...this.#links.values()].some(
+      ({ link: { layer, a, b, confidence }, state }) =>
+        layer === 2 && state === "up" && confidence !== "unsure" && b.device !== undefined && (isOwn(a) || isOwn(b)),
+    );
+  }
+
+  #replace(deviceId: string, ip: string, name: string, objectId: string, table: KeptTable): void {
+    const device = this.#devices.get(deviceId) ?? new KnownDevice(new DeviceTables(deviceId, ip));
+    this.#devices.set(deviceId, device);
+    const { tables } = device;
+    const before = tables.count;
+    const room = maxRows - this.#rows + tables.countOf(objectId);
+    this.#leftOut += Math.max(0, table.rows.length - room);
+    const kept = table.rows.length > room ? { ...table, rows: table.rows.slice(0, room) } : table;
+    const isOther = tables.replace(objectId, kept) || tables.name !== name;
+    this.#rows += tables.count - before;
+    tables.name = name;
+    if (!isOther) return;
+    device.changed();
+    this.#changed();
+  }
+
+  /** Infers the links again, after a while in which more may change. */
+  #changed(): void {
+    if (this.#isDue || this.#isStopped) return;
+    this.#isDue = true;
+    this.#inferIn(this.#restMs);
+  }
+
+  #inferIn(ms: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#isDue = false;
+      this.#inferring = this.#infer();
+    }, ms);
+    this.#timer.unref();
+  }
+
+  async #infer(): Promise<void> {
+    const began = this.#clock.monotonic();
+    const links = await inPieces(inferLinks([...this.#devices.values()]), this.#pacer);
+    if (this.#isStopped) return;
+    this.#restMs = Math.max(leastRestMs, restShare * (this.#clock.monotonic() - began));
+    if (!this.#isDue) this.#inferIn(recordMs);
+    const now = this.#clock.now();
+    const found = new Set<string>();
+    for (const link of links) {
+      found.add(link.id);
+      const earlier = this.#links.get(link.id);
+      const isOther = earlier?.state !== "up" || earlier.link.confidence !== link.confidence;
+      const recorded = isOther || now - earlier.recorded >= recordMs ? now : earlier.recorded;
+      this.#links.set(link.id, { link, since: earlier?.since ?? now, seen: now, state: "up", recorded });
+      if (recorded === now) this.#record(link, "up", earlier?.since ?? now, now);
+    }
+    for (const [key, kept] of this.#links) {
+      if (found.has(key)) continue;
+      if (kept.state === "up") this.#record(kept.link, "gone", kept.since, now);
+      if (now - kept.seen >= goneMs) this.#links.delete(key);
+      else this.#links.set(key, { ...kept, state: "gone" });
+    }
+    const { count } = this.#lines;
+    if (count > 0) this.#sink.write(this.#lines.take(), count);
+  }
+
+  #record(
+    { layer, a, b, confidence, evidence, doubts }: Link,
+    state: LinkView["state"],
+    since: number,
+    now: number,
+  ): void {
+    const fields: RecordFields = new Map();
+    const put = (name: string, value: Value | undefined): void => {
+      if (value !== undefined) fields.set(name, value);
+    };
+    put("@timestamp", new Date(now).toISOString());
+    put("system.ip.addr", a.address);
+    put("system.host.name", a.name);
+    put("netif.index", a.port?.index);
+    put("netif.name", a.port?.name);
+    put("link.layer", layer);
+    put("link.state.name", state);
+    put("link.confidence.name", confidence);
+    put("link.evidence", [...new Set(evidence.map(({ kind }) => kind))]);
+    if (doubts.length > 0) put("link.doubts", doubts);
+    put("link.since", new Date(since).toISOString());
+    put("link.neighbor.ip.addr", b.address);
+    put("link.neighbor.host.name", b.name);
+    put("link.neighbor.netif.index", b.port?.index);
+    put("link.neighbor.netif.name", b.port?.name);
+    this.#enricher.enrich(fields);
+    this.#lines.append(fields);
+  }
+}
+
+function countOf<T>(values: Iterable<T>, isCounted: (value: T) => boolean): number {
+  let counted = 0;
+  for (const value of values) if (isCounted(value)) counted++;
+  return counted;
+}

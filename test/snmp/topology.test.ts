@@ -1,0 +1,225 @@
+import assert from "node:assert/strict";
+import { test, type TestContext } from "node:test";
+import { createMetrics } from "../../src/base/report/index.ts";
+import type { RecordFields } from "../../src/record/index.ts";
+import { Pacer } from "../../src/snmp/limits.ts";
+import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
+import { Topology, type LinkView } from "../../src/snmp/topology/topology.ts";
+import { makeLab, type Lab, type LabDevice } from "./topology-lab.ts";
+
+interface Rig {
+  readonly topology: Topology;
+  readonly records: Record<string, unknown>[];
+  readonly say: (device: LabDevice) => void;
+  /** Lets the links be inferred. */
+  readonly pass: (ms: number) => Promise<void>;
+}
+
+function rigOf(t: TestContext): Rig {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 1_800_000_000_000;
+  const clock = { now: () => now, monotonic: () => performance.now() };
+  const records: Record<string, unknown>[] = [];
+  const sink = {
+    write(lines: Uint8Array) {
+      for (const line of Buffer.from(lines).toString().trim().split("\n")) records.push(JSON.parse(line));
+    },
+  };
+  const topology = new Topology({ enrich() {} }, sink, new Pacer(clock), { clock, metrics: createMetrics() });
+  return {
+    topology,
+    records,
+    say({ id, ip, name, tables }) {
+      for (const [object, rows] of tables) {
+        const polled = topology.begin(id, { ip, name }, { id: object, name: object } as PolledObject);
+        for (const row of rows) polled?.add(row);
+        polled?.end();
+      }
+    },
+    async pass(ms) {
+      now += ms;
+      t.mock.timers.tick(ms);
+      await topology.idle();
+    },
+  };
+}
+
+type End = LinkView["a"];
+const endText = ({ device, port }: End): string => `${device}|${port?.index ?? "?"}`;
+const linkText = ({ a, b }: LinkView): string => [endText(a), endText(b)].sort().join(" ");
+
+async function mapOf(t: TestContext, lab: Lab): Promise<Rig> {
+  const rig = rigOf(t);
+  for (const device of lab.devices) rig.say(device);
+  await rig.pass(10_000);
+  return rig;
+}
+
+for (const seed of [1, 2]) {
+  test(`500 devices of made network ${seed}: what is announced is found, nothing wrong is confirmed, hosts have their ports`, async (t) => {
+    const lab = makeLab(seed, 10, 47);
+    const { topology } = await mapOf(t, lab);
+    const links = topology.links();
+    const [bridged, routed] = [2, 3].map((wanted) => links.filter(({ layer }) => layer === wanted));
+    const found = new Set(bridged?.map(linkText));
+    assert.deepEqual(
+      [...lab.announcedLinks].filter((link) => !found.has(link)),
+      [],
+    );
+    const isRight = (link: LinkView): boolean => lab.links.has(linkText(link)) || lab.aggregates.has(linkText(link));
+    const wrong = bridged?.filter((link) => !isRight(link)) ?? [];
+    assert.deepEqual(
+      wrong.filter(({ confidence }) => confidence === "confirmed"),
+      [],
+    );
+    // Of devices that announce nothing, the port of a router cannot be known.
+    assert.ok(wrong.length < found.size / 50, `${wrong.length} of ${found.size}`);
+    assert.deepEqual(new Set(routed?.map(linkText)), lab.routedLinks);
+    const misplaced = lab.hosts.filter(({ ip, at }, i) => {
+      if (i % 10 !== 0) return false;
+      const [first] = topology.locate(ip)?.locations ?? [];
+      return first === undefined || `${first.device}|${first.port.index}` !== at || !first.isEdge;
+    });
+    assert.deepEqual(misplaced.slice(0, 3), []);
+  });
+}
+
+const rows = (...all: readonly Readonly<Record<string, string | number>>[]): RecordFields[] =>
+  all.map((row) => new Map(Object.entries(row)));
+
+function switchOf(n: number, tables: Readonly<Record<string, RecordFields[]>>): LabDevice {
+  const own = {
+    "IF-MIB::ifTable": rows(
+      ...[1, 2, 3, 4].map((port) => ({
+        "netif.index": port,
+        "netif.descr": `Ethernet ${port}`,
+        "netif.mac.addr": `02:00:00:00:0${n}:0${port}`,
+      })),
+    ),
+    ...tables,
+  };
+  return { id: `192.0.2.${n}:161`, ip: `192.0.2.${n}`, name: `sw${n}`, tables: new Map(Object.entries(own)) };
+}
+
+const heard = (port: number, n: number, remotePort: number): Readonly<Record<string, string | number>> => ({
+  "lldp.local.port.number": port,
+  "lldp.neighbor.index": n,
+  "lldp.neighbor.chassis.id": `02:00:00:00:0${n}:01`,
+  "lldp.neighbor.port.id_type.name": "interface name",
+  "lldp.neighbor.port.id": `Ethernet ${remotePort}`,
+  "lldp.neighbor.system.name": `sw${n}`,
+});
+const lldp = (...all: Readonly<Record<string, string | number>>[]) => ({ "LLDP-MIB::lldpRemTable": rows(...all) });
+
+const verdicts = (topology: Topology): string[] =>
+  topology.links().map((link) => `${linkText(link)} ${link.state} ${link.confidence} ${link.doubts.join(" ")}`.trim());
+
+test("both ends confirm a link, one end makes it likely, and a neighbor that lists others leaves it unsure", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1), heard(2, 3, 2), heard(3, 4, 1))));
+  say(switchOf(2, lldp(heard(1, 1, 1))));
+  say(switchOf(3, {}));
+  say(switchOf(4, lldp(heard(4, 2, 3))));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 up confirmed",
+    "192.0.2.1:161|2 192.0.2.3:161|2 up likely",
+    "192.0.2.1:161|3 192.0.2.4:161|1 up unsure sw4 lists other LLDP neighbors, but not sw1.",
+    "192.0.2.2:161|3 192.0.2.4:161|4 up unsure sw2 lists other LLDP neighbors, but not sw4.",
+  ]);
+});
+
+test("several devices at one port, as behind a hub, are unsure", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1), heard(1, 3, 1))));
+  say(switchOf(2, lldp(heard(1, 1, 1), heard(1, 3, 1))));
+  say(switchOf(3, lldp(heard(1, 1, 1), heard(1, 2, 1))));
+  await pass(10_000);
+  assert.deepEqual(
+    topology.links().map(({ confidence }) => confidence),
+    ["unsure", "unsure", "unsure"],
+  );
+});
+
+test("CDP through a switch that speaks LLDP alone is unsure; the links to that switch are not", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const cdp = (n: number) => ({
+    "CISCO-CDP-MIB::cdpCacheTable": rows({
+      "netif.index": 1,
+      "cdp.neighbor.name": `sw${n}`,
+      "cdp.neighbor.port": "Ethernet 1",
+    }),
+  });
+  say(switchOf(1, { ...cdp(3), ...lldp(heard(1, 2, 1)) }));
+  say(switchOf(2, lldp(heard(1, 1, 1), heard(2, 3, 1))));
+  say(switchOf(3, { ...cdp(1), ...lldp(heard(1, 2, 2)) }));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 up confirmed",
+    "192.0.2.1:161|1 192.0.2.3:161|1 up unsure sw2 announces itself at Ethernet 1 of sw1, too. sw2 announces itself at Ethernet 1 of sw3, too.",
+    "192.0.2.2:161|2 192.0.2.3:161|1 up confirmed",
+  ]);
+});
+
+test("a link that goes and a device that is replaced have records; a link that stays has one an hour", async (t) => {
+  const { topology, records, say, pass } = rigOf(t);
+  const [one, two] = [switchOf(1, lldp(heard(1, 2, 1))), switchOf(2, lldp(heard(1, 1, 1)))];
+  say(one);
+  say(two);
+  await pass(10_000);
+  const states = () =>
+    records.map((record) =>
+      ["system.host.name", "link.neighbor.host.name", "link.state.name"].map((name) => String(record[name])).join(" "),
+    );
+  assert.deepEqual(states(), ["sw1 sw2 up"]);
+  say(one);
+  await pass(10_000);
+  assert.equal(records.length, 1);
+  await pass(3_600_000);
+  assert.deepEqual(states(), ["sw1 sw2 up", "sw1 sw2 up"]);
+  say(switchOf(1, lldp(heard(1, 3, 1))));
+  say(switchOf(2, lldp()));
+  say(switchOf(3, lldp(heard(1, 1, 1))));
+  await pass(10_000);
+  assert.deepEqual(states().slice(2), ["sw1 sw3 up", "sw1 sw2 gone"]);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 gone confirmed",
+    "192.0.2.1:161|1 192.0.2.3:161|1 up confirmed",
+  ]);
+  topology.forget("192.0.2.3:161");
+  await pass(3_600_000 * 30);
+  await pass(3_600_000);
+  assert.deepEqual(
+    topology.links().filter(({ state }) => state === "gone"),
+    [],
+  );
+});
+
+test("a table that was cut short does not take the place of a whole one", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, lldp(heard(1, 1, 1))));
+  const cut = lldp({ ...heard(3, 3, 1), "snmp.object.isPartial": 1 });
+  say(switchOf(1, cut));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), ["192.0.2.1:161|1 192.0.2.2:161|1 up confirmed"]);
+});
+
+test("an endpoint that moves is found at its new port; what is no address is not looked for", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const mac = "02:aa:00:00:00:01";
+  const learnt = (port: number) => ({
+    "BRIDGE-MIB::dot1dTpFdbTable": rows({ "fdb.mac.addr": mac, "bridge.port.index": port }),
+  });
+  const arp = rows({ "netif.index": 4, "neighbor.addr": "198.51.100.7", "neighbor.mac.addr": mac });
+  say(switchOf(1, { ...learnt(1), "IP-MIB::ipNetToMediaTable": arp }));
+  await pass(10_000);
+  const ports = () => topology.locate("198.51.100.7")?.locations.map(({ name, port }) => `${name} ${port.name}`);
+  assert.deepEqual(ports(), ["sw1 Ethernet 1"]);
+  say(switchOf(1, learnt(3)));
+  assert.deepEqual(ports(), ["sw1 Ethernet 3"]);
+  assert.deepEqual(topology.locate("02-AA-00-00-00-01")?.locations.length, 1);
+  assert.equal(topology.locate("192.0.2.1")?.device, "192.0.2.1:161");
+  assert.equal(topology.locate("sw1"), undefined);
+  assert.deepEqual(topology.locate("203.0.113.9")?.locations, []);
+});
