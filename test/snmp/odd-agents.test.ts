@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test, type TestContext } from "node:test";
-import { AgentLimits } from "../../src/snmp/session/agent-limits.ts";
+import { AgentLimits } from "../../src/snmp/session/session.ts";
 import { askEach } from "../../src/snmp/session/session.ts";
 import { walk } from "../../src/snmp/session/walk.ts";
 import { errorStatus, formatOid, type Oid, type VarBind } from "../../src/snmp/index.ts";
