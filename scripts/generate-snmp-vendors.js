@@ -21,10 +21,15 @@ const columns = {
   processors: (fields) => fields.some(([name]) => /^system\.cpu\.(?:util|idle)/.test(name)),
   memory: (fields) => fields.some(([name]) => /^system\.memory\.(?:used|free)/.test(name)),
   sensors: (fields) => fields.some(([name]) => /^hw\.sensor\.(?:value|state)|\.temperature$|^cmc\./.test(name)),
-  transceivers: (fields) => fields.some(([name]) => name.startsWith("transceiver.rx")),
+  "states, health": (fields) =>
+    fields.some(([name]) => /^(?!bgp|firewall|vpn|load).*[._](?:state|status|health|condition)(?:\.name)?$/.test(name)),
+  "disks, arrays, storage": (fields) => fields.some(([name]) => /^(?:disk|raid|storage)\./.test(name)),
+  transceivers: (fields) => fields.some(([name]) => /^transceiver\.(?:rx|tx|serial)/.test(name)),
   "BGP peers": (fields) => fields.some(([name]) => name.startsWith("bgp.peer.state")),
   wireless: (fields) => fields.some(([name]) => name.startsWith("wireless.")),
-  "sessions, tunnels, pools": (fields) => fields.some(([name]) => /^(?:firewall|vpn|loadbalancer)\./.test(name)),
+  "sessions, tunnels, pools": (fields) => fields.some(([name]) => /^(?:firewall|vpn|loadbalancer|nat)\./.test(name)),
+  "licences, high availability": (fields) => fields.some(([name]) => /^(?:license|ha)\./.test(name)),
+  "QoS, VRF, pseudowires": (fields) => fields.some(([name]) => /^(?:qos|vrf|pseudowire)\./.test(name)),
   power: (fields) => fields.some(([name]) => /^(?:ups|pdu|ats)\./.test(name)),
 };
 

@@ -1,7 +1,7 @@
 export { CaptureError, readCapture, type Frame } from "./capture/read-capture.ts";
 export { DatagramReader, type CapturedDatagram, type FrameKind } from "./capture/udp-datagram.ts";
 
-export { readElements, type CustomElement } from "./elements/custom-elements.ts";
+export { elementsShape, readElements, type CustomElement } from "./elements/custom-elements.ts";
 export { protocolOf, type Protocol } from "./datagram.ts";
 export type { DomainView, ExporterView, TemplateView } from "./exporters/exporter-view.ts";
 export {

@@ -8,15 +8,15 @@ export {
 } from "./settings.ts";
 export type { CommunityCredential, Credential, UsmCredential } from "./session/security.ts";
 export { errorStatus, errorStatusNames, type ErrorStatusName } from "./session/snmp-error.ts";
-export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/var-bind.ts";
+export { compareOids, formatOid, isOid, oidStartsWith, parseOid, type Oid } from "./session/ber.ts";
 export { peerName, type PeerCounts } from "./session/peer.ts";
-export { Repetitions } from "./session/agent-limits.ts";
+export { Repetitions } from "./session/session.ts";
 export type { Session, SnmpResponse } from "./session/session.ts";
 export { SnmpClient, type SessionTarget } from "./session/snmp-client.ts";
 export { SnmpError, type SnmpErrorCode } from "./session/snmp-error.ts";
 export type { OpenUdpSocket, UdpSocket, UdpSocketHandlers } from "./session/sockets.ts";
 export type { EngineView } from "./session/security.ts";
-export { isException, type ValueType, type VarBind } from "./session/var-bind.ts";
+export { isException, type ValueType, type VarBind } from "./session/ber.ts";
 export type { WalkEnd } from "./session/walk.ts";
 export { walk, type WalkOptions, type WalkSummary } from "./session/walk.ts";
 export { changeEffect, type ChangeClass, type ChangeEffect } from "./definitions/diff-definitions.ts";
@@ -70,7 +70,7 @@ export { definitionFormat } from "./definitions/definition-formats.ts";
 export { networksShape, readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
-export { waitFor } from "./operations/discoveries.ts";
+export { BackgroundTurns, waitFor } from "./operations/discoveries.ts";
 export { Snmp } from "./operations/snmp.ts";
 export type {
   ApplyFinding,

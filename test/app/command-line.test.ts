@@ -159,7 +159,7 @@ test("files of elements are judged: config check and serve refuse bad ones, no f
     fileWith("elements.yml", "9/1: word, string\n0/8: client, ipv4Address\n"),
   );
   assert.equal(good.code, 0);
-  assert.match(good.err, /elements\.yml:2:1: 0\/8 has no effect/);
+  assert.match(good.err, /elements\.yml:2:1: element 0\/8: has no effect/);
   const path = fileWith("bad-elements.yml", "9/1: word, int\n9/2: x y, string\n");
   const missing = join(directory, "no-elements.yml");
   for (const command of [
@@ -171,8 +171,8 @@ test("files of elements are judged: config check and serve refuse bad ones, no f
     const lines = bad.err.split("\n").filter((line) => line.startsWith("error: "));
     assert.equal(lines.length, 3);
     assert.match(lines[0] ?? "", /no-elements\.yml/);
-    assert.match(lines[1] ?? "", /bad-elements\.yml:1:6: expected one of .*, not "int"$/);
-    assert.match(lines[2] ?? "", /bad-elements\.yml:2:1: a name is letters/);
+    assert.match(lines[1] ?? "", /bad-elements\.yml:1:6: element 9\/1: expected one of .*; found "int"/);
+    assert.match(lines[2] ?? "", /bad-elements\.yml:2:1: element 9\/2: a name is letters/);
   }
 });
 

@@ -79,6 +79,16 @@ test("only a command that has settings loads their table, and no more rooms than
   assert.ok(!files.some((file) => file.includes("/cli/udm/")));
 });
 
+test("serve --help loads the table of settings, and neither what reads settings nor what serves", async () => {
+  const files = await loadedBy(["serve", "--help"]);
+  const isOfTable = /^dist\/src\/base\/|\/(?:kinds|output-kind|role|(?:[a-z]+-)?settings)\.js$/;
+  const own = ["cli/serve-command", "cli/settings-options", "settings/foreign-file", "settings/settings-table"];
+  assert.deepEqual(
+    files.filter((file) => !isOfTable.test(file)),
+    [...always, ...own.map(inProgram)].toSorted(),
+  );
+});
+
 test("what a thread runs is in the file of its entry alone: no command that shares parts with it starts its work", () => {
   const program = join(root, "dist/program");
   const threads = ["receive-thread", "decode-thread", "output-thread", "explore-thread"].map((name) =>

@@ -95,35 +95,48 @@ test("bytes that are no value of the type stay bytes; a name of ours goes to ele
 });
 
 const mistakes: readonly (readonly [text: string, problem: string | RegExp])[] = [
-  ["9/1: {name: a, type: int}", /^e1\.yml:1:22: expected one of octetArray, .*, not "int"$/],
-  ["9/1: {name: a}", "e1.yml:1:1: 9/1 has no type"],
-  ["9/1: {type: string}", "e1.yml:1:1: 9/1 has no name"],
-  ["9/1: {name: a, type: string, note: x}", 'e1.yml:1:30: expected name or type, not "note"'],
+  ["9/1: {name: a, type: int}", /^e1\.yml:1:22: element 9\/1: type: expected one of octetArray, .*; found "int"/],
+  ["9/1: {name: a}", /^e1\.yml:1:1: element 9\/1: type is missing: expected one of octetArray, /],
+  ["9/1: {type: string}", "e1.yml:1:1: element 9/1: name is missing"],
+  ["9/1: {name: a, type: string, note: x}", 'e1.yml:1:30: element 9/1: note: unknown key (did you mean "name"?)'],
   ["9/1: {name: a, name: b, type: string}", 'e1.yml:1:16: key "name" is given twice, first at line 1, column 7'],
-  ["9/1: {name: [a], type: string}", "e1.yml:1:13: name must be a text"],
-  ["9/1: word", 'e1.yml:1:6: 9/1 must be {name, type} or "name, type"'],
-  ["9/1: [a, string]", 'e1.yml:1:6: 9/1 must be {name, type} or "name, type"'],
-  ["9-1: a, string", 'e1.yml:1:1: expected <enterprise number>/<element id>, not "9-1"'],
-  ["4294967296/1: a, string", /^e1\.yml:1:1: expected <enterprise number>/],
-  ["9/0: a, string", "e1.yml:1:1: an element id is from 1 to 32767, not 0"],
-  ["9/40000: a, string", "e1.yml:1:1: an element id is from 1 to 32767, not 40000"],
-  ["0/65536: a, string", /^e1\.yml:1:1: an element id is from 1 to 65535/],
-  ["29305/1: a, string", /^e1\.yml:1:1: 29305 stands for the reverse direction/],
-  ["9/1: a b, string", /^e1\.yml:1:1: a name is letters, digits and _/],
-  ["9/1: a..b, string", /^e1\.yml:1:1: a dotted name is words/],
-  [`9/1: ${"a".repeat(129)}, string`, "e1.yml:1:1: a name has at most 128 characters"],
-  ["9/1: flowId, string", "e1.yml:1:1: flowId is the name of IANA's element 148"],
-  ["9/1: flow.bytes, string", "e1.yml:1:1: flow.bytes is a number, so string cannot have that name"],
-  ["9/1: l4.proto.name, string", "e1.yml:1:1: l4.proto.name follows from another value and cannot be given"],
-  ["9/1: flow.bytes.x, string", /^e1\.yml:1:1: flow\.bytes\.x and flow\.bytes: no name/],
-  ["9/1: l4.proto, string", /^e1\.yml:1:1: l4\.proto and l4\.proto\.id: no name/],
-  ["9/1: flow.ie.x, string", "e1.yml:1:1: flow.ie.x: flow.ie is kept for other values"],
-  ["9/1: flow.export.x, string", "e1.yml:1:1: flow.export.x: flow.export is kept for other values"],
-  ["9/1: flow.src.site, string", /^e1\.yml:1:1: flow\.src\.site: below flow\.src only these are for elements/],
-  ["9/1: a.b, string\n9/2: a.b.c, string", /^e1\.yml:2:1: a\.b\.c and a\.b: no name/],
-  ["9/1: a, string\n9/2: a, unsigned8", "e1.yml:2:1: a has another type at e1.yml:1:1"],
+  ["9/1: {name: [a], type: string}", "e1.yml:1:13: element 9/1: name: expected a text, found a list"],
+  ["9/1: word", 'e1.yml:1:6: element 9/1: expected a text "name, type"; found "word"'],
+  [
+    "9/1: a, strin",
+    /^e1\.yml:1:6: element 9\/1: expected one of octetArray, .*; found "strin" \(did you mean "string"\?\)$/,
+  ],
+  ["9/1: [a, string]", 'e1.yml:1:6: element 9/1: expected a text "name, type", found a list'],
+  [
+    "9-1: a, string",
+    'e1.yml:1:1: element 9-1: expected an enterprise number and an element id as in 9/12235, found "9-1"',
+  ],
+  ["4294967296/1: a, string", /^e1\.yml:1:1: element 4294967296\/1: expected an enterprise number/],
+  ["9/0: a, string", "e1.yml:1:1: element 9/0: an element id is from 1 to 32767, not 0"],
+  ["9/40000: a, string", "e1.yml:1:1: element 9/40000: an element id is from 1 to 32767, not 40000"],
+  ["0/65536: a, string", /^e1\.yml:1:1: element 0\/65536: an element id is from 1 to 65535/],
+  ["29305/1: a, string", /^e1\.yml:1:1: element 29305\/1: 29305 stands for the reverse direction/],
+  ["9/1: a b, string", /^e1\.yml:1:1: element 9\/1: a name is letters, digits and _/],
+  ["9/1: a..b, string", /^e1\.yml:1:1: element 9\/1: a dotted name is words/],
+  [`9/1: ${"a".repeat(129)}, string`, "e1.yml:1:1: element 9/1: a name has at most 128 characters"],
+  ["9/1: flowId, string", "e1.yml:1:1: element 9/1: flowId is the name of IANA's element 148"],
+  ["9/1: flow.bytes, string", "e1.yml:1:1: element 9/1: flow.bytes is a number, so string cannot have that name"],
+  [
+    "9/1: l4.proto.name, string",
+    "e1.yml:1:1: element 9/1: l4.proto.name follows from another value and cannot be given",
+  ],
+  ["9/1: flow.bytes.x, string", /^e1\.yml:1:1: element 9\/1: flow\.bytes\.x and flow\.bytes: no name/],
+  ["9/1: l4.proto, string", /^e1\.yml:1:1: element 9\/1: l4\.proto and l4\.proto\.id: no name/],
+  ["9/1: flow.ie.x, string", "e1.yml:1:1: element 9/1: flow.ie.x: flow.ie is kept for other values"],
+  ["9/1: flow.export.x, string", "e1.yml:1:1: element 9/1: flow.export.x: flow.export is kept for other values"],
+  [
+    "9/1: flow.src.site, string",
+    /^e1\.yml:1:1: element 9\/1: flow\.src\.site: below flow\.src only these are for elements/,
+  ],
+  ["9/1: a.b, string\n9/2: a.b.c, string", /^e1\.yml:2:1: element 9\/2: a\.b\.c and a\.b: no name/],
+  ["9/1: a, string\n9/2: a, unsigned8", "e1.yml:2:1: element 9/2: a has another type at e1.yml:1:1"],
   ["9/1: a, string\n9/1: b, string", 'e1.yml:2:1: key "9/1" is given twice, first at line 1, column 1'],
-  ["- 9/1", "e1.yml:1:1: expected a mapping from <enterprise number>/<element id> to a name and a type"],
+  ["- 9/1", "e1.yml:1:1: expected a mapping, found a list"],
   ["9/1: {name: a", /^e1\.yml:1:14: /],
   ["9/1: a, string\n---\n9/2: b, string", /^e1\.yml:3:1: a second document: the file must hold one$/],
 ];
@@ -139,7 +152,7 @@ for (const [text, problem] of mistakes) {
 
 test("an element twice in two files names both places; an empty file is no elements", () => {
   assert.deepEqual(read("9/1: a, string\n", "9/1: a, string").problems, [
-    "e2.yml:1:1: 9/1 is there twice, first at e1.yml:1:1",
+    "e2.yml:1:1: element 9/1: is there twice, first at e1.yml:1:1",
   ]);
   assert.deepEqual(read("", "# nothing\n"), { elements: [], problems: [], warnings: [] });
 });
@@ -148,8 +161,8 @@ test("elements that have names of ours keep them, with a warning", () => {
   const { elements, warnings } = read("0/8: client, ipv4Address\n0/70: label, octetArray\n");
   assert.deepEqual(elements, []);
   assert.deepEqual(warnings, [
-    "e1.yml:1:1: 0/8 has no effect: that element has names of ours",
-    "e1.yml:2:1: 0/70 has no effect: that element has names of ours",
+    "e1.yml:1:1: element 0/8: has no effect: that element has names of ours",
+    "e1.yml:2:1: element 0/70: has no effect: that element has names of ours",
   ]);
 });
 

@@ -12,7 +12,7 @@ import type { Message } from "../../src/snmp/session/message-codec.ts";
 import type { Pdu } from "../../src/snmp/session/message-codec.ts";
 import type { Credential } from "../../src/snmp/session/security.ts";
 import { errorStatus } from "../../src/snmp/session/snmp-error.ts";
-import { oidStartsWith } from "../../src/snmp/session/var-bind.ts";
+import { oidStartsWith } from "../../src/snmp/session/ber.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { DefinitionTree, type Files } from "../support/definition-tree.ts";
 import { createTable, integer, oidOf, type AgentTable, type SnmpAgent } from "../support/snmp-agent/index.ts";

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
+import { BackgroundTurns } from "../../src/snmp/index.ts";
 import { createSnmpAgent } from "../support/snmp-agent/index.ts";
 import { patientDevice, quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { startPatientClock } from "../support/patient-clock.ts";
@@ -60,4 +61,31 @@ test("applies that come while one runs are one apply", async (t) => {
   // The first runs at once in the next turn, so that all of one turn may join it.
   const runs = await rig.metrics.value("netgloss_snmp_applies_total", { result: "applied" });
   assert.ok(runs === 1 || runs === 2, `${runs} applies`);
+});
+
+/** Returns how many messages go in each turn while a turn takes so long. */
+async function messagesByTurn(t: TestContext, turnMs: number): Promise<readonly number[]> {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  const turns = new BackgroundTurns({ monotonic: () => now });
+  let sent = 0;
+  const all = Array.from({ length: 200 }, () => turns.next().then(() => sent++));
+  const byTurn: number[] = [];
+  while (sent < all.length) {
+    const before = sent;
+    now += turnMs;
+    t.mock.timers.tick(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    byTurn.push(sent - before);
+  }
+  await Promise.all(all);
+  return byTurn;
+}
+
+test("discoveries send few messages in a turn of a busy event loop, and go on; many in one that is idle", async (t) => {
+  const idle = await messagesByTurn(t, 1);
+  assert.deepEqual(idle.slice(0, 3), [8, 16, 32]);
+  t.mock.timers.reset();
+  const busy = await messagesByTurn(t, 20);
+  assert.deepEqual([...new Set(busy)], [4]);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { GapSearch } from "../../src/snmp/poller/appearances.ts";
-import { compareOids, oidStartsWith, type Oid } from "../../src/snmp/session/var-bind.ts";
+import { compareOids, oidStartsWith, type Oid } from "../../src/snmp/session/ber.ts";
 import { runs } from "../support/runs.ts";
 
 const columns = (...numbers: number[]): Oid[] => numbers.map((number) => [1, 3, number]);

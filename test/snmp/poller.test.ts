@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { counter32, createSnmpAgent, octets, oidOf, tableOf } from "../support/snmp-agent/index.ts";
-import { formatOid } from "../../src/snmp/session/var-bind.ts";
+import { formatOid } from "../../src/snmp/session/ber.ts";
 import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 import { quickDevice, rigTable, startSnmpRig } from "../support/snmp-rig.ts";
 import { until } from "../support/until.ts";

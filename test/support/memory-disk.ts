@@ -1,6 +1,5 @@
 // A disk behind the seam of files that fills up, fails and is cut off, for writers of files by offsets.
-import type { FileIo, OpenFile } from "../../src/base/file/index.ts";
-import { memoryFileIo } from "./memory-file-io.ts";
+import { nodeFileIo, type FileIo, type OpenFile } from "../../src/base/file/index.ts";
 
 /** A disk in memory that outlives the processes that use it. */
 export interface MemoryDisk {
@@ -90,7 +89,7 @@ export function createMemoryDisk(): MemoryDisk {
         close: () => call(() => {}),
       });
       const io: FileIo = {
-        ...memoryFileIo(),
+        ...neverCalled,
         makeFolder: () => call(() => {}),
         list: (directory) =>
           call(() =>
@@ -113,7 +112,7 @@ export function createMemoryDisk(): MemoryDisk {
             fileOf(path);
             files.delete(path);
           }),
-        openFolder: () => call(() => ({ ...neverUsed, sync: () => call(() => {}), close: async () => {} })),
+        openFolder: () => call(() => ({ ...neverUsed, sync: () => call(() => {}), close: () => call(() => {}) })),
       };
       return { io, kill: () => void (isDead = true) };
     },
@@ -136,6 +135,8 @@ const neverUsed: OpenFile = {
   syncData: unexpected,
   close: unexpected,
 };
+/** So that no call goes round the faults. */
+const neverCalled = Object.fromEntries(Object.keys(nodeFileIo).map((name) => [name, unexpected])) as unknown as FileIo;
 const fileState = { kind: "file", modified: 1n, inode: 1n, device: 1n, mode: 0o640, uid: 0, gid: 0 } as const;
 
 export function systemError(code: string): Error {

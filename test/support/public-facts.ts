@@ -9,6 +9,9 @@ import { factRows } from "./fact-rows.ts";
  * - RADLAN-…: Checkmk, Centreon's plugin, and the modules of Linksys, which have the same below another number.
  * - WWP-LEOS-CHASSIS-MIB: Checkmk, and the module as pysnmp has it.
  * - ALCATEL-IND1-… and ALCATEL-ENT1-…-MIB: LibreNMS, Checkmk, and the modules as pysnmp has them.
+ * - SPAGENT-MIB: Centreon's plugin, Observium, LibreNMS.
+ * - CPI-UNITY-MIB: Datadog's profile, LibreNMS.
+ * - SP2-MIB: Centreon's plugin, LibreNMS.
  */
 export const publicFacts = [
   ...factRows("FASTPATH-SWITCHING-MIB", "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.1.4", [
@@ -80,5 +83,61 @@ export const publicFacts = [
     "ddmTxBiasCurrent 1.11 INTEGER32",
     "ddmTxOutputPower 1.16 INTEGER32",
     "ddmRxOpticalPower 1.21 INTEGER32",
+  ]),
+  ...factRows("SPAGENT-MIB", "1.3.6.1.4.1.3854.1.2.2.1", [
+    "sensorProbeTempEntry 16.1 ROW index:sensorProbeTempIndex",
+    "sensorProbeTempDescription 16.1.1 OCTETSTR",
+    "sensorProbeTempDegree 16.1.3 INTEGER",
+    "sensorProbeTempStatus 16.1.4 INTEGER labels:noStatus=1,normal=2,highWarning=3,highCritical=4,lowWarning=5,lowCritical=6,sensorError=7",
+    "sensorProbeTempHighWarning 16.1.7 INTEGER",
+    "sensorProbeTempHighCritical 16.1.8 INTEGER",
+    "sensorProbeTempLowWarning 16.1.9 INTEGER",
+    "sensorProbeTempLowCritical 16.1.10 INTEGER",
+    "sensorProbeTempDegreeType 16.1.12 INTEGER labels:fahr=0,celsius=1",
+    "sensorProbeTempIndex 16.1.15 INTEGER",
+    "sensorProbeHumidityEntry 17.1 ROW index:sensorProbeHumidityIndex",
+    "sensorProbeHumidityDescription 17.1.1 OCTETSTR",
+    "sensorProbeHumidityPercent 17.1.3 INTEGER",
+    "sensorProbeHumidityStatus 17.1.4 INTEGER labels:noStatus=1,normal=2,highWarning=3,highCritical=4,lowWarning=5,lowCritical=6,sensorError=7",
+    "sensorProbeHumidityIndex 17.1.11 INTEGER",
+    "sensorProbeSwitchEntry 18.1 ROW index:sensorProbeSwitchIndex",
+    "sensorProbeSwitchDescription 18.1.1 OCTETSTR",
+    "sensorProbeSwitchStatus 18.1.3 INTEGER labels:noStatus=1,normal=2,highWarning=3,highCritical=4,lowWarning=5,lowCritical=6,sensorError=7,outputLow=8,outputHigh=9",
+    "sensorProbeSwitchIndex 18.1.5 INTEGER",
+  ]),
+  ...factRows("CPI-UNITY-MIB", "1.3.6.1.4.1.30932.1.10.1", [
+    "cpiPduEntry 2.10.1 ROW index:cpiPduMac",
+    "cpiPduMac 2.10.1.1 OCTETSTR",
+    "cpiPduModel 2.10.1.2 OCTETSTR",
+    "cpiPduName 2.10.1.3 OCTETSTR",
+    "cpiPduVersion 2.10.1.11 OCTETSTR",
+    "cpiPduTotalPower 2.10.1.16 INTEGER",
+    "cpiPduLineEntry 3.10.1 ROW index:cpiPduLineId,cpiPduMac",
+    "cpiPduLineId 3.10.1.2 INTEGER",
+    "cpiPduLineCurrent 3.10.1.3 INTEGER",
+    "cpiPduBranchEntry 3.110.1 ROW index:cpiPduBranchId,cpiPduMac",
+    "cpiPduBranchId 3.110.1.2 INTEGER",
+    "cpiPduBranchCurrent 3.110.1.3 INTEGER",
+    "cpiPduBranchVoltage 3.110.1.5 INTEGER",
+    "cpiPduBranchPower 3.110.1.6 INTEGER",
+    "cpiPduBranchStatus 3.110.1.8 INTEGER labels:noalarm=0,warning=1,alarm=2",
+    "cpiPduOutletEntry 4.10.1 ROW index:cpiPduOutletId,cpiPduMac",
+    "cpiPduOutletId 4.10.1.2 INTEGER",
+    "cpiPduOutletName 4.10.1.4 OCTETSTR",
+    "cpiPduOutletCurrent 4.10.1.6 INTEGER",
+    "cpiPduOutletVoltage 4.10.1.7 INTEGER",
+    "cpiPduOutletPower 4.10.1.8 INTEGER",
+    "cpiPduOutletStatus 4.10.1.9 INTEGER labels:noalarm=0,warning=1,alarm=2",
+    "cpiPduSensorEntry 5.10.1 ROW index:cpiPduSensorId,cpiPduMac",
+    "cpiPduSensorId 5.10.1.2 INTEGER",
+    "cpiPduSensorName 5.10.1.3 OCTETSTR",
+    "cpiPduSensorType 5.10.1.4 INTEGER labels:temperature=1,humidity=2",
+    "cpiPduSensorValue 5.10.1.5 INTEGER",
+  ]),
+  ...factRows("SP2-MIB", "1.3.6.1.4.1.12148.10", [
+    "loadStatus 9.1 INTEGER labels:error=0,normal=1,minorAlarm=2,majorAlarm=3,disabled=4,disconnected=5,notPresent=6,minorAndMajor=7,majorLow=8,minorLow=9,majorHigh=10,minorHigh=11,event=12,valueVolt=13,valueAmp=14,valueTemp=15,valueUnit=16,valuePerCent=17,critical=18,warning=19",
+    "batteryVoltageValue 10.5.5 INTEGER",
+    "batteryTemperaturesValue 10.7.5 INTEGER",
+    "loadEnergyLogAccumulated 9.8.1 INTEGER",
   ]),
 ];

@@ -17,7 +17,7 @@ import { accessShape, AccessFileError, parseAccessFile } from "../../server/inde
 import { compileTrapCondition } from "../shaping.ts";
 import { droppedFieldWarnings } from "../shaping.ts";
 import { enrichmentFiles, judgeFile } from "../enrichment/enrichment-files.ts";
-import { checkKernel } from "../../flow/index.ts";
+import { checkKernel, elementsShape } from "../../flow/index.ts";
 import {
   definitionFormat,
   formatFinding,
@@ -34,6 +34,7 @@ import { receivesFlows } from "../../flow/settings.ts";
 const formats: readonly (readonly [title: string, setting: string, shape: Shape<unknown>])[] = [
   ["Users and tokens", "SVC_API_USERS_PATH", accessShape],
   ["Sources of metadata", "SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH", sourcesShape],
+  ["Information elements", "SVC_FLOW_DECODER_ELEMENTS_PATH", elementsShape],
   ["Interfaces", "SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH", netifsShape],
   ["Names of ports", "SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH", portNamesShape],
   ["Applications by address and port", "SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH", appEndsShape],

@@ -134,15 +134,11 @@ function openFile(handle: FileHandle): OpenFile {
   return {
     write: async (bytes) => (await handle.write(bytes)).bytesWritten,
     writeAt: async (chunks, offset) => (await handle.writev(chunks, offset)).bytesWritten,
-    async readAt(into, offset) {
-      let done = 0;
-      while (done < into.length) {
+    readAt: (into, offset) =>
+      readWhole(into.length, async (done) => {
         const { bytesRead } = await handle.read(into, done, into.length - done, offset + done);
-        if (bytesRead === 0) break;
-        done += bytesRead;
-      }
-      return done;
-    },
+        return bytesRead;
+      }),
     chmod: (mode) => handle.chmod(mode),
     chown: (uid, gid) => handle.chown(uid, gid),
     state: async () => fileState(await handle.stat({ bigint: true })),
@@ -151,6 +147,15 @@ function openFile(handle: FileHandle): OpenFile {
     syncData: () => handle.datasync(),
     close: () => handle.close(),
   };
+}
+
+/** Reads on after a read that gave less than was asked for. @param read reads behind what is `done`. */
+async function readWhole(length: number, read: (done: number) => Promise<number>): Promise<number> {
+  for (let done = 0; ;) {
+    const bytes = done < length ? await read(done) : 0;
+    if (bytes === 0) return done;
+    done += bytes;
+  }
 }
 
 function fileState(stats: BigIntStats): FileState {
@@ -207,7 +212,8 @@ function openSyncFile(descriptor: number): OpenFile {
   return {
     write: async (bytes) => writeSync(descriptor, bytes),
     writeAt: async (chunks, offset) => writevSync(descriptor, chunks, offset),
-    readAt: async (into, offset) => readSync(descriptor, into, 0, into.length, offset),
+    readAt: (into, offset) =>
+      readWhole(into.length, async (done) => readSync(descriptor, into, done, into.length - done, offset + done)),
     chmod: async (mode) => fchmodSync(descriptor, mode),
     chown: async (uid, gid) => fchownSync(descriptor, uid, gid),
     state: async () => fileState(fstatSync(descriptor, { bigint: true })),

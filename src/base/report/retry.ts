@@ -107,10 +107,14 @@ export class Rounds {
   #ask(): Promise<void> {
     if (!this.#isRunning) return Promise.resolve();
     this.#isAsked = true;
-    this.#busy ??= this.#run().finally(() => {
-      this.#busy = undefined;
-      if (this.#isAsked) this.ask();
-    });
+    if (this.#busy === undefined) {
+      // It counts as under way before the work begins: what that asks for at once is a round of its own, too.
+      this.#busy = Promise.resolve();
+      this.#busy = this.#run().finally(() => {
+        this.#busy = undefined;
+        if (this.#isAsked) this.ask();
+      });
+    }
     return this.#busy;
   }
 

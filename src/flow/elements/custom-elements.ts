@@ -10,15 +10,17 @@ import {
 import { elementKey, reversePen, findElement, knownElements } from "./registry/registry.ts";
 import {
   createPositions,
-  isNullNode,
-  readYaml,
-  YamlFault,
-  type TextPosition,
-  type YamlMapping,
-  type YamlNode,
-  type YamlScalar,
+  formatShapeFinding,
+  mapping,
+  mappingOr,
+  oneOf,
+  pairsOf,
+  readShape,
+  required,
+  scalar,
+  textLine,
 } from "../../base/yaml/index.ts";
-import { quote } from "../../base/text/index.ts";
+import { nearName, quote } from "../../base/text/index.ts";
 import { decodedSegments } from "../../record/index.ts";
 
 /** An information element that the user defines. Plain data: it crosses threads. */
@@ -79,112 +81,42 @@ export function rememberNames(source: ElementSource): ElementSource {
   };
 }
 
-/** An element and where a file has it: `file:line:column`. */
-interface PlacedElement extends CustomElement {
-  readonly place: string;
-}
+const dataTypes = Object.keys(convertType) as DataType[];
 
-interface ElementsParsed {
-  readonly elements: readonly PlacedElement[];
-  /** Problems, each beginning with its location. */
-  readonly problems: readonly string[];
-}
-
-/** More problems than this say nothing new. */
-const maxProblems = 100;
-
-/**
- * Reads the text of a file of elements: one YAML mapping from `<enterprise number>/<element id>` to `{name, type}` or to
- * `name, type`. Whatever the text is, this does not throw.
- */
-function parseElements(file: string, text: string): ElementsParsed {
-  const elements: PlacedElement[] = [];
-  const problems: string[] = [];
-  const positionOf = createPositions(text);
-  const placeOf = ({ line, column }: TextPosition): string => `${file}:${line}:${column}`;
-  const problem = ({ at }: YamlNode, why: string): void => {
-    if (problems.length < maxProblems) problems.push(`${placeOf(positionOf(at))}: ${why}`);
-  };
-
-  let root: YamlNode | undefined;
-  try {
-    root = readYaml(text);
-  } catch (error) {
-    if (!(error instanceof YamlFault)) throw error;
-    return { elements, problems: [`${placeOf(error.position)}: ${error.message}`] };
+/** The key of an element. */
+const elementId = scalar("an enterprise number and an element id as in 9/12235", (given, at) => {
+  const match = /^([0-9]{1,10})\/([0-9]{1,5})$/.exec(given);
+  const pen = Number(match?.[1]);
+  const id = Number(match?.[2]);
+  if (match === null || pen > 0xffff_ffff) return undefined;
+  if (id === 0 || id > (pen === 0 ? 0xffff : 0x7fff)) {
+    const most = pen === 0 ? "65535 (NetFlow v9; IPFIX: 32767)" : "32767";
+    return at.error(`an element id is from 1 to ${most}, not ${id}`, undefined, "key");
   }
-  if (root === undefined || isNullNode(root)) return { elements, problems };
-  if (root.kind !== "mapping") {
-    problem(root, "expected a mapping from <enterprise number>/<element id> to a name and a type");
-    return { elements, problems };
-  }
-  for (const { key, value } of root.pairs) {
-    const said = value.kind === "mapping" ? readMapping(key, value) : readPair(key, value);
-    const number = said && readKey(key);
-    if (said === undefined || number === undefined) continue;
-    const type = readType(said.type);
-    if (type !== undefined) {
-      elements.push({ ...number, name: said.name.text, type, place: placeOf(positionOf(key.at)) });
-    }
-  }
-  return { elements, problems };
+  if (pen !== reversePen) return { pen, id };
+  return at.error(`${reversePen} stands for the reverse direction of IANA's elements`, undefined, "key");
+});
 
-  function readMapping(key: YamlScalar, { pairs }: YamlMapping): { name: YamlScalar; type: YamlScalar } | undefined {
-    const found: { name?: YamlScalar; type?: YamlScalar } = {};
-    const wrong = problems.length;
-    for (const { key: field, value } of pairs) {
-      if (value.kind !== "scalar") problem(value, `${field.text} must be a text`);
-      else if (field.text === "name" || field.text === "type") found[field.text] = value;
-      else problem(field, `expected name or type, not ${quote(field.text)}`);
-    }
-    const { name, type } = found;
-    if (name !== undefined && type !== undefined) return { name, type };
-    if (problems.length === wrong) problem(key, `${key.text} has no ${name === undefined ? "name" : "type"}`);
-    return undefined;
-  }
+const nameAndType = mapping({
+  name: required(textLine, "A word for `flow.ie.<name>`, or words with dots: the name in records."),
+  type: required(oneOf(dataTypes), "The type of IPFIX that its bytes are read by."),
+});
 
-  function readPair(key: YamlScalar, value: YamlNode): { name: YamlScalar; type: YamlScalar } | undefined {
-    const match = value.kind === "scalar" ? /^([^,]*?) *, *([^,]*)$/.exec(value.text) : null;
-    if (value.kind === "scalar" && match !== null) {
-      return { name: { ...value, text: match[1] ?? "" }, type: { ...value, text: match[2] ?? "" } };
-    }
-    problem(value, `${key.text} must be {name, type} or "name, type"`);
-    return undefined;
-  }
+/** Both as one text. */
+const nameCommaType = scalar('a text "name, type"', (given, at) => {
+  const [, name, type] = /^([^,]*?) *, *([^,]*)$/.exec(given) ?? [];
+  if (name === undefined || type === undefined) return undefined;
+  const known = dataTypes.find((one) => one === type);
+  if (known !== undefined) return { name, type: known };
+  return at.error(`expected one of ${dataTypes.join(", ")}; found ${quote(type)}`, nearName(type, dataTypes));
+});
 
-  function readKey(node: YamlScalar): { pen: number; id: number } | undefined {
-    const key = node.text;
-    const match = /^([0-9]{1,10})\/([0-9]{1,5})$/.exec(key);
-    const pen = Number(match?.[1]);
-    const id = Number(match?.[2]);
-    if (match === null || pen > 0xffff_ffff) {
-      problem(node, `expected <enterprise number>/<element id>, not ${quote(key)}`);
-    } else if (id === 0 || id > (pen === 0 ? 0xffff : 0x7fff)) {
-      problem(
-        node,
-        `an element id is from 1 to ${pen === 0 ? "65535 (NetFlow v9; IPFIX: 32767)" : "32767"}, not ${id}`,
-      );
-    } else if (pen === reversePen) {
-      problem(node, `${reversePen} stands for the reverse direction of IANA's elements`);
-    } else return { pen, id };
-    return undefined;
-  }
-
-  function readType(node: YamlScalar): DataType | undefined {
-    const type = node.text;
-    if (Object.hasOwn(convertType, type)) return type as DataType;
-    problem(node, `expected one of ${Object.keys(convertType).join(", ")}, not ${quote(type)}`);
-    return undefined;
-  }
-}
-
-interface ElementsRead {
-  readonly elements: readonly CustomElement[];
-  /** Why the files cannot be used, each beginning with `file:line:column`. */
-  readonly problems: readonly string[];
-  /** Entries that have no effect, in the same form. */
-  readonly warnings: readonly string[];
-}
+/** The file of information elements: `9/12235: {name: flow.user.name, type: string}`. Names are judged by {@link readElements}. */
+export const elementsShape = pairsOf(
+  elementId,
+  mappingOr(nameAndType, nameCommaType).to((named, at) => ({ ...named, at })),
+  { each: "element", name: "<enterprise number>/<element id>" },
+);
 
 const maxName = 128;
 
@@ -264,42 +196,58 @@ const ownKinds = new Map(
 );
 const ownNames = new Set(fieldNames.map(([, name]) => name));
 
+/** An element and where a file has it: `file:line:column`. */
+type LocatedElement = CustomElement & { readonly location: string };
+
 /**
  * Reads files of elements that the user defines, and judges them together. They win over vendors' elements of the
- * registries. An element that has a name of ours keeps it.
+ * registries. An element that has a name of ours keeps it. Whatever the texts are, this does not throw.
+ *
+ * @returns why the files cannot be used, and entries that have no effect, too: each begins with `file:line:column`.
  */
-export function readElements(files: readonly { readonly path: string; readonly text: string }[]): ElementsRead {
-  const parsed = files.map(({ path, text }) => parseElements(path, text));
-  const problems = parsed.flatMap((each) => each.problems);
-  const warnings: string[] = [];
-  const elements: PlacedElement[] = [];
-  const places = new Map<number, string>();
-  const byName = new Map<string, PlacedElement>();
-  for (const element of parsed.flatMap((each) => each.elements)) {
-    const { pen, id, name, place } = element;
-    const key = elementKey(pen, id);
-    const earlier = places.get(key);
-    places.set(key, earlier ?? place);
-    const why = earlier === undefined ? judgeName(element, byName) : `${pen}/${id} is there twice, first at ${earlier}`;
-    if (why !== undefined) problems.push(`${place}: ${why}`);
-    else if (pen === 0 && (ownElements.has(id) || special(id))) {
-      warnings.push(`${place}: ${pen}/${id} has no effect: that element has names of ours`);
-    } else {
-      byName.set(name, element);
-      elements.push(element);
-    }
-  }
-  return { elements: elements.map(({ pen, id, name, type }) => ({ pen, id, name, type })), problems, warnings };
+export function readElements(files: readonly { readonly path: string; readonly text: string }[]): {
+  readonly elements: readonly CustomElement[];
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+} {
+  const elements: CustomElement[] = [];
+  const locations = new Map<number, string>();
+  const byName = new Map<string, LocatedElement>();
+  const findings = files.flatMap(({ path, text }) => {
+    const positionOf = createPositions(text);
+    const judged = elementsShape.to((pairs) => {
+      for (const [{ pen, id }, { name, type, at }] of pairs) {
+        const { line, column } = positionOf(at.offset("key"));
+        const element = { pen, id, name, type, location: `${path}:${line}:${column}` };
+        const key = elementKey(pen, id);
+        const earlier = locations.get(key);
+        locations.set(key, earlier ?? element.location);
+        const why = earlier === undefined ? judgeName(element, byName) : `is there twice, first at ${earlier}`;
+        if (why !== undefined) at.error(why, undefined, "key");
+        else if (pen === 0 && (ownElements.has(id) || special(id))) {
+          at.warn("has no effect: that element has names of ours", undefined, "key");
+        } else {
+          byName.set(name, element);
+          elements.push({ pen, id, name, type });
+        }
+      }
+      return pairs;
+    });
+    return readShape(text, judged).findings.map((one) => [one.severity, `${path}:${formatShapeFinding(one)}`] as const);
+  });
+  const linesOf = (wanted: string): string[] =>
+    findings.flatMap(([severity, line]) => (severity === wanted ? [line] : []));
+  return { elements, problems: linesOf("error"), warnings: linesOf("warning") };
 }
 
 /** @returns why an element cannot have its name; undefined when it can. */
 function judgeName(
-  { pen, id, name, type }: PlacedElement,
-  others: ReadonlyMap<string, PlacedElement>,
+  { pen, id, name, type }: LocatedElement,
+  others: ReadonlyMap<string, LocatedElement>,
 ): string | undefined {
   if (name.length > maxName) return `a name has at most ${maxName} characters`;
   const same = others.get(name);
-  if (same !== undefined && kindOf(same.type) !== kindOf(type)) return `${name} has another type at ${same.place}`;
+  if (same !== undefined && kindOf(same.type) !== kindOf(type)) return `${name} has another type at ${same.location}`;
   if (!name.includes(".")) {
     if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name))
       return `a name is letters, digits and _, or such words with dots, not ${quote(name)}`;

@@ -105,7 +105,6 @@ export async function rollBack(session: Session | undefined): Promise<void> {
   }
 }
 
-/** Holds what a transaction is to save. */
 /** Makes commits, and the state with them, out of the state with all commits; undefined for nothing. It may be called again. */
 type MakePlan = (
   from: Position,

@@ -26,11 +26,13 @@ async function exists(io: FileIo, path: string): Promise<boolean> {
   }
 }
 
-async function endsInLineFeed(io: FileIo, path: string, size: number): Promise<boolean> {
+async function endsInLineFeed(io: FileIo, path: string): Promise<boolean> {
   const file = await io.openToRead(path);
   try {
+    // Another writer may have come since.
+    const { size } = await file.state();
     const last = Buffer.alloc(1);
-    return (await file.readAt(last, size - 1)) === 1 && last[0] === 0x0a;
+    return (await file.readAt(last, Math.max(0, size - 1))) === 1 && last[0] === 0x0a;
   } finally {
     await file.close();
   }
@@ -162,8 +164,7 @@ class FileOutlet implements Outlet {
     });
     try {
       const state = await file.state();
-      if (state.kind !== "file" || state.size === 0 || (await endsInLineFeed(this.#io, path, state.size)))
-        return { file, state };
+      if (state.kind !== "file" || state.size === 0 || (await endsInLineFeed(this.#io, path))) return { file, state };
       this.#log.warn({ path }, "the output file ends in an incomplete line, which is ended");
       await file.write(Buffer.from("\n"));
       return { file, state: { ...state, size: state.size + 1 } };

@@ -248,7 +248,6 @@ export function afterReplacement(
   return contexts.length === 0 ? whole : withContexts(whole, contexts);
 }
 
-/** The numbers of entries, by what happened to them. */
 /** Counts entries by what changes do to them. Takes several cycles of the event loop when there are many. */
 export async function countChanges(
   changes: readonly EntryChange[],

@@ -15,7 +15,7 @@ import {
   type YamlNode,
 } from "../../base/yaml/index.ts";
 import { atOnce } from "../limits.ts";
-import { formatOid } from "../session/var-bind.ts";
+import { formatOid } from "../session/ber.ts";
 import {
   entityFacts,
   identityFacts,

@@ -1,5 +1,5 @@
 import type { RE2JS } from "re2js";
-import { type Oid, formatOid } from "../session/var-bind.ts";
+import { type Oid, formatOid } from "../session/ber.ts";
 import type { Credential, UsmCredential } from "../session/security.ts";
 import type { AuthenticationProtocol, PrivacyProtocol } from "../settings.ts";
 import type { Transport } from "../session/peer.ts";

@@ -13,7 +13,7 @@ import {
   type YamlNode,
 } from "../../base/yaml/index.ts";
 import { quote } from "../../base/text/index.ts";
-import { parseOid } from "../session/var-bind.ts";
+import { parseOid } from "../session/ber.ts";
 import { atOnce } from "../limits.ts";
 import type { Finding } from "./definitions.ts";
 

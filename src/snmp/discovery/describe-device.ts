@@ -1,6 +1,6 @@
 import type { RE2JS } from "re2js";
 import { askEach } from "../session/session.ts";
-import { formatOid, oidStartsWith, type Oid } from "../session/var-bind.ts";
+import { formatOid, oidStartsWith, type Oid } from "../session/ber.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import {
   identityFacts,
@@ -10,9 +10,9 @@ import {
   type IdentityRule,
 } from "../definitions/definitions.ts";
 import type { Session } from "../session/session.ts";
-import { hasNoValue, type VarBind } from "../session/var-bind.ts";
+import { hasNoValue, type VarBind } from "../session/ber.ts";
 import { walk } from "../session/walk.ts";
-import { getScalars } from "./identify.ts";
+import { getScalars } from "../session/walk.ts";
 import type { Identity } from "./identify.ts";
 
 /** Facts about a device, as far as it gives them. */

@@ -6,7 +6,7 @@ import { identityFacts } from "../definitions/definitions.ts";
 import type { DeviceFacts } from "./describe-device.ts";
 import type { Marks } from "./identify.ts";
 import type { LearntInterfaces } from "./learn-interfaces.ts";
-import { parseOid, type Oid } from "../session/var-bind.ts";
+import { parseOid, type Oid } from "../session/ber.ts";
 import { makeFolder, nodeFileIo, replaceContent } from "../../base/file/index.ts";
 import type { Counter, Log, Metrics } from "../../base/report/index.ts";
 

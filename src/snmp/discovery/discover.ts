@@ -1,5 +1,5 @@
 import { askEach, isMissing, type Session } from "../session/session.ts";
-import { compareOids, oidStartsWith, type Oid, isException } from "../session/var-bind.ts";
+import { compareOids, oidStartsWith, type Oid, isException } from "../session/ber.ts";
 import {
   type Attribute,
   type Definitions,
@@ -186,8 +186,8 @@ async function probeColumns(session: Session, oids: readonly Oid[], maxOids: num
 }
 
 /** Parts that all discoveries share. */
-interface DiscoverParts {
-  readonly client: SnmpClient;
+export interface DiscoverParts {
+  readonly client: Pick<SnmpClient, "open">;
   /** For what devices say of their interfaces. */
   readonly memory: MemoryBudget;
   /** Milliseconds since the epoch. */

@@ -1,43 +1,10 @@
-import { askEach, isMissing, type Session } from "../session/session.ts";
-import { type Oid, hasNoValue, type VarBind } from "../session/var-bind.ts";
+import type { Session } from "../session/session.ts";
+import { getScalars } from "../session/walk.ts";
+import { type Oid, type VarBind } from "../session/ber.ts";
 import { SnmpError, errorStatus as statusNumbers, errorStatusName } from "../session/snmp-error.ts";
 import { deviceCredentials, type Device } from "../definitions/definitions.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { readName } from "../values/convert-value.ts";
-
-interface Scalars {
-  /** By the position of the OID; undefined where the agent has no value. */
-  readonly values: readonly (VarBind | undefined)[];
-  /** True if the agent answered for all of them, be it that it has none. */
-  readonly isComplete: boolean;
-  /** The first error status that it answered with, other than that there is no such instance. */
-  readonly errorStatus: number;
-}
-
-/**
- * Reads instances by Get, at most `maxOids` in one request. An instance that the agent reports an error about is left
- * out and the others are asked again.
- *
- * @throws SnmpError when the agent does not answer; values read by then are in `onValue`'s hands.
- */
-export async function getScalars(
-  session: Session,
-  oids: readonly Oid[],
-  maxOids: number,
-  onValue: (index: number, value: VarBind) => void = () => {},
-): Promise<Scalars> {
-  const values: (VarBind | undefined)[] = oids.map(() => undefined);
-  let firstError = 0;
-  await askEach(session, oids, { type: "get", maxOids }, (i, answer) => {
-    if (typeof answer === "number") {
-      if (!isMissing(session, answer)) firstError ||= answer;
-    } else if (!hasNoValue(answer)) {
-      values[i] = answer;
-      onValue(i, answer);
-    }
-  });
-  return { values, isComplete: firstError === 0, errorStatus: firstError };
-}
 
 /** Values that a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
 export const marks: readonly (readonly [name: string, oid: Oid])[] = [
@@ -78,7 +45,7 @@ export interface Identity {
 
 /** Opens a session with one of the device's credentials. @throws SnmpError `invalid` when there is no such one. */
 export function openSession(
-  client: SnmpClient,
+  client: Pick<SnmpClient, "open">,
   device: Device,
   credential: number,
   retries: number,
@@ -96,7 +63,10 @@ export function openSession(
  *
  * @throws SnmpError of the last credential when none is answered.
  */
-export async function identify(client: SnmpClient, device: Device): Promise<{ session: Session; identity: Identity }> {
+export async function identify(
+  client: Pick<SnmpClient, "open">,
+  device: Device,
+): Promise<{ session: Session; identity: Identity }> {
   let failure = new SnmpError("invalid", `${device.id} has no credentials`);
   for (const credential of deviceCredentials(device).keys()) {
     let session: Session | undefined;

@@ -1,6 +1,6 @@
 import { readName } from "../values/convert-value.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
-import { oidStartsWith, type Oid } from "../session/var-bind.ts";
+import { oidStartsWith, type Oid } from "../session/ber.ts";
 import type { Session } from "../session/session.ts";
 import type { MemoryLease } from "../limits.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";

@@ -2,7 +2,7 @@ import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from ".
 import type { PolledRows } from "../poller/poll-object.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
 import { type NeighbourProtocol, covers, type CandidateSource, type Network } from "../sweep/networks.ts";
-import { oidStartsWith, type Oid } from "../session/var-bind.ts";
+import { oidStartsWith, type Oid } from "../session/ber.ts";
 import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import type { SweepTarget } from "../sweep/sweep.ts";
 import type { NetworkDiscovery } from "./network-discovery.ts";

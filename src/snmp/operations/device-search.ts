@@ -1,6 +1,6 @@
 import type { Definitions } from "../definitions/definitions.ts";
 import type { DevicePoller } from "../poller/device-poller.ts";
-import { formatOid } from "../session/var-bind.ts";
+import { formatOid } from "../session/ber.ts";
 import type { PolledIdentity } from "../sweep/found-devices.ts";
 import { type NamedAddress, type Neighbour, type Neighbours, Candidates } from "./candidates.ts";
 import { Progress, type Log } from "../../base/report/index.ts";

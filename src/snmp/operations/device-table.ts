@@ -11,7 +11,7 @@ import type { DevicePlan, PlanStore } from "../discovery/device-plan.ts";
 import type { DiscoveryState } from "../discovery/discover.ts";
 import { DevicePoller } from "../poller/device-poller.ts";
 import type { InterfaceView } from "../poller/interface-states.ts";
-import { formatOid } from "../session/var-bind.ts";
+import { formatOid } from "../session/ber.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { PollerParts } from "../poller/object-polls.ts";
 import { PlanCompiler } from "../poller/poll-plan.ts";

@@ -1,6 +1,12 @@
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { Definitions } from "../definitions/definitions.ts";
-import { discover, DiscoveryQueue, type DiscoveryOutcome, type DiscoveryState } from "../discovery/discover.ts";
+import {
+  discover,
+  type DiscoverParts,
+  DiscoveryQueue,
+  type DiscoveryOutcome,
+  type DiscoveryState,
+} from "../discovery/discover.ts";
 import type { MemoryBudget } from "../limits.ts";
 import { type PlanStore, planText } from "../discovery/device-plan.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
@@ -45,6 +51,46 @@ const maxDiscoveries = 128;
 const askEveryMs = 60_000;
 const askSeldomMs = 3_600_000;
 
+/** A cycle of the event loop that takes longer has work that goes before discoveries. */
+const busyMs = 5;
+/** Messages of discoveries in one cycle of the event loop: of a busy one, of an idle one. */
+const minAtOnce = 4;
+const maxAtOnce = 32;
+
+/**
+ * Lets the messages of discoveries go one after another, the fewer the busier the event loop is: a discovery of many devices
+ * is work for minutes, and polls have their times.
+ */
+export class BackgroundTurns {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #waiting: (() => void)[] = [];
+  #atOnce = minAtOnce;
+  #isArmed = false;
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (!this.#isArmed) this.#arm();
+    });
+  }
+
+  #arm(): void {
+    this.#isArmed = true;
+    const armedAt = this.#clock.monotonic();
+    setTimeout(() => {
+      const isBusy = this.#clock.monotonic() - armedAt > busyMs;
+      this.#atOnce = isBusy ? Math.max(minAtOnce, this.#atOnce >> 1) : Math.min(maxAtOnce, 2 * this.#atOnce);
+      for (const resolve of this.#waiting.splice(0, this.#atOnce)) resolve();
+      this.#isArmed = false;
+      if (this.#waiting.length > 0) this.#arm();
+    }, 1);
+  }
+}
+
 /** Takes what asks for discoveries, and runs them. */
 export class Discoveries {
   readonly #parts: DiscoveriesParts;
@@ -53,7 +99,7 @@ export class Discoveries {
   readonly #clock: Clock;
   readonly #log: Log;
   #isStopped = false;
-  readonly #discoverParts: { client: SnmpClient; memory: MemoryBudget; now: () => number; isWanted: () => boolean };
+  readonly #discoverParts: DiscoverParts;
   readonly #queue: DiscoveryQueue;
   /** Devices that must be discovered, with the number of the last demand. */
   readonly #required = new Map<string, number>();
@@ -66,8 +112,9 @@ export class Discoveries {
     this.#plans = parts.plans;
     this.#clock = parts.clock;
     this.#log = parts.log;
+    const turns = new BackgroundTurns(parts.clock);
     this.#discoverParts = {
-      client: parts.client,
+      client: { open: (target) => parts.client.open({ ...target, turn: () => turns.next() }) },
       memory: parts.memory,
       now: () => parts.clock.now(),
       isWanted: () => !this.#isStopped,

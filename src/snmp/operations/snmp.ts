@@ -259,6 +259,8 @@ export class Snmp implements Component {
     // Others take the devices with the plans that are there now.
     await this.#sharing?.stop();
     this.#isRunning = false;
+    // A discovery that is under way must not go on with the next credential.
+    this.#client.endOpening();
     await this.#traps?.stop();
     await Promise.all([this.networks?.stop(), this.candidates?.stop(), this.topology?.stop()]);
     const stoppedAt = this.#clock.now();

@@ -1,4 +1,4 @@
-import { compareOids, oidStartsWith, type Oid } from "../session/var-bind.ts";
+import { compareOids, oidStartsWith, type Oid } from "../session/ber.ts";
 import type { Attribute, Definitions, Device } from "../definitions/definitions.ts";
 import { contextsOf, reachedObjects } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
@@ -6,7 +6,7 @@ import type { Clock } from "../../base/report/index.ts";
 import { errorStatus } from "../session/snmp-error.ts";
 import type { Session, SnmpResponse } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
-import { isException, type VarBind } from "../session/var-bind.ts";
+import { isException, type VarBind } from "../session/ber.ts";
 import type { DeviceCounts } from "./device-counts.ts";
 import { placeOf } from "./poll-times.ts";
 

@@ -1,6 +1,5 @@
 import type { Clock } from "../../base/report/index.ts";
 import {
-  getScalars,
   marks,
   type Marks,
   sysNameOid,
@@ -9,7 +8,8 @@ import {
   textOf,
   openSession,
 } from "../discovery/identify.ts";
-import type { Oid } from "../session/var-bind.ts";
+import { getScalars } from "../session/walk.ts";
+import type { Oid } from "../session/ber.ts";
 import type { Session } from "../session/session.ts";
 import { type Device, deviceCredentials } from "../definitions/definitions.ts";
 import { noValueFaults } from "../session/ber.ts";

@@ -1,4 +1,5 @@
-import { givesNames, givesRowNames, type NamingPoll } from "./row-names.ts";
+import { givesNames, givesRowNames } from "./learnt-device.ts";
+import type { NamingPoll } from "./poll-times.ts";
 import { type ReadObject, type PolledRows, fillOverridden, StuckZeros, pollObject } from "./poll-object.ts";
 import { type Limiter, MemoryBudget, type MemoryLease } from "../limits.ts";
 import type { PolledObject, PlanCompiler } from "./poll-plan.ts";

@@ -1,5 +1,5 @@
-import { getScalars } from "../discovery/identify.ts";
-import type { Oid, VarBind } from "../session/var-bind.ts";
+import { getScalars } from "../session/walk.ts";
+import type { Oid, VarBind } from "../session/ber.ts";
 import type { Session } from "../session/session.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 import { walk } from "../session/walk.ts";

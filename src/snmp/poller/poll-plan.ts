@@ -1,4 +1,4 @@
-import { oidStartsWith, type Oid, parseOid } from "../session/var-bind.ts";
+import { oidStartsWith, type Oid, parseOid } from "../session/ber.ts";
 import type { DevicePlan, PlannedObject } from "../discovery/device-plan.ts";
 import {
   type Attribute,

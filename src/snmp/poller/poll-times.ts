@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import type { Clock } from "../../base/report/index.ts";
 import type { Definitions, Device } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import { givesNames } from "./row-names.ts";
+import { givesNames } from "./learnt-device.ts";
 import type { PlanCompiler, PolledType } from "./poll-plan.ts";
 
 /** Something that is due at a time. */
@@ -345,5 +345,57 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
     const found = plan && this.#parts.compiler.compile(plan, definitions, device);
     if (found?.size !== 0) return found ?? new Map<string, PolledType>();
     return new Map([["", { intervalMs: device.pollIntervalMs, objects: [] }]]);
+  }
+}
+
+/** The poll of one type, whose names others of the same time wait for. */
+export class NamingPoll {
+  readonly due: number;
+  readonly #underWay: Set<NamingPoll>;
+  readonly #done: Promise<void>;
+  #finish: () => void = () => {};
+  #left: number;
+
+  constructor(due: number, naming: number, underWay: Set<NamingPoll>) {
+    this.due = due;
+    this.#left = naming;
+    this.#underWay = underWay;
+    this.#done = new Promise((resolve) => (this.#finish = resolve));
+    if (naming > 0) underWay.add(this);
+  }
+
+  /** One of the objects that give names has been read, or could not be. */
+  learned(): void {
+    if (--this.#left === 0) this.end();
+  }
+
+  /** Resolves when all names of the poll are known. */
+  async known(): Promise<void> {
+    const same = [...this.#underWay].filter((other) => Math.abs(other.due - this.due) < sameMs);
+    await Promise.all(same.map((other) => other.#done));
+  }
+
+  /** The type is done: nobody waits for it any more. */
+  end(): void {
+    this.#underWay.delete(this);
+    this.#finish();
+  }
+}
+
+/** Types whose times differ by less are due at the same time, milliseconds. */
+const sameMs = 1;
+
+/** Makes the records of one poll wait until the names of interfaces that it reads are known. */
+export class NameOrder {
+  readonly #underWay = new Set<NamingPoll>();
+
+  /**
+   * Called for each type when it is due, in one cycle of the event loop for all that are due at the same time.
+   *
+   * @param due milliseconds of the monotonic clock; types with the same one are one poll.
+   * @param naming how many of its objects give names.
+   */
+  begin(due: number, naming: number): NamingPoll {
+    return new NamingPoll(due, naming, this.#underWay);
   }
 }

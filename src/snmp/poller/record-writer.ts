@@ -6,7 +6,7 @@ import { heldValue } from "../values/convert-value.ts";
 import { stateField } from "../values/put-value.ts";
 import { type Cell, putRow } from "../values/put-row.ts";
 import { type FieldDefinition, fieldNames, type NameTables } from "../values/put-value.ts";
-import type { Oid } from "../session/var-bind.ts";
+import type { Oid } from "../session/ber.ts";
 import type { SnmpValue } from "../values/convert-value.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 import { suffixOf, type PolledRow, type PolledRows } from "./poll-object.ts";

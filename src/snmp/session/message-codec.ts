@@ -1,4 +1,4 @@
-import type { ExceptionType, ValueType, VarBind } from "./var-bind.ts";
+import type { ExceptionType, ValueType, VarBind } from "./ber.ts";
 import {
   copyBytes,
   copyOctets,

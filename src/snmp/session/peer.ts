@@ -1,7 +1,7 @@
 import type { Metrics } from "../../base/report/index.ts";
 import { snmpErrorCodes, type SnmpErrorCode } from "./snmp-error.ts";
 import type { Family } from "../../base/ip/index.ts";
-import { AgentLimits } from "./agent-limits.ts";
+import { AgentLimits } from "./session.ts";
 import { noValueFaults } from "./ber.ts";
 import type { Engine } from "./security.ts";
 

@@ -20,7 +20,7 @@ import { Engine, type EngineView, KeyCache } from "./security.ts";
 import { reportError } from "./usm-exchange.ts";
 import { usmExchange, type UsmAnswer, type UsmParty } from "./usm-exchange.ts";
 import { readPduRest } from "./message-codec.ts";
-import type { Oid } from "./var-bind.ts";
+import type { Oid } from "./ber.ts";
 import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { openUdpSocket, type OpenUdpSocket } from "./sockets.ts";
 import { quote } from "../../base/text/index.ts";
@@ -328,7 +328,7 @@ export class SnmpClient {
   readonly #peers = new Map<string, Peer>();
   readonly #exchanges: Exchanges;
   readonly #usm: UsmShared;
-  #isClosed = false;
+  #opensSessions = true;
 
   /** @param openSocket replaces the sockets of the system, `randomBytes` its randomness. */
   constructor(
@@ -352,11 +352,11 @@ export class SnmpClient {
   /**
    * Opens a session; nothing is sent. Sessions of one address, port and transport share counts and what is known of the engine.
    *
-   * @throws SnmpError `invalid` when the target breaks a rule, `closed` after the end of the client.
+   * @throws SnmpError `invalid` when the target breaks a rule, `closed` after `endOpening` and `close`.
    */
   open(target: SessionTarget): Session {
     const { credential, timeout, retries, exponentialTimeout, turn } = target;
-    if (this.#isClosed) throw new SnmpError("closed", "the SNMP client was closed");
+    if (!this.#opensSessions) throw new SnmpError("closed", "the collector is stopping");
     checkCredential(credential);
     if (!(timeout > 0 && timeout <= 0x7fffffff)) throw new SnmpError("invalid", `not a time-out: ${timeout}`);
     if (!Number.isInteger(retries) || retries < 0) throw new SnmpError("invalid", `not a number of tries: ${retries}`);
@@ -382,9 +382,14 @@ export class SnmpClient {
     });
   }
 
+  /** Opens no sessions from now on; those that are open go on. */
+  endOpening(): void {
+    this.#opensSessions = false;
+  }
+
   /** Closes sockets and connections for good. Requests that wait, and those of sessions that are still open, fail with `closed`. */
   close(): void {
-    this.#isClosed = true;
+    this.endOpening();
     this.#exchanges.close();
   }
 

@@ -1,4 +1,4 @@
-import { formatOid, oidStartsWith, type Oid, type VarBind } from "./var-bind.ts";
+import { formatOid, oidStartsWith, type Oid, type VarBind } from "./ber.ts";
 import { SnmpError, type SnmpErrorCode } from "./snmp-error.ts";
 import {
   decodeScopedPdu,

@@ -1,7 +1,7 @@
-import { compareOids, formatOid, oidStartsWith, type Oid } from "./var-bind.ts";
-import { isException, type VarBind } from "./var-bind.ts";
+import { compareOids, formatOid, oidStartsWith, type Oid } from "./ber.ts";
+import { hasNoValue, isException, type VarBind } from "./ber.ts";
 import { errorStatus, errorStatusName } from "./snmp-error.ts";
-import type { Session, SnmpResponse } from "./session.ts";
+import { askEach, isMissing, type Session, type SnmpResponse } from "./session.ts";
 import type { SnmpError } from "./snmp-error.ts";
 
 /**
@@ -366,4 +366,38 @@ function deliver(
     }
     if (taken.length > 0) onValues(column.root, taken);
   }
+}
+
+interface Scalars {
+  /** By the position of the OID; undefined where the agent has no value. */
+  readonly values: readonly (VarBind | undefined)[];
+  /** True if the agent answered for all of them, be it that it has none. */
+  readonly isComplete: boolean;
+  /** The first error status that it answered with, other than that there is no such instance. */
+  readonly errorStatus: number;
+}
+
+/**
+ * Reads instances by Get, at most `maxOids` in one request. An instance that the agent reports an error about is left
+ * out and the others are asked again.
+ *
+ * @throws SnmpError when the agent does not answer; values read by then are in `onValue`'s hands.
+ */
+export async function getScalars(
+  session: Session,
+  oids: readonly Oid[],
+  maxOids: number,
+  onValue: (index: number, value: VarBind) => void = () => {},
+): Promise<Scalars> {
+  const values: (VarBind | undefined)[] = oids.map(() => undefined);
+  let firstError = 0;
+  await askEach(session, oids, { type: "get", maxOids }, (i, answer) => {
+    if (typeof answer === "number") {
+      if (!isMissing(session, answer)) firstError ||= answer;
+    } else if (!hasNoValue(answer)) {
+      values[i] = answer;
+      onValue(i, answer);
+    }
+  });
+  return { values, isComplete: firstError === 0, errorStatus: firstError };
 }

@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import type { Definitions } from "../definitions/definitions.ts";
 import { describeDevice, type DeviceFacts } from "../discovery/describe-device.ts";
-import { getScalars, refusal, sysDescrOid, sysNameOid, sysObjectIdOid, textOf } from "../discovery/identify.ts";
+import { refusal, sysDescrOid, sysNameOid, sysObjectIdOid, textOf } from "../discovery/identify.ts";
+import { getScalars } from "../session/walk.ts";
 import { learnAddresses } from "../discovery/learn-interfaces.ts";
-import { formatOid, type Oid, type VarBind } from "../session/var-bind.ts";
+import { formatOid, type Oid, type VarBind } from "../session/ber.ts";
 import type { Session, SnmpResponse } from "../session/session.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";

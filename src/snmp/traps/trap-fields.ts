@@ -1,7 +1,7 @@
 import type { RecordFields } from "../../record/index.ts";
 import type { Attribute, Definitions, IndexPart, ObjectDefinition } from "../definitions/definitions.ts";
-import { formatOid, type Oid } from "../session/var-bind.ts";
-import type { VarBind } from "../session/var-bind.ts";
+import { formatOid, type Oid } from "../session/ber.ts";
+import type { VarBind } from "../session/ber.ts";
 import { convertValue } from "../values/convert-value.ts";
 import { decodeIndex } from "../values/convert-value.ts";
 import { putRow, type Cell } from "../values/put-row.ts";

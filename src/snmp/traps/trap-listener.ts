@@ -21,7 +21,7 @@ import { formatAddress, parseAddress, unmapAddress } from "../../base/ip/index.t
 import { LineBuffer, type Enricher, type RecordFields, type Sink } from "../../record/index.ts";
 import { DecodeError, valueFaults } from "../session/ber.ts";
 import { encodeCommunityMessage, type Pdu } from "../session/message-codec.ts";
-import { formatOid } from "../session/var-bind.ts";
+import { formatOid } from "../session/ber.ts";
 import {
   messageVersion,
   readCommunityNotification,

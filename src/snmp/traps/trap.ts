@@ -14,7 +14,7 @@ import {
   tags,
 } from "../session/ber.ts";
 import { readPduFront, readPduRest, type Pdu, readVarBinds } from "../session/message-codec.ts";
-import { compareOids, type Oid, type VarBind } from "../session/var-bind.ts";
+import { compareOids, type Oid, type VarBind } from "../session/ber.ts";
 
 const trapV1Tag = 0xa4;
 const ipAddressTag = 0x40;

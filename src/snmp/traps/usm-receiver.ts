@@ -10,7 +10,7 @@ import {
 } from "../session/message-codec.ts";
 import type { Pdu } from "../session/message-codec.ts";
 import type { UsmCredential } from "../session/security.ts";
-import type { Oid } from "../session/var-bind.ts";
+import type { Oid } from "../session/ber.ts";
 import { Engine } from "../session/security.ts";
 import { KeyCache, type UsmKeys } from "../session/security.ts";
 import { isMessageAuthentic, signMessage } from "../session/security.ts";

@@ -100,6 +100,7 @@ const kindsByUnit: Readonly<Record<string, SensorKind>> = {
   hertz: ["frequency", "Hz"],
   rpm: ["fan", "rpm"],
   dbm: ["optical_power", "dBm"],
+  "percent rh": ["humidity", "%"],
 };
 
 /** Types that follow from the name of a sensor, where nothing else gives them. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type Oid, type ValueType, isOid, formatOid } from "../session/var-bind.ts";
+import { type Oid, type ValueType, isOid, formatOid } from "../session/ber.ts";
 import { formatAddress, formatAddressBytes, parseAddress } from "../../base/ip/index.ts";
 import type { Scalar } from "../../record/index.ts";
 import type { Syntax, SyntaxKind } from "./syntaxes-and-units.ts";

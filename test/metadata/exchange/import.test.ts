@@ -275,6 +275,14 @@ suite("a column map", () => {
     };
     const readyMaps = "one of netgloss, sheet, netbox, phpipam, infoblox, netdisco";
     assert.equal(refused("netbax"), `map: expected ${readyMaps}; found "netbax" (did you mean "netbox"?)`);
+    assert.equal(refused({ ready: null }), "map.ready: map.ready must not be null");
+    assert.equal(
+      refused({ columns: { A: { to: "name", take: null } } }),
+      'map.columns["A"].take: map.columns["A"].take must not be null',
+    );
+    assert.equal(refused({ defaults: null, constants: null, where: null }), "");
+    const deep: unknown = JSON.parse(`${"[".repeat(50_000)}1${"]".repeat(50_000)}`);
+    assert.match(refused({ columns: { A: deep } }), / must be a text$/);
     assert.equal(refused({ colums: {} }), 'map.colums: colums: unknown key (did you mean "columns"?)');
     assert.equal(
       refused({ columns: { A: "vlna" } }),

@@ -1,7 +1,7 @@
 import type { Pdu } from "../../../src/snmp/session/message-codec.ts";
 import { errorStatus } from "../../../src/snmp/session/snmp-error.ts";
-import type { Oid } from "../../../src/snmp/session/var-bind.ts";
-import type { VarBind } from "../../../src/snmp/session/var-bind.ts";
+import type { Oid } from "../../../src/snmp/session/ber.ts";
+import type { VarBind } from "../../../src/snmp/session/ber.ts";
 import type { AgentRow, AgentTable } from "./agent-table.ts";
 
 /** What a PDU is answered from. */

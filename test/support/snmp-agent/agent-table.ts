@@ -1,5 +1,5 @@
-import { compareOids, parseOid, type Oid } from "../../../src/snmp/session/var-bind.ts";
-import type { VarBind } from "../../../src/snmp/session/var-bind.ts";
+import { compareOids, parseOid, type Oid } from "../../../src/snmp/session/ber.ts";
+import type { VarBind } from "../../../src/snmp/session/ber.ts";
 
 type WithoutOid<T> = T extends unknown ? Omit<T, "oid"> : never;
 

@@ -1,8 +1,8 @@
 import type { Message } from "../../../src/snmp/session/message-codec.ts";
 import { readPduRest, type Pdu } from "../../../src/snmp/session/message-codec.ts";
 import { errorStatus, type ErrorStatusName } from "../../../src/snmp/session/snmp-error.ts";
-import { compareOids, oidStartsWith, type Oid } from "../../../src/snmp/session/var-bind.ts";
-import type { VarBind } from "../../../src/snmp/session/var-bind.ts";
+import { compareOids, oidStartsWith, type Oid } from "../../../src/snmp/session/ber.ts";
+import type { VarBind } from "../../../src/snmp/session/ber.ts";
 import { fromHex } from "../snmp-bytes.ts";
 import { oidOf, type AgentRow, type TypedValue } from "./agent-table.ts";
 import type { SnmpAgent } from "./snmp-agent.ts";

@@ -10,7 +10,7 @@ import {
 import { readPduRest, type Pdu } from "../../../src/snmp/session/message-codec.ts";
 import type { UsmCredential } from "../../../src/snmp/session/security.ts";
 import { errorStatus } from "../../../src/snmp/session/snmp-error.ts";
-import type { Oid } from "../../../src/snmp/session/var-bind.ts";
+import type { Oid } from "../../../src/snmp/session/ber.ts";
 import { answerPdu } from "./agent-pdu.ts";
 import { oidOf, type AgentTable } from "./agent-table.ts";
 import { createAgentUsm, type AgentEngine, type UsmStatistic } from "./agent-usm.ts";

@@ -15,6 +15,7 @@ import {
   type FileNode,
   type ShapeValue,
 } from "../../../base/yaml/index.ts";
+import { quote } from "../../../base/text/index.ts";
 import { udmContexts } from "../../model/entry.ts";
 import { ExchangeError } from "../import-rows.ts";
 import {
@@ -132,6 +133,22 @@ const ownMap = mapping(
 /** A column map as a person writes it: the name of a ready one, or one that comes before what a ready one says. */
 export const columnMapShape: Shape<ColumnMap> = mappingOr(ownMap, oneOf(readyMapNames).to(readyMap));
 
+/** Where JSON may say null for nothing. */
+const nullable: ReadonlySet<string> = new Set(["map.defaults", "map.constants", "map.where"]);
+const maxDepth = 8;
+
+/** Refuses what a shape does not: null does not leave out a field of JSON, and no map is that deep. */
+function checkJson(given: unknown, path: string, depth = 0): void {
+  if (given === null && !nullable.has(path)) throw new ExchangeError(path, `${path} must not be null`);
+  if (typeof given !== "object" || given === null) return;
+  if (depth > maxDepth) throw new ExchangeError(path, `${path} must be a text`);
+  const hasFields = !/\.(?:columns|where|metadata|values)$/.test(path);
+  for (const [key, value] of Object.entries(given)) {
+    const step = Array.isArray(given) ? `[${key}]` : hasFields ? `.${key}` : `[${quote(key)}]`;
+    checkJson(value, path + step, depth + 1);
+  }
+}
+
 /**
  * Reads a column map out of JSON; that of what netgloss exports when none is given.
  *
@@ -139,6 +156,7 @@ export const columnMapShape: Shape<ColumnMap> = mappingOr(ownMap, oneOf(readyMap
  */
 export function readColumnMap(given: unknown): ColumnMap {
   if (given === undefined || given === null) return readyMap("netgloss");
+  checkJson(given, "map");
   const { value, findings } = readShapeOf(given, columnMapShape);
   for (const finding of findings) throw new ExchangeError(`map${finding.path}`, formatProblem(finding));
   return value ?? readyMap("netgloss");
