@@ -125,6 +125,20 @@ test("what has the most links is on top, what is linked to it below", () => {
   assert.deepEqual([3, 1, 2, 4, 5].map(rowOf), [0, 1, 1, 1, 2]);
 });
 
+test("a line bends around a node that stands between its ends", () => {
+  const devices = [1, 2, 3].map((n) => device(n, { site: n === 3 ? "b" : "a" }));
+  const map = networkMap(devices, [between(1, 2), between(1, 3), between(1, 3, "2")], view({ groupBy: "site" }));
+  const { nodes, bends } = layOut(map.nodes, map.edges, 300);
+  const [top, middle, bottom] = [1, 2, 3].map((n) => nodes.get(device(n).id));
+  assert.ok(top && middle && bottom && top.x === middle.x && middle.x === bottom.x, "one above the other");
+  const bendOf = (n: number): number | undefined =>
+    map.edges
+      .filter(({ source, target }) => [source, target].includes(device(n).id))
+      .map(({ id }) => bends.get(id)?.x)[0];
+  assert.equal(bendOf(2), top.x);
+  assert.notEqual(bendOf(3), top.x);
+});
+
 test("ports are called by their name, else by their index, with the aggregated interface that they are a part of", () => {
   assert.equal(portText({ port: { index: 7 } }), "ifIndex 7");
   assert.equal(portText({ port: { index: 7, name: "eth7" }, aggregate: { name: "bond0" } }), "eth7 of bond0");

@@ -1,10 +1,13 @@
 import type { MapEdge, MapNode } from "./network-map.ts";
 
-/** Where a node is. */
-export interface PlacedNode {
-  readonly node: MapNode;
+export interface Point {
   readonly x: number;
   readonly y: number;
+}
+
+/** Where a node is. */
+export interface PlacedNode extends Point {
+  readonly node: MapNode;
 }
 
 /** The frame around a group. */
@@ -21,6 +24,8 @@ export interface MapLayout {
   readonly height: number;
   readonly nodes: ReadonlyMap<string, PlacedNode>;
   readonly groups: readonly PlacedGroup[];
+  /** By the key of a line: the point that it bends to. */
+  readonly bends: ReadonlyMap<string, Point>;
 }
 
 /** The room of a node with its name. */
@@ -69,7 +74,54 @@ export function layOut(nodes: readonly MapNode[], edges: readonly MapEdge[], wid
     shelfHeight = Math.max(shelfHeight, frameHeight);
     x += frameWidth + gap;
   }
-  return { width: right, height: y + shelfHeight, nodes: placed, groups: frames };
+  return { width: right, height: y + shelfHeight, nodes: placed, groups: frames, bends: bendsOf(edges, placed) };
+}
+
+/** How far a line may bend to one side, the straight one first. */
+const sideways = [0, 44, -44, 88, -88, 132, -132];
+/** A line that is so near to the middle of a node looks as if it led there. */
+const tooNear = 17;
+
+/** Lines bend around the nodes that they do not lead to, as far as that can be had. */
+function bendsOf(edges: readonly MapEdge[], placed: ReadonlyMap<string, PlacedNode>): Map<string, Point> {
+  const bends = new Map<string, Point>();
+  for (const { id, source, target } of edges) {
+    const [from, to] = [placed.get(source), placed.get(target)];
+    if (from === undefined || to === undefined) continue;
+    const length = Math.hypot(to.x - from.x, to.y - from.y);
+    const reach = 66 + tooNear;
+    const [left, right] = [Math.min(from.x, to.x) - reach, Math.max(from.x, to.x) + reach];
+    const [top, bottom] = [Math.min(from.y, to.y) - reach, Math.max(from.y, to.y) + reach];
+    const others = [...placed.values()].filter(
+      (node) => node !== from && node !== to && node.x > left && node.x < right && node.y > top && node.y < bottom,
+    );
+    let best: { readonly bend: Point; readonly hits: number } | undefined;
+    for (const side of sideways) {
+      const bend = {
+        x: (from.x + to.x) / 2 + (side * (to.y - from.y)) / length,
+        y: (from.y + to.y) / 2 - (side * (to.x - from.x)) / length,
+      };
+      const hits = hitsOf(from, bend, to, others, Math.ceil(length / 12));
+      if (best === undefined || hits < best.hits) best = { bend, hits };
+      if (hits === 0) break;
+    }
+    if (best !== undefined) bends.set(id, best.bend);
+  }
+  return bends;
+}
+
+/** How many nodes a bent line passes too near. */
+function hitsOf(from: Point, bend: Point, to: Point, others: readonly Point[], steps: number): number {
+  const hit = new Set<Point>();
+  for (let step = 1; step < steps; step++) {
+    const t = step / steps;
+    const [a, b, c] = [(1 - t) ** 2, 2 * t * (1 - t), t ** 2];
+    const [x, y] = [a * from.x + b * bend.x + c * to.x, a * from.y + b * bend.y + c * to.y];
+    for (const other of others) {
+      if (Math.abs(other.x - x) < tooNear && Math.abs(other.y - y) < tooNear) hit.add(other);
+    }
+  }
+  return hit.size;
 }
 
 type Neighbors = ReadonlyMap<string, readonly string[]>;

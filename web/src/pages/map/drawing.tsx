@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { cell, layOut, type PlacedNode } from "../../format/map-layout.ts";
+import { cell, layOut, type PlacedNode, type Point } from "../../format/map-layout.ts";
 import type { MapEdge, NetworkMap } from "../../format/network-map.ts";
 
 export interface DrawingProps {
@@ -54,6 +54,7 @@ export function Drawing({ map, chosen, choose, openGroup }: DrawingProps): JSX.E
               edge={edge}
               from={layout.nodes.get(edge.source)}
               to={layout.nodes.get(edge.target)}
+              bend={layout.bends.get(edge.id)}
               label={`${names.get(edge.source) ?? ""} to ${names.get(edge.target) ?? ""}, ${edge.certainty}${edge.linkIds.length > 1 ? `, ${String(edge.linkIds.length)} links` : ""}`}
               isChosen={edge.id === chosen}
               isNear={near.has(edge.id)}
@@ -80,6 +81,7 @@ function Line({
   edge: { certainty, linkIds },
   from,
   to,
+  bend,
   label,
   isChosen,
   isNear,
@@ -88,13 +90,15 @@ function Line({
   readonly edge: MapEdge;
   readonly from: PlacedNode | undefined;
   readonly to: PlacedNode | undefined;
+  readonly bend: Point | undefined;
   readonly label: string;
   readonly isChosen: boolean;
   readonly isNear: boolean;
   readonly choose: () => void;
 }): JSX.Element | null {
-  if (from === undefined || to === undefined) return null;
-  const d = `M${String(from.x)} ${String(from.y)}L${String(to.x)} ${String(to.y)}`;
+  if (from === undefined || to === undefined || bend === undefined) return null;
+  const { x, y } = bend;
+  const d = `M${String(from.x)} ${String(from.y)}Q${String(x)} ${String(y)} ${String(to.x)} ${String(to.y)}`;
   return (
     <g
       class={`map-edge${isNear ? " near" : ""}`}
@@ -109,7 +113,7 @@ function Line({
       <path class="map-grip" d={d} />
       <path class={`map-line ${certainty}`} d={d} />
       {linkIds.length > 1 && (
-        <text class="map-count" x={(from.x + to.x) / 2} y={(from.y + to.y) / 2 + 4}>
+        <text class="map-count" x={(from.x + 2 * x + to.x) / 4} y={(from.y + 2 * y + to.y) / 4 + 4}>
           {linkIds.length}
         </text>
       )}
@@ -138,28 +142,30 @@ function Node({
     (isGroup ? open : choose)();
   };
   return (
-    <g
-      class={`map-node${isNear ? " near" : ""}`}
-      role="button"
-      tabindex={0}
-      aria-label={`${node.name}${what}`}
-      aria-pressed={isGroup ? undefined : isChosen}
-      onFocus={isGroup ? undefined : choose}
-      onClick={isGroup ? open : choose}
-      onKeyDown={onKeyDown}
-    >
-      <title>{node.address === "" ? node.name : `${node.name}, ${node.address}`}</title>
-      {node.kind === "neighbor" ? (
-        <circle class="map-shape neighbor" cx={x} cy={y} r="11" />
-      ) : (
-        <rect class={`map-shape ${node.kind}`} x={x - 15} y={y - 11} width="30" height="22" rx="5" />
-      )}
+    // What is written is cut, so it is no part of the button, which has the whole name.
+    <g class="map-place" onClick={isGroup ? open : choose}>
+      <g
+        class={`map-node${isNear ? " near" : ""}`}
+        role="button"
+        tabindex={0}
+        aria-label={`${node.name}${what}`}
+        aria-pressed={isGroup ? undefined : isChosen}
+        onFocus={isGroup ? undefined : choose}
+        onKeyDown={onKeyDown}
+      >
+        <title>{node.address === "" ? node.name : `${node.name}, ${node.address}`}</title>
+        {node.kind === "neighbor" ? (
+          <circle class="map-shape neighbor" cx={x} cy={y} r="11" />
+        ) : (
+          <rect class={`map-shape ${node.kind}`} x={x - 15} y={y - 11} width="30" height="22" rx="5" />
+        )}
+      </g>
       {isGroup && (
-        <text class="map-inside" x={x} y={y + 4}>
+        <text class="map-inside" x={x} y={y + 4} aria-hidden="true">
           {node.count}
         </text>
       )}
-      <text class="map-name" x={x} y={y + 27}>
+      <text class="map-name" x={x} y={y + 27} aria-hidden="true">
         {cut(node.name, (cell.width - 8) / 6.6)}
       </text>
     </g>
