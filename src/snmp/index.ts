@@ -81,7 +81,7 @@ export type {
   SnmpOptions,
 } from "./operations/snmp-options.ts";
 export { confidences, evidenceKinds } from "./topology/link-drafts.ts";
-export type { LinkView, Located } from "./topology/topology.ts";
+export { isLocatable, type LinkView, type Located } from "./topology/topology.ts";
 export { readTrapRules, trapRulesShape, type CompileCondition } from "./traps/trap-rules.ts";
 export type { InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";

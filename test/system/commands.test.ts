@@ -62,6 +62,8 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "snmp discover": { argv: ["--dry-run"], silent: true },
   "snmp candidates": { silent: true },
   "snmp devices": {},
+  "snmp links": {},
+  "snmp locate": { argv: ["10.0.0.1"], silent: true },
 };
 
 /** Commands that need no collector and write what may be long. */

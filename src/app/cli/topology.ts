@@ -1,6 +1,8 @@
 import type { CollectorAnswer } from "../../server/index.ts";
 import type { ApiClient } from "./client/api-call.ts";
-import { type Terminal, textTable } from "./terminal.ts";
+import { parseAddress } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { CommandError, type Terminal, textTable } from "./terminal.ts";
 
 type Output = Pick<Terminal, "out" | "err">;
 type Link = CollectorAnswer<"getTopology">["links"][number];
@@ -28,13 +30,17 @@ function endText({ name, address, port }: Link["a"]): string {
 
 /** Shows the switch ports at which an address was learnt. @returns false when there is none. */
 export async function locate(address: string, api: ApiClient, isJson: boolean, { out, err }: Output): Promise<boolean> {
+  const isMac = /^[\da-f]{2}(?:[:-][\da-f]{2}){5}$/i.test(address);
+  if (parseAddress(address) === undefined && !isMac)
+    throw new CommandError("usage", `${quote(address)} is neither an IP nor a MAC address`);
   const path = `/api/v1/topology/locate/${encodeURIComponent(address)}`;
   const found = (await api.ask("GET", path)) as CollectorAnswer<"locate">;
   if (isJson) out(`${JSON.stringify(found)}\n`);
   const { locations, device, macs } = found;
   if (device !== undefined && !isJson) out(`${address} is an address of the device ${device}.\n`);
   if (locations.length === 0) {
-    const known = macs.length === 0 ? "no ARP table has it" : `no switch has learnt ${macs.join(", ")}`;
+    const known =
+      macs.length === 0 && !isMac ? "no ARP table has it" : `no switch has learnt ${macs.join(", ") || "it"}`;
     if (device === undefined) err(`${address} was not found: ${known}\n`);
     return device !== undefined;
   }

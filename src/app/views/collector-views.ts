@@ -38,6 +38,7 @@ import {
   discoveryView,
   devicesView,
   previewDefinitions,
+  locate,
   snmpReadings,
   topologyView,
 } from "./snmp-views.ts";
@@ -316,7 +317,7 @@ export function collectorViews(
       getDiscovery: () => discoveryView(snmp),
       listCandidates: () => candidatesView(snmp),
       getTopology: () => topologyView(snmp),
-      locate: (address) => snmp?.topology?.locate(address),
+      locate: (address) => locate(snmp, address),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),

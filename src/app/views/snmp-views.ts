@@ -1,5 +1,5 @@
 import type { CollectorAnswer, ListView, SnmpOperations, StreamPage } from "../../server/index.ts";
-import { type Snmp, waitFor, type DefinitionsPreview } from "../../snmp/index.ts";
+import { isLocatable, type Snmp, waitFor, type DefinitionsPreview } from "../../snmp/index.ts";
 import type { Progress } from "../../base/report/index.ts";
 
 /** Answers `GET /api/v1/snmp/discovery`. */
@@ -16,6 +16,12 @@ export async function candidatesView(snmp: Snmp | undefined): Promise<CollectorA
 export function topologyView(snmp: Snmp | undefined): CollectorAnswer<"getTopology"> {
   const { topology } = snmp ?? {};
   return { enabled: topology !== undefined, devices: topology?.devices() ?? [], links: topology?.links() ?? [] };
+}
+
+/** Answers `GET /api/v1/topology/locate/{id}`. */
+export function locate(snmp: Snmp | undefined, address: string): CollectorAnswer<"locate"> | undefined {
+  if (snmp?.topology !== undefined) return snmp.topology.locate(address);
+  return isLocatable(address) ? { address, macs: [], locations: [] } : undefined;
 }
 
 /** Answers `GET /api/v1/snmp/definitions`. */

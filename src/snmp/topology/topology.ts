@@ -200,12 +200,9 @@ export class Topology implements RowReader {
    * @param text an IP or a MAC address. @returns undefined when it is neither.
    */
   locate(text: string): Located | undefined {
-    const mac = /^[\da-f]{2}([:-])[\da-f]{2}(?:\1[\da-f]{2}){4}$/i.test(text)
-      ? text.toLowerCase().replaceAll("-", ":")
-      : undefined;
-    const address = mac ?? canonicalAddress(text);
+    const address = canonicalText(text);
     if (address === undefined) return undefined;
-    const macs = new Set(mac === undefined ? this.#macsOf(address) : [mac]);
+    const macs = new Set(isMac(address) ? [address] : this.#macsOf(address));
     const owner = [...this.#devices.values()].find(
       ({ tables, ports }) => tables.ip === address || ports.addresses.has(address) || ports.hasMac(address),
     );
@@ -345,4 +342,16 @@ function countOf<T>(values: Iterable<T>, isCounted: (value: T) => boolean): numb
   let counted = 0;
   for (const value of values) if (isCounted(value)) counted++;
   return counted;
+}
+
+/** Tells whether a text is an IP or a MAC address. */
+export function isLocatable(text: string): boolean {
+  return canonicalText(text) !== undefined;
+}
+
+const isMac = (text: string): boolean => /^(?:[\da-f]{2}:){5}[\da-f]{2}$/.test(text);
+
+function canonicalText(text: string): string | undefined {
+  const mac = text.toLowerCase().replaceAll("-", ":");
+  return isMac(mac) ? mac : canonicalAddress(text);
 }
