@@ -113,6 +113,7 @@ export const pagePaths: readonly string[] = [
   "live",
   "exporters",
   "devices",
+  "map",
   "outputs",
   "settings",
 ];

@@ -15,6 +15,7 @@ const pages = {
   Live: "live",
   Exporters: "exporters",
   Devices: "devices",
+  Map: "map",
   Outputs: "outputs",
   Settings: "settings",
 } as const;
@@ -51,6 +52,7 @@ test("a collector that has nothing yet: each page says what is missing and what 
   await says("Live", "No flows come in", /Exporters says what is wrong/);
   await says("Exporters", "No exporter has sent flows yet", /Give a router the commands below/);
   await says("Devices", "SNMP is not enabled", /Set SVC_INPUT_SNMP_ENABLE to true/);
+  await says("Map", "SNMP is not enabled", /Set SVC_INPUT_SNMP_ENABLE to true/);
   await says("Outputs", "No output is on", /seen on these pages and go nowhere else/);
   assert.deepEqual(errors(404), []);
 });

@@ -17,6 +17,7 @@ export const pageTable: readonly PageRow[] = [
   { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx") },
   { path: "exporters", label: "Exporters", load: () => import("../pages/exporters/exporters-page.tsx") },
   { path: "devices", label: "Devices", load: () => import("../pages/devices/devices-page.tsx") },
+  { path: "map", label: "Map", load: () => import("../pages/map/map-page.tsx") },
   { path: "outputs", label: "Outputs", load: () => import("../pages/outputs/outputs-page.tsx") },
   { path: "settings", label: "Settings", load: () => import("../pages/settings/settings-page.tsx") },
 ];

@@ -10,6 +10,7 @@ export const pagePaths = [
   "live",
   "exporters",
   "devices",
+  "map",
   "outputs",
   "settings",
 ] as const;

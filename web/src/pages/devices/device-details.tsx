@@ -12,6 +12,7 @@ import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
 import { DeviceState } from "./device-table.tsx";
 import { Interfaces } from "./interfaces.tsx";
+import { Neighbors } from "./neighbors.tsx";
 
 export const deviceCall = (id: string): ApiCall => ({ path: `api/v1/snmp/devices/${encodeURIComponent(id)}` });
 
@@ -74,6 +75,7 @@ export function DeviceDetails({ id, changed }: { readonly id: string; readonly c
               <Facts device={answer} />
               <h3 class="sub">Interfaces</h3>
               <Interfaces states={answer.interfaceStates} name={answer.name} />
+              <Neighbors id={id} name={answer.name} />
               <Plan device={answer} />
             </>
           )}

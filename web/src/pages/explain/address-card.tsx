@@ -10,6 +10,7 @@ import { EntryList } from "./entry-list.tsx";
 import { groupContexts, type Explanation } from "./explanation.ts";
 import { FieldTable } from "./field-table.tsx";
 import { LastFlows } from "./last-flows.tsx";
+import { SwitchPort } from "./switch-port.tsx";
 
 export const explainCall = (ip: string): ApiCall => ({ path: toolsPath("ExplainAddress"), body: { ip } });
 
@@ -86,6 +87,7 @@ function Card({
           <EntryList entries={entries} edit={(entry) => edit(entry, false)} />
         </Section>
       )}
+      <SwitchPort ip={ip} />
       <LastFlows filter={`addr = ${ip}`} self={ip} />
     </>
   );

@@ -12,6 +12,7 @@ import { AddressCard, explainCall } from "./address-card.tsx";
 import { coverCall, EntriesCard, entriesCall } from "./entries-card.tsx";
 import { flowsOf } from "./flows-of.ts";
 import { flowsCall } from "./last-flows.tsx";
+import { locateCall } from "./switch-port.tsx";
 import { whatIsAsked, type Asked } from "./what-is-asked.ts";
 import "./explain.css";
 
@@ -70,7 +71,8 @@ function Explained({ asked }: { readonly asked: Asked }): JSX.Element {
 
 function callsOf(asked: Asked, flowFilter = ""): readonly ApiCall[] {
   if (asked.kind === "nothing") return [explainCall("192.0.2.1")];
-  if (asked.kind === "address") return [explainCall(asked.text), flowsCall(`addr = ${asked.text}`)];
+  if (asked.kind === "address")
+    return [explainCall(asked.text), locateCall(asked.text), flowsCall(`addr = ${asked.text}`)];
   const { kind, text } = asked;
   const cover = coverCall({ kind, text });
   return [entriesCall({ kind, text }), ...(cover === undefined ? [] : [cover]), flowsCall(flowFilter)];
