@@ -47,6 +47,7 @@ const benches: Readonly<Record<string, string>> = {
   "snmp-poller-short": "snmp/poller-bench.js short",
   "snmp-hostile": "snmp/hostile-bench.js",
   "snmp-traps": "snmp/traps-bench.js",
+  "snmp-topology": "snmp/topology-bench.js",
 };
 
 const { values, positionals } = parseArgs({ options: { date: { type: "string" } }, allowPositionals: true });

@@ -331,3 +331,98 @@ function announce(
     });
   }
 }
+
+type Values = Readonly<Record<string, Value>>;
+const rowsOf = (all: readonly Values[]): readonly RecordFields[] => all.map((row) => new Map(Object.entries(row)));
+const macOf = (n: number): string =>
+  ((0x021b21000000 + n).toString(16).padStart(12, "0").match(/../g) as string[]).join(":");
+
+function labDevice(n: number, tables: Readonly<Record<string, readonly Values[]>>): LabDevice {
+  const ip = `10.${(n >> 8) & 255}.${n & 255}.1`;
+  const read = new Map(Object.entries(tables).map(([name, all]) => [name, rowsOf(all)] as const));
+  return { id: `${ip}:161`, ip, name: `device-${n}`, tables: read };
+}
+
+/** Switches of one network in a row that announce nothing: each has learnt all others, and a hundred hosts. */
+export function flatNetwork(switches: number): readonly LabDevice[] {
+  const learnt = (n: number) =>
+    Array.from({ length: switches }, (_, other) => ({
+      "fdb.mac.addr": macOf(other),
+      "bridge.port.index": other < n ? 1 : 2,
+    })).filter((_, other) => other !== n);
+  const hosts = (n: number) =>
+    Array.from({ length: 100 }, (_, i) => ({ "fdb.mac.addr": macOf(1e6 + 100 * n + i), "bridge.port.index": 3 }));
+  return Array.from({ length: switches }, (_, n) =>
+    labDevice(n, {
+      "IF-MIB::ifTable": [1, 2, 3].map((port) => ({ "netif.index": port, "netif.descr": `port ${port}` })),
+      "BRIDGE-MIB::dot1dBase": [{ "bridge.mac.addr": macOf(n) }],
+      "BRIDGE-MIB::dot1dTpFdbTable": [...learnt(n), ...hosts(n)],
+    }),
+  );
+}
+
+const announcement = (port: number, row: number, chassis: string, id: string): Values => ({
+  "lldp.local.port.number": port,
+  "lldp.neighbor.index": row,
+  "lldp.neighbor.chassis.id": chassis,
+  "lldp.neighbor.port.id_type.name": "interface name",
+  "lldp.neighbor.port.id": id,
+  "lldp.neighbor.port.descr": `descr of ${id}`,
+});
+
+/** A device that lists this many neighbors at one port: half of them are ports of one device. */
+export function crowdedPort(neighbors: number): readonly LabDevice[] {
+  const all = Array.from({ length: neighbors }, (_, i) =>
+    announcement(1, i, i % 2 === 0 ? macOf(2) : macOf(1000 + i), `x${i}/1`),
+  );
+  return [
+    labDevice(1, {
+      "IF-MIB::ifTable": [{ "netif.index": 1, "netif.descr": "port 1", "netif.mac.addr": macOf(1) }],
+      "LLDP-MIB::lldpRemTable": all,
+      "LLDP-MIB::lldpRemManAddrTable": all.map((row) => ({
+        "lldp.local.port.number": 1,
+        "lldp.neighbor.index": 1,
+        "lldp.neighbor.address.value": `198.${18 + ((Number(row["lldp.neighbor.index"]) >> 16) & 1)}.${(Number(row["lldp.neighbor.index"]) >> 8) & 255}.${Number(row["lldp.neighbor.index"]) & 255}`,
+      })),
+    }),
+    portsOf(2, neighbors, "IF-MIB::ifXTable"),
+  ];
+}
+
+/** Two devices that list each other at this many ports. */
+export function manyPorts(ports: number): readonly LabDevice[] {
+  const one = portsOf(1, ports, "IF-MIB::ifXTable");
+  const heard = Array.from({ length: ports }, (_, i) => announcement(i + 1, 1, macOf(2), `x${i}/1`));
+  const addresses = Array.from({ length: ports }, (_, i) => ({
+    "ip.addr": `198.18.${(i >> 6) & 255}.${((i << 2) & 255) + 1}`,
+    "ip.netmask": "255.255.255.252",
+    "netif.index": i + 1,
+  }));
+  const arp = addresses.map((row) => ({
+    "netif.index": row["netif.index"],
+    "neighbor.addr": row["ip.addr"].replace(/\d+$/, (last) => String(Number(last) + 1)),
+    "neighbor.mac.addr": macOf(2),
+  }));
+  const tables = new Map(one.tables)
+    .set("LLDP-MIB::lldpRemTable", rowsOf(heard))
+    .set("IP-MIB::ipAddrTable", rowsOf(addresses))
+    .set("IP-MIB::ipNetToMediaTable", rowsOf(arp))
+    .set(
+      "OSPF-MIB::ospfNbrTable",
+      rowsOf(arp.map((row) => ({ "ospf.neighbor.ip.addr": row["neighbor.addr"], "ospf.neighbor.state.name": "full" }))),
+    );
+  return [{ ...one, tables }, portsOf(2, ports, "IF-MIB::ifXTable")];
+}
+
+function portsOf(n: number, ports: number, table: string): LabDevice {
+  const all = Array.from({ length: ports }, (_, i) => ({ "netif.index": i + 1, "netif.name": `y${i}/1` }));
+  return labDevice(n, {
+    [table]: all,
+    "IF-MIB::ifTable": [{ "netif.index": 1, "netif.mac.addr": macOf(n) }],
+    "LLDP-MIB::lldpLocPortTable": all.map((row) => ({
+      "lldp.local.port.number": row["netif.index"],
+      "lldp.local.port.id_type.name": "interface name",
+      "lldp.local.port.id": row["netif.name"],
+    })),
+  });
+}

@@ -5,12 +5,13 @@ import type { RecordFields } from "../../src/record/index.ts";
 import { Pacer } from "../../src/snmp/limits.ts";
 import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import { Topology, type LinkView } from "../../src/snmp/topology/topology.ts";
-import { makeLab, type Lab, type LabDevice } from "./topology-lab.ts";
+import { crowdedPort, makeLab, manyPorts, type Lab, type LabDevice } from "./topology-lab.ts";
 
 interface Rig {
   readonly topology: Topology;
   readonly records: Record<string, unknown>[];
-  readonly say: (device: LabDevice) => void;
+  /** @param isWhole false: the polls were cut short. */
+  readonly say: (device: LabDevice, isWhole?: boolean) => void;
   /** Lets the links be inferred. */
   readonly pass: (ms: number) => Promise<void>;
 }
@@ -29,11 +30,11 @@ function rigOf(t: TestContext): Rig {
   return {
     topology,
     records,
-    say({ id, ip, name, tables }) {
+    say({ id, ip, name, tables }, isWhole = true) {
       for (const [object, rows] of tables) {
         const polled = topology.begin(id, { ip, name }, { id: object, name: object } as PolledObject);
         for (const row of rows) polled?.add(row);
-        polled?.end();
+        polled?.end(isWhole);
       }
     },
     async pass(ms) {
@@ -195,12 +196,27 @@ test("a link that goes and a device that is replaced have records; a link that s
   );
 });
 
+test("what a silent device said counts for three hours, what its neighbor says is left", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, lldp(heard(1, 1, 1))));
+  await pass(10_000);
+  for (let hour = 0; hour < 4; hour++) {
+    say(switchOf(2, {}));
+    await pass(3_600_000);
+  }
+  assert.deepEqual(
+    topology.links().map(({ state, b }) => `${b.device ?? b.name} ${state}`),
+    ["192.0.2.2:161 gone", "sw1 up"],
+  );
+});
+
 test("a table that was cut short does not take the place of a whole one", async (t) => {
   const { topology, say, pass } = rigOf(t);
   say(switchOf(1, lldp(heard(1, 2, 1))));
   say(switchOf(2, lldp(heard(1, 1, 1))));
-  const cut = lldp({ ...heard(3, 3, 1), "snmp.object.isPartial": 1 });
-  say(switchOf(1, cut));
+  say(switchOf(1, lldp(heard(3, 3, 1))), false);
+  say(switchOf(2, { "LLDP-MIB::lldpRemTable": [] }), false);
   await pass(10_000);
   assert.deepEqual(verdicts(topology), ["192.0.2.1:161|1 192.0.2.2:161|1 up confirmed"]);
 });
@@ -222,4 +238,121 @@ test("an endpoint that moves is found at its new port; what is no address is not
   assert.equal(topology.locate("192.0.2.1")?.device, "192.0.2.1:161");
   assert.equal(topology.locate("sw1"), undefined);
   assert.deepEqual(topology.locate("203.0.113.9")?.locations, []);
+});
+
+test("names of other domains, another chassis, and an address that all ports announce lead to no confirmed link", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const named = (name: string) => ({
+    "lldp.neighbor.chassis.id": "02:00:00:00:99:99",
+    "lldp.neighbor.system.name": name,
+  });
+  const own = (n: number, name = `sw${n}`) =>
+    rows({ "lldp.local.chassis.id": `02:00:00:00:0${n}:01`, "lldp.local.system.name": name });
+  const ports = [1, 2].map((port) => ({
+    "lldp.local.port.number": port,
+    "lldp.local.port.id_type.name": "mac address",
+    "lldp.local.port.id": "02:00:00:00:03:ff",
+  }));
+  const byMac = { "lldp.neighbor.port.id_type.name": "mac address", "lldp.neighbor.port.id": "02:00:00:00:03:ff" };
+  say({
+    ...switchOf(2, { "LLDP-MIB::lldpLocalSystemData": own(2, "sw2.east.example.net") }),
+    name: "sw2.east.example.net",
+  });
+  say(switchOf(3, { "LLDP-MIB::lldpLocalSystemData": own(3), "LLDP-MIB::lldpLocPortTable": rows(...ports) }));
+  say(
+    switchOf(1, {
+      ...lldp(
+        { ...heard(1, 2, 1), ...named("sw2.west.example.net") },
+        { ...heard(2, 3, 1), ...named("sw3") },
+        { ...heard(3, 3, 1), ...byMac },
+      ),
+    }),
+  );
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 undefined|? up likely",
+    "192.0.2.1:161|2 192.0.2.3:161|1 up unsure What sw3 announces fits other devices, too.",
+    "192.0.2.1:161|3 192.0.2.3:161|? up likely",
+  ]);
+});
+
+test("a /30 that is used twice joins nobody who has another MAC address in ARP, or the same address", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const end = (n: number, last: number, mac?: string) =>
+    switchOf(n, {
+      "IP-MIB::ipAddrTable": rows({
+        "ip.addr": `198.51.100.${last}`,
+        "ip.netmask": "255.255.255.252",
+        "netif.index": 1,
+      }),
+      "IP-MIB::ipNetToMediaTable": rows({
+        "netif.index": 1,
+        "neighbor.addr": `198.51.100.${3 - last}`,
+        "neighbor.mac.addr": mac ?? "02:00:00:00:99:01",
+      }),
+    });
+  say(end(1, 1));
+  say(end(2, 2));
+  await pass(10_000);
+  assert.match(
+    verdicts(topology).join(),
+    /^192.0.2.1:161\|1 192.0.2.2:161\|1 up unsure sw1 has 198.51.100.2 with a MAC/,
+  );
+  say(end(1, 1, "02:00:00:00:04:01"));
+  say(end(2, 2, "02:00:00:00:03:01"));
+  say(end(3, 1, "02:00:00:00:02:01"));
+  say(end(4, 2, "02:00:00:00:01:01"));
+  await pass(10_000);
+  assert.deepEqual(
+    verdicts(topology).filter((verdict) => !verdict.includes(" gone ")),
+    ["192.0.2.1:161|1 192.0.2.4:161|1 up confirmed", "192.0.2.2:161|1 192.0.2.3:161|1 up confirmed"],
+  );
+});
+
+test("peers beyond other routers are no links, though an interface has a mask of 0", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const peer = { "bgp.peer.remote.ip.addr": "203.0.113.1", "bgp.peer.state.name": "established" };
+  const unnumbered = { "ospf.neighbor.ip.addr": "203.0.113.9", "ospf.neighbor.state.name": "full" };
+  say(
+    switchOf(1, {
+      "IP-MIB::ipAddrTable": rows({ "ip.addr": "198.51.100.1", "ip.netmask": "0.0.0.0", "netif.index": 1 }),
+      "BGP4-MIB::bgpPeerTable": rows(peer),
+      "OSPF-MIB::ospfNbrTable": rows({ ...unnumbered, "ospf.neighbor.index": 2 }),
+    }),
+  );
+  await pass(10_000);
+  assert.deepEqual(
+    topology.links().map(({ a, b }) => `${a.port?.index} ${b.address}`),
+    ["2 203.0.113.9"],
+  );
+});
+
+test("thousands of neighbors at one port, or between two devices, are bounded", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  for (const device of crowdedPort(10_000)) say(device);
+  await pass(10_000);
+  assert.ok(topology.links().length <= 256, `${topology.links().length}`);
+  for (const device of manyPorts(2000)) say(device);
+  await pass(3_600_000);
+  const up = topology.links().filter(({ layer, state }) => layer === 2 && state === "up");
+  assert.equal(up.length, 256);
+});
+
+test("subinterfaces with one MAC address are their interface", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const router = rows(
+    ...["ge-0/0/1", "ge-0/0/1.0", "ge-0/0/1.10"].map((name, i) => ({
+      "netif.index": 501 + i,
+      "netif.name": name,
+      "netif.mac.addr": "02:00:00:00:09:01",
+    })),
+  );
+  say({ ...switchOf(9, {}), tables: new Map([["IF-MIB::ifXTable", router]]) });
+  say(
+    switchOf(1, {
+      "BRIDGE-MIB::dot1dTpFdbTable": rows({ "fdb.mac.addr": "02:00:00:00:09:01", "bridge.port.index": 2 }),
+    }),
+  );
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), ["192.0.2.1:161|2 192.0.2.9:161|501 up likely"]);
 });

@@ -45,6 +45,7 @@ export class SnmpRig {
   readonly clock: Clock;
   persistDirectory = "";
   addsRates = false;
+  infersLinks = false;
   /** Whether the definitions are those that are shipped, with the devices of the test. */
   shipped = false;
   /** Set before it starts: searches networks, with the settings of a quick test where none are given. */
@@ -93,6 +94,8 @@ export class SnmpRig {
       random: () => 0,
       openSocket: this.network.open,
       addsRates: this.addsRates,
+      infersLinks: this.infersLinks,
+      linksAfterMs: 100,
       sharing: this.sharing,
     });
   }
@@ -157,6 +160,7 @@ export async function startSnmpRig(
     readonly start?: boolean;
     readonly persist?: string;
     readonly addsRates?: boolean;
+    readonly infersLinks?: boolean;
     readonly clock?: Clock;
     readonly discovery?: Partial<DiscoverySettings>;
     readonly sharing?: DeviceSharing;
@@ -171,10 +175,11 @@ export async function startSnmpRig(
   rig.sharing = options.sharing;
   rig.log = options.log ?? silentLog;
   rig.addsRates = options.addsRates === true;
+  rig.infersLinks = options.infersLinks === true;
   rig.shipped = options.shipped === true;
   rig.persistDirectory = options.persist ?? "";
-  const { persist, addsRates, discovery, sharing, log, shipped } = options;
-  if ([persist, addsRates, discovery, sharing, log, shipped].some((option) => option !== undefined)) {
+  const { persist, addsRates, infersLinks, discovery, sharing, log, shipped } = options;
+  if ([persist, addsRates, infersLinks, discovery, sharing, log, shipped].some((option) => option !== undefined)) {
     rig.snmp = rig.create();
   }
   cleanUp(t, () => rig.snmp.stop());

@@ -155,7 +155,9 @@ export class Snmp implements Component {
     this.#lastReadings = options.keepsReadings === true ? new LastReadings(maxReadingRows) : undefined;
     const { enricher, sink } = options;
     this.topology =
-      options.infersLinks === true ? new Topology(enricher, sink, this.#pacer, { clock, metrics }) : undefined;
+      options.infersLinks === true
+        ? new Topology(enricher, sink, this.#pacer, { clock, metrics }, options.linksAfterMs)
+        : undefined;
     const neighbours = options.discovery && new Neighbours();
     this.#devices = this.#createDevices(options, memory, neighbours);
     this.#discoveries = new Discoveries({

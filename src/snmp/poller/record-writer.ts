@@ -166,12 +166,16 @@ export interface WrittenRows {
 
 /** Sees every row that becomes a record, before metadata are added. */
 export interface RowReader {
-  /** @returns undefined when the rows of the object are of no interest. */
+  /**
+   * The end is told whether these are all rows of the object: of a poll that failed there may be none.
+   *
+   * @returns undefined when the rows of the object are of no interest.
+   */
   begin(
     deviceId: string,
     device: { readonly ip: string; readonly name: string },
     object: PolledObject,
-  ): { add(fields: RecordFields): void; end(): void } | undefined;
+  ): { add(fields: RecordFields): void; end(isWhole: boolean): void } | undefined;
 }
 
 /** Lines leave in chunks of about this size. */
@@ -271,7 +275,7 @@ export class RecordWriter {
     if (polled.isComplete && isWanted()) counted?.end();
     this.#flush(lines);
     // A device that went meanwhile has no readings.
-    if (isWanted()) for (const reader of readers) reader?.end();
+    if (isWanted()) for (const reader of readers) reader?.end(polled.isComplete && polled.isOrdered);
     if (this.#idle.length < maxIdle) this.#idle.push(lines);
     return written;
   }

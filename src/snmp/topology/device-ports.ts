@@ -1,4 +1,4 @@
-import { addressKey, keyContains, parseAddress } from "../../base/ip/index.ts";
+import { addressKey, parseAddress } from "../../base/ip/index.ts";
 import type { DeviceTables, LldpPort, RowTypes } from "./device-tables.ts";
 
 /** A port of a device; without an index where the device does not say which of its interfaces it is. */
@@ -25,15 +25,31 @@ const virtualTypes: ReadonlySet<string> = new Set([
   "bridge",
 ]);
 
+/** The words for a port, in the order in which they are believed. */
+const callings = ["name", "descr", "alias"] as const;
+/** More interfaces that differ only in the word before the same numbers are not told apart by a short form of it. */
+const maxAlike = 16;
+/** A network of fewer bits is none of a link: agents have masks of 0 for interfaces without an address. */
+const leastNetworkBits = { 4: 8n, 6: 16n } as const;
+
 /** Finds the ports of a device by all that tables and announcements call them. Made of its tables as they are. */
 export class DevicePorts {
   readonly #interfaces = new Map<number, Interface>();
-  readonly #byText = new Map<string, Set<number>>();
+  readonly #byText = {
+    name: new Map<string, Set<number>>(),
+    descr: new Map<string, Set<number>>(),
+    alias: new Map<string, Set<number>>(),
+  };
+  readonly #byNumbers = new Map<string, Map<number, Set<string>>>();
   readonly #byMac = new Map<string, Set<number>>();
   readonly #announced = new Map<number, LldpPort>();
+  readonly #byAnnouncement = new Map<string, Set<number>>();
   readonly #bridgePorts = new Map<number, number>();
   readonly #aggregates = new Map<number, number>();
   readonly #addresses = new Map<string, RowTypes["address"]>();
+  readonly #wholes = new Map<number, string>();
+  /** By size, smallest first, then by the first address. */
+  #networks: readonly (readonly [size: bigint, ReadonlyMap<string, number>])[] | undefined;
 
   constructor(tables: DeviceTables) {
     for (const row of tables.rows("interface")) {
@@ -48,12 +64,22 @@ export class DevicePorts {
         type: row.type ?? earlier?.type,
       });
     }
-    for (const { index, name, descr, alias, mac } of this.#interfaces.values()) {
-      for (const called of [name, descr, alias]) if (called !== undefined) put(this.#byText, textKey(called), index);
-      if (mac !== undefined) put(this.#byMac, mac, index);
+    for (const one of this.#interfaces.values()) {
+      for (const calling of callings) {
+        const called = one[calling];
+        if (called !== undefined) put(this.#byText[calling], textKey(called), one.index);
+      }
+      for (const called of [one.name, one.descr]) if (called !== undefined) this.#addShortened(called, one.index);
+      if (one.mac !== undefined) put(this.#byMac, one.mac, one.index);
     }
-    for (const row of tables.rows("announcedPort")) this.#announced.set(row.number, row);
+    for (const row of tables.rows("announcedPort")) {
+      this.#announced.set(row.number, row);
+      if (row.id !== undefined) put(this.#byAnnouncement, announcementKey(row), row.number);
+    }
     for (const { port, index } of tables.rows("bridgePort")) this.#bridgePorts.set(port, index);
+    for (const { lower, higher } of tables.rows("layer")) {
+      if (this.#isAggregate(higher)) this.#aggregates.set(lower, higher);
+    }
     for (const { index, aggregate } of tables.rows("member")) this.#aggregates.set(index, aggregate);
     for (const row of tables.rows("address")) {
       if (row.network !== undefined || !this.#addresses.has(row.address)) this.#addresses.set(row.address, row);
@@ -67,6 +93,10 @@ export class DevicePorts {
 
   get macs(): Iterable<string> {
     return this.#byMac.keys();
+  }
+
+  get hasMacs(): boolean {
+    return this.#byMac.size > 0;
   }
 
   hasMac(mac: string): boolean {
@@ -102,9 +132,9 @@ export class DevicePorts {
 
   /** The port that a neighbour's announcement calls so; without an index where the device has none that is called so. */
   ofAnnouncement(remote: LldpPort): Port | undefined {
-    for (const [number, own] of this.#announced) {
-      if (own.id !== undefined && own.id === remote.id && own.type === remote.type) return this.ofLldp(number, own.id);
-    }
+    // Some agents announce one address of theirs at all ports.
+    const [number, another] = this.#byAnnouncement.get(announcementKey(remote)) ?? [];
+    if (number !== undefined && another === undefined) return this.ofLldp(number, remote.id);
     const found = this.#ofTexts(remote);
     if (found !== undefined) return found;
     const name = remote.id ?? remote.descr;
@@ -122,54 +152,119 @@ export class DevicePorts {
     return aggregate === undefined ? undefined : this.port(aggregate);
   }
 
-  /** Tells whether two are one port, or one is a part of the other. */
+  /** Tells whether two are one port, or one is a part of the other or a subinterface of it. */
   areOne(a: Port, b: Port): boolean {
-    const [aWhole, bWhole] = [this.aggregateOf(a) ?? a, this.aggregateOf(b) ?? b];
-    return isSamePort(a, b) || isSamePort(aWhole, b) || isSamePort(a, bWhole);
+    if (isSamePort(a, b)) return true;
+    const [aCarrier, bCarrier] = [this.#carrierOf(a), this.#carrierOf(b)];
+    const [aWhole, bWhole] = [this.aggregateOf(aCarrier) ?? aCarrier, this.aggregateOf(bCarrier) ?? bCarrier];
+    return isSamePort(aCarrier, bCarrier) || isSamePort(aWhole, bCarrier) || isSamePort(aCarrier, bWhole);
+  }
+
+  /** The same text for a port, its subinterfaces and the aggregated interface that it is a part of. */
+  wholeOf(port: Port): string {
+    const known = port.index === undefined ? undefined : this.#wholes.get(port.index);
+    if (known !== undefined) return known;
+    const carrier = this.#carrierOf(port);
+    const { index, name } = this.aggregateOf(carrier) ?? carrier;
+    const whole = index === undefined ? `"${textKey(name ?? "")}` : String(index);
+    if (port.index !== undefined) this.#wholes.set(port.index, whole);
+    return whole;
+  }
+
+  /** The interface of a subinterface, as `ge-0/0/0` of `ge-0/0/0.0`; others are their own. */
+  #carrierOf(port: Port): Port {
+    const called = /^(.*\D.*)[.:]\d+$/.exec(port.name ?? "")?.[1];
+    const index = called === undefined ? undefined : only(this.#byText.name.get(textKey(called)));
+    return index === undefined ? port : this.port(index);
+  }
+
+  #isAggregate(index: number): boolean {
+    const { type, name, descr } = this.#interfaces.get(index) ?? {};
+    return type === "ieee8023adLag" || (type === "propVirtual" && /^port-channel/i.test(descr ?? name ?? ""));
   }
 
   /** The interface with a network that an address of somebody else is in. */
   towards(address: string): Port | undefined {
     const parsed = parseAddress(address);
     if (parsed === undefined || this.#addresses.has(address)) return undefined;
-    const key = addressKey(parsed);
-    for (const { network, index } of this.#addresses.values()) {
-      if (network !== undefined && keyContains(network, key)) return this.port(index);
+    const { family, first } = addressKey(parsed);
+    this.#networks ??= networksOf(this.#addresses.values());
+    for (const [size, indexes] of this.#networks) {
+      const index = indexes.get(`${family} ${first - (first % size)}`);
+      if (index !== undefined) return this.port(index);
     }
     return undefined;
   }
 
   #ofTexts({ type, id, descr }: LldpPort): Port | undefined {
     const byMac = type === "mac address" && id !== undefined ? this.ofMac(id) : undefined;
-    const byText = byMac ?? this.#ofText(id) ?? this.#ofText(descr);
+    const byAlias = type === "interface alias" && id !== undefined ? this.#called("alias", id) : undefined;
+    const byText = byMac ?? byAlias ?? this.#ofText(id) ?? this.#ofText(descr);
     if (byText !== undefined) return byText;
     // "local" is whatever the device likes, in many the ifIndex.
     const index = type === "local" && /^\d{1,9}$/.test(id ?? "") ? Number(id) : undefined;
     return index !== undefined && this.#interfaces.has(index) ? this.port(index) : undefined;
   }
 
+  /** A name counts more than what people have written of another port. */
   #ofText(called: string | undefined): Port | undefined {
     if (called === undefined) return undefined;
-    const exact = this.#only(this.#byText.get(textKey(called)));
-    if (exact !== undefined) return exact;
+    for (const calling of callings) {
+      const exact = this.#called(calling, called);
+      if (exact !== undefined) return exact;
+    }
     // One says GigabitEthernet1/0/1, the other Gi1/0/1.
     const written = shortened(called);
-    if (written === undefined) return undefined;
+    const candidates = written && this.#byNumbers.get(written.numbers);
+    if (candidates === undefined || candidates.size > maxAlike) return undefined;
     const same = new Set<number>();
-    for (const [text, indexes] of this.#byText) {
-      const other = shortened(text);
-      if (other === undefined || other.numbers !== written.numbers || !areAlike(other.letters, written.letters))
-        continue;
-      for (const index of indexes) same.add(index);
+    for (const [index, words] of candidates) {
+      if ([...words].some((letters) => areAlike(letters, written?.letters ?? ""))) same.add(index);
     }
     return this.#only(same);
   }
 
+  #called(calling: (typeof callings)[number], called: string): Port | undefined {
+    return this.#only(this.#byText[calling].get(textKey(called)));
+  }
+
+  #addShortened(called: string, index: number): void {
+    const written = shortened(called);
+    if (written === undefined) return;
+    const candidates = this.#byNumbers.get(written.numbers) ?? new Map<number, Set<string>>();
+    this.#byNumbers.set(written.numbers, candidates);
+    put(candidates, index, written.letters);
+  }
+
+  /** Of an interface and its subinterfaces, it is the interface. */
   #only(indexes: ReadonlySet<number> | undefined): Port | undefined {
-    const [index] = indexes ?? [];
-    return indexes?.size === 1 && index !== undefined ? this.port(index) : undefined;
+    if (indexes === undefined || indexes.size > maxSubinterfaces) return undefined;
+    const carriers = new Set(
+      indexes.size < 2 ? indexes : [...indexes].map((index) => this.#carrierOf(this.port(index)).index),
+    );
+    const index = only(carriers);
+    return index === undefined ? undefined : this.port(index);
   }
 }
+
+/** Of more interfaces that have one address or one name none is looked for. */
+const maxSubinterfaces = 256;
+
+function networksOf(rows: Iterable<RowTypes["address"]>): (readonly [bigint, ReadonlyMap<string, number>])[] {
+  const bySize = new Map<bigint, Map<string, number>>();
+  for (const { network, index } of rows) {
+    if (network === undefined) continue;
+    const { family, first, last } = network;
+    const size = last - first + 1n;
+    const bits = family === 4 ? 32n : 128n;
+    if (size > 1n << (bits - leastNetworkBits[family])) continue;
+    const known = bySize.get(size) ?? new Map<string, number>();
+    bySize.set(size, known.set(`${family} ${first}`, index));
+  }
+  return [...bySize].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+const announcementKey = ({ type, id }: LldpPort): string => `${type} ${id}`;
 
 /** A device that says something of itself: its tables, and its ports as they have them. */
 export class KnownDevice {
@@ -211,6 +306,9 @@ export class DeviceDirectory {
   readonly #byMac = new Map<string, Set<string>>();
   readonly #byAddress = new Map<string, Set<string>>();
   readonly #byName = new Map<string, Set<string>>();
+  readonly #byHostPart = new Map<string, Set<string>>();
+  /** What each device announces of itself, if it says that. */
+  readonly #chassisOf = new Map<string, Set<string>>();
   readonly #byChassis = new Map<string, Set<string>>();
 
   add(tables: DeviceTables, ports: DevicePorts): void {
@@ -222,6 +320,7 @@ export class DeviceDirectory {
     this.#addName(tables.name, id);
     for (const chassis of tables.rows("chassis")) {
       put(this.#byChassis, chassis.id.toLowerCase(), id);
+      put(this.#chassisOf, id, chassis.id.toLowerCase());
       if (chassis.name !== undefined) this.#addName(chassis.name, id);
     }
   }
@@ -252,15 +351,27 @@ export class DeviceDirectory {
     if (chassis !== undefined) {
       narrow(this.#byChassis.get(chassis.toLowerCase()));
       narrow(this.#byMac.get(chassis));
+      narrow(isLocal(chassis) ? undefined : this.#byAddress.get(chassis));
     }
     for (const address of addresses) if (!isLocal(address)) narrow(this.#byAddress.get(address));
-    if (name !== undefined) narrow(this.#byName.get(name.toLowerCase()) ?? this.#byName.get(hostPart(name)));
+    if (name !== undefined) narrow(this.#ofName(name.toLowerCase()));
     const device = only(left);
-    return device === undefined ? undefined : { device, isDoubtful };
+    if (device === undefined) return undefined;
+    // It announces itself by another chassis: that one only has its name or its address.
+    const own = this.#chassisOf.get(device);
+    const isOther = own !== undefined && chassis !== undefined && !own.has(chassis.toLowerCase());
+    return { device, isDoubtful: isDoubtful || (isOther && this.#byMac.get(chassis)?.has(device) !== true) };
+  }
+
+  /** Of two names with different domains, neither is the other. */
+  #ofName(name: string): ReadonlySet<string> | undefined {
+    const host = hostPart(name);
+    return this.#byName.get(name) ?? (host === name ? this.#byHostPart.get(host) : this.#byName.get(host));
   }
 
   #addName(name: string, id: string): void {
-    for (const key of new Set([name.toLowerCase(), hostPart(name)])) put(this.#byName, key, id);
+    put(this.#byName, name.toLowerCase(), id);
+    put(this.#byHostPart, hostPart(name), id);
   }
 }
 
@@ -276,8 +387,8 @@ function hostPart(name: string): string {
   return /^[\d.]+$/.test(lower) ? lower : lower.replace(/\..*$/, "");
 }
 
-/** Addresses that many devices have: loopback, link-local. */
-const isLocal = (address: string): boolean => /^(?:127\.|169\.254\.|::1$|fe[89ab])/.test(address);
+/** Addresses that many devices have: none, loopback, link-local. */
+const isLocal = (address: string): boolean => /^(?:0\.|127\.|169\.254\.|::1?$|fe[89ab])/.test(address);
 
 function intersection<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): ReadonlySet<T> {
   return new Set([...a].filter((value) => b.has(value)));

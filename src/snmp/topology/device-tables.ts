@@ -31,7 +31,6 @@ export interface RowTypes {
     readonly remote: LldpPort;
     readonly name: string | undefined;
     readonly address: string | undefined;
-    readonly model: string | undefined;
   };
   /** LLDP-MIB: an address at which a neighbour is managed. */
   readonly neighborAddress: { readonly port: number; readonly row: number; readonly address: string };
@@ -42,10 +41,17 @@ export interface RowTypes {
   readonly forwarding: { readonly mac: string; readonly port: number };
   /** IP-MIB: ARP and IPv6 neighbour discovery. */
   readonly arp: { readonly address: string; readonly mac: string; readonly index: number };
-  /** IEEE8023-LAG-MIB, IF-MIB: an interface that is part of another one. */
+  /** IEEE8023-LAG-MIB: an interface that is part of another one. */
   readonly member: { readonly index: number; readonly aggregate: number };
+  /** IF-MIB: an interface that runs on another one. */
+  readonly layer: { readonly higher: number; readonly lower: number };
   /** OSPF-MIB, BGP4-MIB: a neighbour in routing with which a session stands. */
-  readonly peer: { readonly protocol: "ospf" | "bgp"; readonly address: string };
+  readonly peer: {
+    readonly protocol: "ospf" | "bgp";
+    readonly address: string;
+    /** OSPF: the interface without an address; 0 for others. */
+    readonly index: number;
+  };
 }
 
 export type RowKind = keyof RowTypes;
@@ -65,9 +71,14 @@ interface Source<K extends RowKind = RowKind> {
 
 const source = <K extends RowKind>(kind: K, read: Source<K>["read"]): Source<K> => ({ kind, read });
 
+/** Longer texts are cut: they name nothing, and hundreds of thousands of them are kept. */
+const maxText = 128;
+
 const text = (fields: RecordFields, name: string): string | undefined => {
   const value = fields.get(name);
-  return value === undefined || typeof value === "object" ? undefined : String(value).trim() || undefined;
+  return value === undefined || typeof value === "object"
+    ? undefined
+    : String(value).slice(0, maxText).trim() || undefined;
 };
 const number = (fields: RecordFields, name: string): number | undefined => {
   const value = fields.get(name);
@@ -126,7 +137,6 @@ function readLldpNeighbor(fields: RecordFields): RowTypes["neighbor"] | undefine
     },
     name: text(fields, "lldp.neighbor.system.name"),
     address: undefined,
-    model: text(fields, "lldp.neighbor.system.descr"),
   };
 }
 
@@ -143,7 +153,6 @@ function readCdpNeighbor(fields: RecordFields): RowTypes["neighbor"] | undefined
     // NX-OS puts the serial number in brackets behind the name.
     name: text(fields, "cdp.neighbor.name")?.replace(/\(.*\)$/, ""),
     address: canonicalAddress(text(fields, "cdp.neighbor.ip.addr")),
-    model: text(fields, "cdp.neighbor.platform"),
   };
 }
 
@@ -165,13 +174,19 @@ function readArp(fields: RecordFields): RowTypes["arp"] | undefined {
   return text(fields, "neighbor.type.name") === "invalid" ? undefined : { address, mac, index };
 }
 
-function readMember(aggregateField: string): Source<"member">["read"] {
-  return (fields) => {
-    const [index, aggregate] = [number(fields, "netif.index"), number(fields, aggregateField)];
-    return index === undefined || aggregate === undefined || aggregate === 0 || aggregate === index
-      ? undefined
-      : { index, aggregate };
-  };
+function readMember(fields: RecordFields): RowTypes["member"] | undefined {
+  const [index, aggregate] = [number(fields, "netif.index"), number(fields, "lag.attached.index")];
+  return index === undefined || aggregate === undefined || aggregate === 0 || aggregate === index
+    ? undefined
+    : { index, aggregate };
+}
+
+function readLayer(fields: RecordFields): RowTypes["layer"] | undefined {
+  const [higher, lower] = [number(fields, "netif.stack.higher.index"), number(fields, "netif.stack.lower.index")];
+  // 0: nothing runs on it, or it runs on nothing.
+  return higher === undefined || lower === undefined || higher === 0 || lower === 0 || higher === lower
+    ? undefined
+    : { higher, lower };
 }
 
 function readPeer(
@@ -183,7 +198,8 @@ function readPeer(
   return (fields) => {
     const address = canonicalAddress(text(fields, addressField));
     const state = text(fields, stateField) ?? "";
-    return address !== undefined && states.includes(state) ? { protocol, address } : undefined;
+    const index = protocol === "ospf" ? (number(fields, "ospf.neighbor.index") ?? 0) : 0;
+    return address !== undefined && states.includes(state) ? { protocol, address, index } : undefined;
   };
 }
 
@@ -191,6 +207,7 @@ function readPeer(
 export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
   ["IF-MIB::ifTable", source("interface", readInterface)],
   ["IF-MIB::ifXTable", source("interface", readInterface)],
+  ["IF-MIB::ifStackTable", source("layer", readLayer)],
   ["IP-MIB::ipAddrTable", source("address", readAddress)],
   ["IP-MIB::ipAddressTable", source("address", readAddress)],
   ["IP-MIB::ipNetToMediaTable", source("arp", readArp)],
@@ -238,7 +255,7 @@ export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
   ],
   ["BRIDGE-MIB::dot1dTpFdbTable", source("forwarding", readForwarding)],
   ["Q-BRIDGE-MIB::dot1qTpFdbTable", source("forwarding", readForwarding)],
-  ["IEEE8023-LAG-MIB::dot3adAggPortTable", source("member", readMember("lag.attached.index"))],
+  ["IEEE8023-LAG-MIB::dot3adAggPortTable", source("member", readMember)],
   [
     "OSPF-MIB::ospfNbrTable",
     source("peer", readPeer("ospf", "ospf.neighbor.ip.addr", "ospf.neighbor.state.name", ["full", "two way"])),
@@ -306,6 +323,13 @@ export class DeviceTables {
     for (const table of this.#tables.values()) {
       if (table.kind === kind && (latest === undefined || table.at > latest)) latest = table.at;
     }
+    return latest;
+  }
+
+  /** The time at which the device said something last. */
+  get saidAt(): number {
+    let latest = 0;
+    for (const { at } of this.#tables.values()) latest = Math.max(latest, at);
     return latest;
   }
 

@@ -14,6 +14,8 @@ import type { RowTypes } from "./device-tables.ts";
 
 /** Networks of more addresses are those of a site, not of a link: /30, /31, /126, /127. */
 const addressesOfALink = 4n;
+/** More neighbours at one port, by one protocol, are not looked at. */
+const maxNeighborsOfPort = 256;
 
 interface Member {
   readonly node: Node;
@@ -37,17 +39,20 @@ function* addRoutedLinks(
     for (const { address, index, network } of node.ports.addresses.values()) {
       if (network === undefined || !isOfALink(network)) continue;
       const key = `${network.family} ${network.first} ${network.last}`;
-      networks.set(key, [...(networks.get(key) ?? []), { node, port: node.ports.port(index), address }]);
+      push(networks, key, { node, port: node.ports.port(index), address });
     }
     yield;
   }
-  for (const members of networks.values()) addNetwork(drafts, members);
-  yield;
+  for (const members of networks.values()) {
+    addNetwork(drafts, members, nodes, directory);
+    yield;
+  }
   const unpolled = new Map<string, Link>();
   for (const node of nodes.values()) {
     const { tables } = node;
-    for (const { protocol, address } of tables.rows("peer")) {
-      const port = node.ports.towards(address);
+    for (const { protocol, address, index } of tables.rows("peer")) {
+      const port = index === 0 ? node.ports.towards(address) : node.ports.port(index);
+      yield;
       if (port === undefined) continue;
       const other = nodes.get(directory.ofAddress(address) ?? "");
       if (other === undefined) {
@@ -55,7 +60,7 @@ function* addRoutedLinks(
         unpolled.set(id, linkToPeer(id, node, port, address, protocol, unpolled.get(id)));
       } else if (other !== node) {
         const row = other.ports.addresses.get(address);
-        drafts.at(node, port, other, row && other.ports.port(row.index)).add(protocol, node);
+        drafts.at(node, port, other, row && other.ports.port(row.index))?.add(protocol, node);
       }
     }
     yield;
@@ -66,27 +71,64 @@ function* addRoutedLinks(
 const isOfALink = ({ first, last }: Key): boolean => first !== last && last - first < addressesOfALink;
 
 /** Joins the two members of a network. Of more, as where networks are used twice, it joins those that ARP shows to each other. */
-function addNetwork(drafts: LinkDrafts, members: readonly Member[]): void {
-  const isAlone = new Set(members.map(({ node }) => node)).size === 2;
-  for (const [i, a] of members.entries()) {
-    for (const b of members.slice(i + 1)) {
-      if (a.node === b.node) continue;
-      const [aSees, bSees] = [isInArp(a, b), isInArp(b, a)];
-      if (!isAlone && !aSees && !bSees) continue;
-      const draft = drafts.at(a.node, a.port, b.node, b.port);
-      for (const { node } of [a, b]) draft.add("subnet", node);
-      if (aSees) draft.add("arp", a.node);
-      if (bSees) draft.add("arp", b.node);
+function addNetwork(
+  drafts: LinkDrafts,
+  members: readonly Member[],
+  nodes: ReadonlyMap<string, Node>,
+  directory: DeviceDirectory,
+): void {
+  if (new Set(members.map(({ node }) => node)).size === 2) {
+    for (const [i, a] of members.entries()) for (const b of members.slice(i + 1)) addMembers(drafts, a, b);
+    return;
+  }
+  const addresses = new Set(members.map(({ address }) => address));
+  const byEnd = new Map(members.map((member) => [`${member.node.tables.id} ${member.address}`, member]));
+  for (const a of members) {
+    for (const address of addresses) {
+      for (const mac of arpOf(a.node).get(address) ?? []) {
+        const other = nodes.get(directory.ofMac(mac) ?? "");
+        const b = other && byEnd.get(`${other.tables.id} ${address}`);
+        if (b !== undefined) addMembers(drafts, a, b);
+      }
     }
   }
 }
 
-/** Tells whether a device has a MAC address of the other one for its address. */
-function isInArp({ node }: Member, { node: other, address }: Member): boolean {
-  for (const row of node.tables.rows("arp")) {
-    if (row.address === address && other.ports.hasMac(row.mac)) return true;
+function addMembers(drafts: LinkDrafts, a: Member, b: Member): void {
+  // The same network elsewhere has the same addresses.
+  if (a.node === b.node || a.address === b.address) return;
+  const draft = drafts.at(a.node, a.port, b.node, b.port);
+  if (draft === undefined) return;
+  for (const [one, other] of [
+    [a, b],
+    [b, a],
+  ] as const) {
+    draft.add("subnet", one.node);
+    const macs = arpOf(one.node).get(other.address);
+    if (macs === undefined) continue;
+    if ([...macs].some((mac) => other.node.ports.hasMac(mac))) draft.add("arp", one.node);
+    else if (other.node.ports.hasMacs && macs.size > 0)
+      draft.doubts.add(
+        `${one.node.tables.name} has ${other.address} with a MAC address that is none of ${other.node.tables.name}.`,
+      );
   }
-  return false;
+}
+
+/** The MAC addresses that a device has for addresses of others. */
+function arpOf(node: Node): ReadonlyMap<string, ReadonlySet<string>> {
+  if (node.arp !== undefined) return node.arp;
+  const arp = new Map<string, Set<string>>();
+  for (const { address, mac } of node.tables.rows("arp")) {
+    const macs = arp.get(address) ?? new Set<string>();
+    arp.set(address, macs.add(mac));
+  }
+  return (node.arp = arp);
+}
+
+function push<V>(table: Map<string, V[]>, key: string, value: V): void {
+  const values = table.get(key);
+  if (values === undefined) table.set(key, [value]);
+  else values.push(value);
 }
 
 function linkToPeer(
@@ -97,6 +139,7 @@ function linkToPeer(
   kind: EvidenceKind,
   earlier: Link | undefined,
 ): Link {
+  if (earlier?.evidence.some((known) => known.kind === kind) === true) return earlier;
   const evidence = [...(earlier?.evidence ?? []), { kind, by: node.tables.id, at: node.tables.readAt("peer") ?? 0 }];
   const b = { device: undefined, name: undefined, address, port: undefined, aggregate: undefined };
   const confidence = evidence.length > 1 ? "confirmed" : "likely";
@@ -129,60 +172,83 @@ export function* inferLinks(devices: Iterable<KnownDevice>): Generator<void, rea
   const directory = new DeviceDirectory();
   for (const { tables, ports } of devices) {
     directory.add(tables, ports);
-    nodes.set(tables.id, { tables, ports, seen: new Map() });
+    nodes.set(tables.id, { tables, ports, seen: new Map(), behind: new Map(), arp: undefined });
     yield;
   }
   const claims: Claim[] = [];
   for (const node of nodes.values()) {
-    noteSeen(node, nodes, directory);
-    for (const claim of claimsOf(node, nodes, directory)) claims.push(claim);
-    yield;
+    yield* noteSeen(node, nodes, directory);
+    for (const claim of claimsOf(node, nodes, directory)) {
+      if (claim !== undefined) claims.push(claim);
+      yield;
+    }
   }
   const bridged = new LinkDrafts();
   yield* addAnnounced(bridged, claims);
   const announced = announcedPorts(bridged);
-  const isTaken = (node: Node, port: Port): boolean =>
-    announced.get(node)?.some((own) => node.ports.areOne(own, port)) === true;
-  for (const node of nodes.values()) {
-    addSeen(bridged, node, isTaken);
-    yield;
-  }
+  const isTaken = (node: Node, port: Port): boolean => announced.get(node)?.has(node.ports.wholeOf(port)) === true;
+  for (const node of nodes.values()) yield* addSeen(bridged, node, isTaken);
   const routed = new LinkDrafts();
   const peers = yield* addRoutedLinks(routed, nodes, directory);
-  return [
-    ...Array.from(bridged, (draft) => draft.finish(2)),
-    ...linksToUnpolled(claims),
-    ...Array.from(routed, (draft) => draft.finish(3)),
-    ...peers,
-  ];
+  const links: Link[] = [];
+  for (const [layer, drafts] of [[2, bridged] as const, [3, routed] as const]) {
+    for (const draft of drafts) {
+      links.push(draft.finish(layer));
+      yield;
+    }
+  }
+  const unpolled = yield* linksToUnpolled(claims);
+  return links.concat(unpolled, peers);
 }
 
-function noteSeen(node: Node, nodes: ReadonlyMap<string, Node>, directory: DeviceDirectory): void {
-  const { tables, ports, seen } = node;
+function* noteSeen(node: Node, nodes: ReadonlyMap<string, Node>, directory: DeviceDirectory): Generator<void> {
+  const { tables, ports, seen, behind } = node;
+  let count = 0;
   for (const { mac, port } of tables.rows("forwarding")) {
+    if (++count % 256 === 0) yield;
     const other = nodes.get(directory.ofMac(mac) ?? "");
     if (other === undefined || other === node) continue;
     const at = ports.ofBridge(port);
-    const known = seen.get(other);
-    if (known === undefined) seen.set(other, [at]);
-    else if (!known.some((earlier) => ports.areOne(earlier, at))) known.push(at);
+    const whole = ports.wholeOf(at);
+    const known = seen.get(other) ?? [];
+    const there = known.find((earlier) => earlier.whole === whole);
+    if (there !== undefined) {
+      there.macs.push(mac);
+      continue;
+    }
+    known.push({ port: at, whole, macs: [mac] });
+    seen.set(other, known);
+    push(behind, whole, other);
   }
+  yield;
 }
 
-function* claimsOf(from: Node, nodes: ReadonlyMap<string, Node>, directory: DeviceDirectory): Generator<Claim> {
+/** Yields what a device says, undefined for what is left out. */
+function* claimsOf(
+  from: Node,
+  nodes: ReadonlyMap<string, Node>,
+  directory: DeviceDirectory,
+): Generator<Claim | undefined> {
   const managed = new Map<string, string[]>();
   for (const { port, row, address } of from.tables.rows("neighborAddress")) {
     const key = `${port} ${row}`;
-    managed.set(key, [...(managed.get(key) ?? []), address]);
+    if ((managed.get(key)?.length ?? 0) < maxAddressesOfNeighbor) push(managed, key, address);
   }
+  const counts = new Map<string, number>();
   for (const neighbor of from.tables.rows("neighbor")) {
     const { protocol, port, row, name, chassis } = neighbor;
+    const count = (counts.get(`${protocol} ${port}`) ?? 0) + 1;
+    counts.set(`${protocol} ${port}`, count);
+    if (count > maxNeighborsOfPort) continue;
     const given = protocol === "lldp" ? managed.get(`${port} ${row}`) : [neighbor.address];
     const addresses = (given ?? []).filter((address) => address !== undefined);
     const found = directory.of({ chassis, addresses, name });
     const to = found && nodes.get(found.device);
     // Some agents list themselves.
-    if (to === from) continue;
+    if (to === from) {
+      yield undefined;
+      continue;
+    }
     yield {
       from,
       port: protocol === "lldp" ? from.ports.ofLldp(port, neighbor.portName) : from.ports.port(port),
@@ -195,33 +261,36 @@ function* claimsOf(from: Node, nodes: ReadonlyMap<string, Node>, directory: Devi
   }
 }
 
+const maxAddressesOfNeighbor = 16;
+
 /** Joins what both ends announce of one link; what contradicts it and what supports it is noted. */
 function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<void> {
   const atPort = new Map<string, Claim[]>();
   // Claims that name both ports first: they say which of several links one without is about.
-  const ordered = [...claims].sort(
-    (a, b) => Number(a.toPort?.index === undefined) - Number(b.toPort?.index === undefined),
-  );
+  const namesBoth = ({ toPort }: Claim): boolean => toPort?.index !== undefined;
+  const ordered = [...claims.filter(namesBoth), ...claims.filter((claim) => !namesBoth(claim))];
   for (const claim of ordered) {
     const { from, port, to, toPort, neighbor, isDoubtful } = claim;
-    const key = claimKey(from, port);
-    atPort.set(key, [...(atPort.get(key) ?? []), claim]);
+    push(atPort, claimKey(from, port), claim);
     if (to === undefined) continue;
+    yield;
     const draft = drafts.at(from, port, to, toPort?.index === undefined ? undefined : toPort);
+    if (draft === undefined) continue;
     if (toPort !== undefined) draft.setPort(to, toPort);
     draft.add(neighbor.protocol, from);
     if (isDoubtful) draft.doubts.add(`What ${to.tables.name} announces fits other devices, too.`);
   }
-  yield;
+  const listed = new Map<Node, ReadonlySet<string>>();
   for (const draft of drafts) {
     for (const node of draft.ends) {
+      if (!listed.has(node)) listed.set(node, new Set(Array.from(node.tables.rows("neighbor"), (row) => row.protocol)));
       const port = draft.portOf(node);
       if (port === undefined) continue;
       const other = otherEnd(draft, node);
       doubtSharedPort(draft, node, port, atPort.get(claimKey(node, port)) ?? []);
       if (isSeenAt(node, port, other)) draft.add("forwarding", node);
     }
-    doubtSilence(draft);
+    doubtSilence(draft, listed);
     doubtBetween(draft);
     yield;
   }
@@ -242,13 +311,12 @@ function doubtSharedPort(draft: LinkDraft, node: Node, port: Port, claims: reado
 }
 
 /** One end says nothing of the other, though it lists its neighbours by the same protocol. */
-function doubtSilence(draft: LinkDraft): void {
+function doubtSilence(draft: LinkDraft, listed: ReadonlyMap<Node, ReadonlySet<string>>): void {
   for (const node of draft.ends) {
     const other = otherEnd(draft, node);
     for (const protocol of ["lldp", "cdp"] as const) {
       if (!draft.has(protocol, other) || draft.has(protocol, node) || draft.has("forwarding", node)) continue;
-      const lists = [...node.tables.rows("neighbor")].some((neighbor) => neighbor.protocol === protocol);
-      if (lists)
+      if (listed.get(node)?.has(protocol) === true)
         draft.doubts.add(
           `${node.tables.name} lists other ${protocol.toUpperCase()} neighbors, but not ${other.tables.name}.`,
         );
@@ -266,62 +334,68 @@ function doubtBetween(draft: LinkDraft): void {
 
 /** Returns a third bridge behind this port that sees the two at different ports. */
 function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | undefined {
-  if (port === undefined) return undefined;
-  for (const third of node.seen.keys()) {
-    if (third === other || !isSeenAt(node, port, third)) continue;
-    const [here, there] = [third.seen.get(node), third.seen.get(other)];
-    if (here === undefined || there === undefined) continue;
-    if (!here.some((one) => there.some((two) => third.ports.areOne(one, two)))) return third;
+  const behind = (port && node.behind.get(node.ports.wholeOf(port))) ?? [];
+  // From both ends of the list: devices of a row often have their order.
+  for (let i = 0; i < behind.length; i++) {
+    const third = behind[i % 2 === 0 ? i / 2 : behind.length - (i + 1) / 2] as Node;
+    if (third === other) continue;
+    const here = third.seen.get(node);
+    const there = here && third.seen.get(other);
+    if (there !== undefined && !here?.some((one) => there.some((two) => one.whole === two.whole))) return third;
   }
   return undefined;
 }
 
 function isSeenAt(node: Node, port: Port, other: Node): boolean {
-  return node.seen.get(other)?.some((seen) => node.ports.areOne(seen, port)) === true;
+  const whole = node.ports.wholeOf(port);
+  return node.seen.get(other)?.some((seen) => seen.whole === whole) === true;
 }
 
 /**
  * Joins a bridge by the addresses that it learnt to those that announce nothing: to a bridge that sees it, too, and to a device that
  * learns no addresses itself, such as a router, where no other polled device is behind the port.
  */
-function addSeen(drafts: LinkDrafts, node: Node, isTaken: (node: Node, port: Port) => boolean): void {
-  for (const [other, [port, another]] of node.seen) {
-    if (port === undefined || another !== undefined || drafts.between(node, other).length > 0) continue;
+function* addSeen(drafts: LinkDrafts, node: Node, isTaken: (node: Node, port: Port) => boolean): Generator<void> {
+  for (const [other, [seen, another]] of node.seen) {
+    yield;
+    if (seen === undefined || another !== undefined || drafts.between(node, other).length > 0) continue;
+    const { port, whole, macs } = seen;
     if (isTaken(node, port)) continue;
     if (other.seen.size === 0) {
-      if ([...node.seen.keys()].some((third) => third !== other && isSeenAt(node, port, third))) continue;
-      const draft = drafts.at(node, port, other, portOfMacs(node, port, other));
-      draft.add("forwarding", node);
+      if ((node.behind.get(whole)?.length ?? 0) > 1) continue;
+      drafts.at(node, port, other, portOfMacs(macs, other))?.add("forwarding", node);
       continue;
     }
     const [back, anotherBack] = other.seen.get(node) ?? [];
-    if (back === undefined || anotherBack !== undefined || isTaken(other, back)) continue;
-    if (bridgeBetween(node, port, other) !== undefined || bridgeBetween(other, back, node) !== undefined) continue;
-    const draft = drafts.at(node, port, other, back);
-    draft.add("forwarding", node);
-    draft.add("forwarding", other);
+    if (back === undefined || anotherBack !== undefined || isTaken(other, back.port)) continue;
+    if (bridgeBetween(node, port, other) !== undefined || bridgeBetween(other, back.port, node) !== undefined) continue;
+    const draft = drafts.at(node, port, other, back.port);
+    draft?.add("forwarding", node);
+    draft?.add("forwarding", other);
   }
+  yield;
 }
 
 /** Returns the ports of each device at which a neighbour announces itself: what else is seen there is behind that. */
-function announcedPorts(drafts: LinkDrafts): ReadonlyMap<Node, readonly Port[]> {
-  const taken = new Map<Node, Port[]>();
+function announcedPorts(drafts: LinkDrafts): ReadonlyMap<Node, ReadonlySet<string>> {
+  const taken = new Map<Node, Set<string>>();
   for (const draft of drafts) {
     for (const node of draft.ends) {
       const port = draft.portOf(node);
-      if (port !== undefined) taken.set(node, [...(taken.get(node) ?? []), port]);
+      if (port === undefined) continue;
+      const wholes = taken.get(node) ?? new Set<string>();
+      taken.set(node, wholes.add(node.ports.wholeOf(port)));
     }
   }
   return taken;
 }
 
 /** Returns the port of a device whose MAC address was learnt at another one's port; undefined unless it is one. */
-function portOfMacs(node: Node, port: Port, other: Node): Port | undefined {
+function portOfMacs(macs: readonly string[], { ports }: Node): Port | undefined {
   let found: Port | undefined;
-  for (const row of node.tables.rows("forwarding")) {
-    const own = other.ports.ofMac(row.mac);
-    if (own === undefined || other.ports.isVirtual(own) || !node.ports.areOne(node.ports.ofBridge(row.port), port))
-      continue;
+  for (const mac of macs) {
+    const own = ports.ofMac(mac);
+    if (own === undefined || ports.isVirtual(own)) continue;
     if (found !== undefined && found.index !== own.index) return undefined;
     found = own;
   }
@@ -329,9 +403,10 @@ function portOfMacs(node: Node, port: Port, other: Node): Port | undefined {
 }
 
 /** Links to neighbours that are not polled, one for each port and neighbour. */
-function linksToUnpolled(claims: readonly Claim[]): Link[] {
+function* linksToUnpolled(claims: readonly Claim[]): Generator<void, readonly Link[]> {
   const links = new Map<string, Link>();
   for (const { from, port, to, neighbor, address } of claims) {
+    yield;
     if (to !== undefined) continue;
     const { protocol, name, chassis, remote } = neighbor;
     const called = remote.id ?? remote.descr;
@@ -346,6 +421,7 @@ function linksToUnpolled(claims: readonly Claim[]): Link[] {
     const id = `2 ${portKey(a)} ${(name ?? chassis ?? address ?? "?").toLowerCase()}`;
     const evidence = { kind: protocol, by: from.tables.id, at: from.tables.readAt("neighbor") ?? 0 };
     const earlier = links.get(id);
+    if (earlier?.evidence.some(({ kind }) => kind === protocol) === true) continue;
     const both = earlier === undefined ? [evidence] : [...earlier.evidence, evidence];
     const isConfirmed = new Set(both.map(({ kind }) => kind)).size > 1;
     const confidence = isConfirmed ? "confirmed" : "likely";

@@ -45,8 +45,20 @@ export interface Node {
   readonly tables: DeviceTables;
   readonly ports: DevicePorts;
   /** The ports at which MAC addresses of other devices were learnt. */
-  readonly seen: Map<Node, Port[]>;
+  readonly seen: Map<Node, Seen[]>;
+  /** The devices of which MAC addresses were learnt, by {@link DevicePorts.wholeOf}. */
+  readonly behind: Map<string, Node[]>;
+  /** The MAC addresses of its ARP tables by the address, once they were asked for. */
+  arp: ReadonlyMap<string, ReadonlySet<string>> | undefined;
 }
+
+/** A port at which MAC addresses of a device were learnt. */
+export type Seen = {
+  readonly port: Port;
+  /** {@link DevicePorts.wholeOf} */
+  readonly whole: string;
+  readonly macs: string[];
+};
 
 const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
   lldp: "neighbor",
@@ -141,6 +153,9 @@ export function portKey({ device, name, address, port }: LinkEnd): string {
   return `${device ?? name ?? address ?? "?"}|${port?.index ?? port?.name ?? "?"}`;
 }
 
+/** Two devices have no more links of one layer; what agents say of others is not looked at. */
+const maxLinksOfPair = 256;
+
 /** The links between polled devices while they are put together, by their two devices. */
 export class LinkDrafts {
   readonly #byPair = new Map<string, LinkDraft[]>();
@@ -154,29 +169,33 @@ export class LinkDrafts {
   }
 
   /**
-   * Returns the link between two ports, which it begins if there is none that may be it. A port that is not known yet is any: of
+   * Returns the link between two ports, which it begins if there is none that may be it; undefined: there are too many. A port that is not known yet is any: of
    * several links of two devices the one counts in which the other port is known.
    */
-  at(a: Node, aPort: Port | undefined, b: Node, bPort: Port | undefined): LinkDraft {
+  at(a: Node, aPort: Port | undefined, b: Node, bPort: Port | undefined): LinkDraft | undefined {
     const known = this.between(a, b).filter((draft) => draft.fits(a, aPort) && draft.fits(b, bPort));
     const isKnown = (draft: LinkDraft): boolean =>
       (aPort?.index !== undefined && draft.portOf(a)?.index !== undefined) ||
       (bPort?.index !== undefined && draft.portOf(b)?.index !== undefined);
-    const draft = known.find(isKnown) ?? known[0] ?? this.begin(a, b);
+    const draft = known.find(isKnown) ?? known[0] ?? this.#begin(a, b);
+    if (draft === undefined) return undefined;
     draft.setPort(a, aPort);
     draft.setPort(b, bPort);
     return draft;
   }
 
-  begin(a: Node, b: Node): LinkDraft {
+  #begin(a: Node, b: Node): LinkDraft | undefined {
     const draft = a.tables.id < b.tables.id ? new LinkDraft(a, b) : new LinkDraft(b, a);
     const key = pairKey(a, b);
-    this.#byPair.set(key, [...this.between(a, b), draft]);
+    const drafts = this.#byPair.get(key);
+    if (drafts === undefined) this.#byPair.set(key, [draft]);
+    else if (drafts.length < maxLinksOfPair) drafts.push(draft);
+    else return undefined;
     return draft;
   }
 }
 
 function pairKey(a: Node, b: Node): string {
-  const [first, second] = [a.tables.id, b.tables.id].sort();
-  return `${first} ${second}`;
+  const [one, other] = [a.tables.id, b.tables.id];
+  return one < other ? `${one} ${other}` : `${other} ${one}`;
 }

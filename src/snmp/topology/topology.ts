@@ -20,6 +20,8 @@ const maxRows = 600_000;
 /** Links are inferred again so long after a table has changed, milliseconds, or so many times the time that it took. */
 const leastRestMs = 10_000;
 const restShare = 20;
+/** What a device said counts for so long after it was heard last, milliseconds. */
+const silentMs = 3 * 3_600_000;
 /** A link that is gone is shown for so long, milliseconds. */
 const goneMs = 24 * 3_600_000;
 /** Each link has a record at least this often, milliseconds. */
@@ -84,13 +86,23 @@ export class Topology implements RowReader {
   #rows = 0;
   #leftOut = 0;
   #timer: NodeJS.Timeout | undefined;
-  #restMs = leastRestMs;
+  readonly #leastRestMs: number;
+  #restMs: number;
   /** True if a change waits. */
   #isDue = false;
   #isStopped = false;
   #inferring: Promise<void> = Promise.resolve();
 
-  constructor(enricher: Enricher, sink: Sink, pacer: Pacer, { clock, metrics }: { clock: Clock; metrics: Metrics }) {
+  /** @param restMs after which links are inferred again when a table has changed. */
+  constructor(
+    enricher: Enricher,
+    sink: Sink,
+    pacer: Pacer,
+    { clock, metrics }: { clock: Clock; metrics: Metrics },
+    restMs = leastRestMs,
+  ) {
+    this.#leastRestMs = restMs;
+    this.#restMs = restMs;
     this.#enricher = enricher;
     this.#sink = sink;
     this.#pacer = pacer;
@@ -126,14 +138,12 @@ export class Topology implements RowReader {
     const source = sources.get(object.name);
     if (source === undefined) return undefined;
     const rows: RowTypes[RowKind][] = [];
-    let isWhole = true;
     return {
       add: (fields) => {
-        if (fields.has("snmp.object.isPartial")) isWhole = false;
         const row = source.read(fields);
         if (row !== undefined) rows.push(row);
       },
-      end: () =>
+      end: (isWhole) =>
         this.#replace(deviceId, ip, name, object.id, { kind: source.kind, rows, at: this.#clock.now(), isWhole }),
     };
   }
@@ -274,13 +284,16 @@ export class Topology implements RowReader {
 
   async #infer(): Promise<void> {
     const began = this.#clock.monotonic();
-    const links = await inPieces(inferLinks([...this.#devices.values()]), this.#pacer);
+    const heardSince = this.#clock.now() - silentMs;
+    const heard = [...this.#devices.values()].filter(({ tables }) => tables.saidAt >= heardSince);
+    const links = await inPieces(inferLinks(heard), this.#pacer);
     if (this.#isStopped) return;
-    this.#restMs = Math.max(leastRestMs, restShare * (this.#clock.monotonic() - began));
+    this.#restMs = Math.max(this.#leastRestMs, restShare * (this.#clock.monotonic() - began));
     if (!this.#isDue) this.#inferIn(recordMs);
     const now = this.#clock.now();
     const found = new Set<string>();
     for (const link of links) {
+      if (this.#pacer.isDue()) await this.#pacer.rest();
       found.add(link.id);
       const earlier = this.#links.get(link.id);
       const isOther = earlier?.state !== "up" || earlier.link.confidence !== link.confidence;
