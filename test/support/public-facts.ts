@@ -1,7 +1,8 @@
 import { factRows } from "./fact-rows.ts";
 
 /**
- * What modules say that are in no table of facts. Each line has at least two sources that are independent of one another:
+ * What modules say that are in no table of facts. Beside each module stands public software that reads it, to compare with;
+ * not each line was compared with all of it:
  * - FASTPATH-SWITCHING-MIB of Dell: LibreNMS and Centreon's plugins (Dell N and PowerConnect series).
  * - FROGFOOT-RESOURCES-MIB: the generated modules of Prometheus exporters for airOS, and NOC's profiles.
  * - MERAKI-CLOUD-CONTROLLER-MIB: Centreon's plugin, Datadog's profile, Kentik's profile.
@@ -10,8 +11,8 @@ import { factRows } from "./fact-rows.ts";
  * - WWP-LEOS-CHASSIS-MIB: Checkmk, and the module as pysnmp has it.
  * - ALCATEL-IND1-… and ALCATEL-ENT1-…-MIB: LibreNMS, Checkmk, and the modules as pysnmp has them.
  * - SPAGENT-MIB: Centreon's plugin, Observium, LibreNMS.
- * - CPI-UNITY-MIB: Datadog's profile, LibreNMS.
- * - SP2-MIB: Centreon's plugin, LibreNMS.
+ * - CPI-UNITY-MIB: the module itself (hundredths of an ampere, tenths of a volt, volt-amperes, degrees Fahrenheit), LibreNMS.
+ * - SP2-MIB: Centreon's plugin, LibreNMS (hundredths of a volt, whole degrees).
  */
 export const publicFacts = [
   ...factRows("FASTPATH-SWITCHING-MIB", "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.1.4", [
