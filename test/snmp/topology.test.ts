@@ -10,6 +10,8 @@ import { crowdedPort, makeLab, manyPorts, type Lab, type LabDevice } from "./top
 interface Rig {
   readonly topology: Topology;
   readonly records: Record<string, unknown>[];
+  /** Neighbors and links that the last inference did not look at. */
+  readonly leftOut: () => Promise<number>;
   /** @param isWhole false: the polls were cut short. */
   readonly say: (device: LabDevice, isWhole?: boolean) => void;
   /** Lets the links be inferred. */
@@ -26,9 +28,11 @@ function rigOf(t: TestContext): Rig {
       for (const line of Buffer.from(lines).toString().trim().split("\n")) records.push(JSON.parse(line));
     },
   };
-  const topology = new Topology({ enrich() {} }, sink, new Pacer(clock), { clock, metrics: createMetrics() });
+  const metrics = createMetrics();
+  const topology = new Topology({ enrich() {} }, sink, new Pacer(clock), { clock, metrics });
   return {
     topology,
+    leftOut: async () => Number(/^netgloss_snmp_topology_left_out (\d+)$/m.exec(await metrics.render())?.[1]),
     records,
     say({ id, ip, name, tables }, isWhole = true) {
       for (const [object, rows] of tables) {
@@ -327,11 +331,12 @@ test("peers beyond other routers are no links, though an interface has a mask of
   );
 });
 
-test("thousands of neighbors at one port, or between two devices, are bounded", async (t) => {
-  const { topology, say, pass } = rigOf(t);
+test("thousands of neighbors at one port, or between two devices, are bounded, and it is said", async (t) => {
+  const { topology, say, pass, leftOut } = rigOf(t);
   for (const device of crowdedPort(10_000)) say(device);
   await pass(10_000);
   assert.ok(topology.links().length <= 256, `${topology.links().length}`);
+  assert.equal(await leftOut(), 10_000 - 256);
   for (const device of manyPorts(2000)) say(device);
   await pass(3_600_000);
   const up = topology.links().filter(({ layer, state }) => layer === 2 && state === "up");

@@ -166,8 +166,10 @@ interface Claim {
  * Neighbours that announce themselves (LLDP, CDP) are joined from both ends. Learnt MAC addresses support such links, and give others
  * where nobody announces anything: two bridges are joined where each is seen by the other and no third one lies between. On layer 3,
  * networks of at most four addresses join two devices, and so do sessions of OSPF and BGP with an address of a connected network.
+ *
+ * @param leftOut is called for each neighbor of a port, and each link of two devices, that are too many.
  */
-export function* inferLinks(devices: Iterable<KnownDevice>): Generator<void, readonly Link[]> {
+export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void): Generator<void, readonly Link[]> {
   const nodes = new Map<string, Node>();
   const directory = new DeviceDirectory();
   for (const { tables, ports } of devices) {
@@ -178,17 +180,17 @@ export function* inferLinks(devices: Iterable<KnownDevice>): Generator<void, rea
   const claims: Claim[] = [];
   for (const node of nodes.values()) {
     yield* noteSeen(node, nodes, directory);
-    for (const claim of claimsOf(node, nodes, directory)) {
+    for (const claim of claimsOf(node, nodes, directory, leftOut)) {
       if (claim !== undefined) claims.push(claim);
       yield;
     }
   }
-  const bridged = new LinkDrafts();
+  const bridged = new LinkDrafts(leftOut);
   yield* addAnnounced(bridged, claims);
   const announced = announcedPorts(bridged);
   const isTaken = (node: Node, port: Port): boolean => announced.get(node)?.has(node.ports.wholeOf(port)) === true;
   for (const node of nodes.values()) yield* addSeen(bridged, node, isTaken);
-  const routed = new LinkDrafts();
+  const routed = new LinkDrafts(leftOut);
   const peers = yield* addRoutedLinks(routed, nodes, directory);
   const links: Link[] = [];
   for (const [layer, drafts] of [[2, bridged] as const, [3, routed] as const]) {
@@ -228,6 +230,7 @@ function* claimsOf(
   from: Node,
   nodes: ReadonlyMap<string, Node>,
   directory: DeviceDirectory,
+  leftOut: () => void,
 ): Generator<Claim | undefined> {
   const managed = new Map<string, string[]>();
   for (const { port, row, address } of from.tables.rows("neighborAddress")) {
@@ -239,7 +242,10 @@ function* claimsOf(
     const { protocol, port, row, name, chassis } = neighbor;
     const count = (counts.get(`${protocol} ${port}`) ?? 0) + 1;
     counts.set(`${protocol} ${port}`, count);
-    if (count > maxNeighborsOfPort) continue;
+    if (count > maxNeighborsOfPort) {
+      leftOut();
+      continue;
+    }
     const given = protocol === "lldp" ? managed.get(`${port} ${row}`) : [neighbor.address];
     const addresses = (given ?? []).filter((address) => address !== undefined);
     const found = directory.of({ chassis, addresses, name });

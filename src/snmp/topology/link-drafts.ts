@@ -159,6 +159,12 @@ const maxLinksOfPair = 256;
 /** The links between polled devices while they are put together, by their two devices. */
 export class LinkDrafts {
   readonly #byPair = new Map<string, LinkDraft[]>();
+  readonly #leftOut: () => void;
+
+  /** @param leftOut is called for a link that is one too many. */
+  constructor(leftOut: () => void) {
+    this.#leftOut = leftOut;
+  }
 
   *[Symbol.iterator](): Generator<LinkDraft> {
     for (const drafts of this.#byPair.values()) yield* drafts;
@@ -169,8 +175,8 @@ export class LinkDrafts {
   }
 
   /**
-   * Returns the link between two ports, which it begins if there is none that may be it; undefined: there are too many. A port that is not known yet is any: of
-   * several links of two devices the one counts in which the other port is known.
+   * Returns the link between two ports, which it begins if there is none that may be it; undefined: there are too many. A port that
+   * is not known yet is any: of several links of two devices the one counts in which the other port is known.
    */
   at(a: Node, aPort: Port | undefined, b: Node, bPort: Port | undefined): LinkDraft | undefined {
     const known = this.between(a, b).filter((draft) => draft.fits(a, aPort) && draft.fits(b, bPort));
@@ -190,7 +196,10 @@ export class LinkDrafts {
     const drafts = this.#byPair.get(key);
     if (drafts === undefined) this.#byPair.set(key, [draft]);
     else if (drafts.length < maxLinksOfPair) drafts.push(draft);
-    else return undefined;
+    else {
+      this.#leftOut();
+      return undefined;
+    }
     return draft;
   }
 }

@@ -85,6 +85,8 @@ export class Topology implements RowReader {
   readonly #lines = new LineBuffer();
   #rows = 0;
   #leftOut = 0;
+  /** Neighbors and links that the last inference did not look at. */
+  #cut = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #leastRestMs: number;
   #restMs: number;
@@ -121,6 +123,12 @@ export class Topology implements RowReader {
         ),
     );
     metrics.gaugeFrom("netgloss_snmp_topology_rows", "Rows of tables kept to infer links from", [], () => this.#rows);
+    metrics.gaugeFrom(
+      "netgloss_snmp_topology_left_out",
+      "Neighbors of one port beyond 256, and links of two devices beyond 256, that were not looked at the last time",
+      [],
+      () => this.#cut,
+    );
     metrics.counterFrom(
       "netgloss_snmp_topology_rows_left_out_total",
       "Rows that were not kept to infer links from, because there are so many",
@@ -281,10 +289,13 @@ export class Topology implements RowReader {
 
   async #infer(): Promise<void> {
     const began = this.#clock.monotonic();
+    let cut = 0;
+    const leftOut = (): void => void cut++;
     const heardSince = this.#clock.now() - silentMs;
     const heard = [...this.#devices.values()].filter(({ tables }) => tables.saidAt >= heardSince);
-    const links = await inPieces(inferLinks(heard), this.#pacer);
+    const links = await inPieces(inferLinks(heard, leftOut), this.#pacer);
     if (this.#isStopped) return;
+    this.#cut = cut;
     this.#restMs = Math.max(this.#leastRestMs, restShare * (this.#clock.monotonic() - began));
     if (!this.#isDue) this.#inferIn(recordMs);
     const now = this.#clock.now();
