@@ -93,7 +93,7 @@ export class FleetConnection implements Component {
   readonly database: string;
   readonly #log: Log;
   readonly #follower: Follower;
-  readonly #told = new EventEmitter();
+  readonly #notifications = new EventEmitter();
 
   /** @param log is limited in rate. */
   constructor(access: DatabaseAccess, log: Log) {
@@ -105,7 +105,7 @@ export class FleetConnection implements Component {
       what: "the database of the fleet",
       random: Math.random,
       connected: (session) => this.#connected(session),
-      notified: (_session, payload, channel) => void this.#told.emit(channel, payload),
+      notified: (_session, payload, channel) => void this.#notifications.emit(channel, payload),
       beat: async (session) => void (await session.ask((sql) => sql`select`)),
       lost: (reason) => log.warn({ database: this.database, reason }, "the database of the fleet does not answer"),
     });
@@ -143,8 +143,8 @@ export class FleetConnection implements Component {
 
   /** Calls the listener with each notification of a channel. @returns what ends that. */
   listen(channel: string, listener: (payload: string) => void): () => void {
-    this.#told.on(channel, listener);
-    return () => void this.#told.off(channel, listener);
+    this.#notifications.on(channel, listener);
+    return () => void this.#notifications.off(channel, listener);
   }
 
   /** Calls the listener when the database was connected to. @returns what ends that. */
@@ -168,7 +168,7 @@ export class FleetConnection implements Component {
     for (const channel of [fleetChannel, requestChannel]) await session.ask((sql) => sql.unsafe(`listen ${channel}`));
     this.#log.info({ database, server: session.server }, "connected to the database of the fleet");
     // The session is of use once this has returned.
-    queueMicrotask(() => setImmediate(() => this.#told.emit(connectedEvent)));
+    queueMicrotask(() => setImmediate(() => this.#notifications.emit(connectedEvent)));
   }
 }
 
@@ -336,7 +336,7 @@ export class PostgresqlFleetTables implements FleetTables {
   }
 }
 
-/** What one exporter said to one collector. Ages are by the clock of the table, in milliseconds. */
+/** Holds what one exporter said to one collector. Ages are by the clock of the table, in milliseconds. */
 interface ExporterRow {
   /** The exporter whose datagrams said it. */
   readonly sender: string;

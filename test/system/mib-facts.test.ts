@@ -126,6 +126,11 @@ const notCounters = new Set([
   "cbgpPeer2AcceptedPrefixes",
   "mtxrWlApClientCount",
   "mtxrWlApOverallTxCCQ",
+  "mtxrWlCMAuthClientCount",
+  "mtxrWlCMRegClientCount",
+  "mtxrWlCMRemoteRadios",
+  "mtxrWlStatRxCCQ",
+  "mtxrWlStatTxCCQ",
   "prtMarkerPowerOnCount",
   "hwBgpPeerPrefixActiveCounter",
   "hwBgpPeerPrefixAdvCounter",
@@ -204,12 +209,18 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
   "enum-integer": ["number", "truth"],
 };
 
-/** Tenths of what the description alone says to be degrees Celsius; a convention of the vendor that means PhysicalIndex. */
+/**
+ * Tenths of what the description alone says to be degrees Celsius; a convention of the vendor that means PhysicalIndex; hundredths of a
+ * percent without a unit; a router id, which is written as an address.
+ */
 const saidOtherwise = new Set([
   "mtxrHlTemperature",
   "mtxrHlProcessorTemperature",
   "cpmCPUTotalPhysicalIndex",
   "cpmCorePhysicalIndex",
+  "mimosaPerRxRate",
+  "mimosaPtmpClientTxAvgPer",
+  "ospfv3RouterId",
 ]);
 
 /** What a fact makes of an object, as far as an attribute's syntax contradicts it. */

@@ -226,6 +226,8 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
 function contradiction(shipped: Attribute, made: Attribute): string | undefined {
   if (shipped.name !== made.name) return `is ${made.name}`;
   const [a, b] = [shipped.syntax, made.syntax];
+  // A number of 32 bits that everybody writes as an address.
+  if (shipped.name === "ospfv3RouterId") return undefined;
   if (a.kind !== b.kind && refinements[b.kind]?.includes(a.kind) !== true) return `${a.name}, made: ${b.name}`;
   const scale = b.multiply / b.divide;
   if (scale !== 1 && a.multiply / a.divide !== scale) return `${a.name}, made: ${b.name}`;

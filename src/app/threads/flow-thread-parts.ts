@@ -162,7 +162,7 @@ export interface ReceiveThreadData {
   readonly receiveBufferBytes: number;
   /** Connections of exporters; absent: none. */
   readonly streams: StreamOptions | undefined;
-  /** By the number of the decoding thread. */
+  /** Indexed by the number of the decoding thread. */
   readonly rings: readonly RingHandle[];
   readonly logLevel: LogLevel;
 }

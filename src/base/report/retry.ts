@@ -55,7 +55,7 @@ export class Pause {
 
 /**
  * Work that is done again and again, one round at a time: what is asked for meanwhile is one more round. After a failure only time asks
- * again, because a request whose answer was lost may itself be what others, and so this work, are told of.
+ * again: a request whose answer was lost may have been carried out, and notify others and so this work.
  */
 export class Rounds {
   readonly #work: () => Promise<number | undefined>;

@@ -39,7 +39,7 @@ export class UdmLayers {
   #layers: readonly UdmLayer[] = [];
 
   /**
-   * @param published has the entries of people, and is told of changes.
+   * @param published has the entries of people; its `changed` is called at each change.
    * @param alone runs an action while nothing else changes the index.
    * @param note puts a change into the history, while nothing else changes the index.
    */

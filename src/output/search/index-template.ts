@@ -48,7 +48,7 @@ function indexBases(settings: SearchSettings): readonly string[] {
   return Object.values(basesOf(namePartsOf(settings)));
 }
 
-/** By the kinds that the naming tells apart. */
+/** Keyed by the kinds of records that have names of their own. */
 function basesOf({ prefix, suffix, naming }: NameParts): Readonly<Record<IndexKind, string>> {
   const entries =
     naming === "netgloss"

@@ -44,7 +44,7 @@ const link = object({
   seen: instant("When it was found last"),
 });
 
-/** What is told of the links between devices. */
+/** The answer about the links between devices. */
 export const topology = object({
   enabled: flag("Whether links are inferred."),
   devices: list(
@@ -58,7 +58,7 @@ export const topology = object({
   links: list(link, "In the order of their ends."),
 });
 
-/** What is told of where an address is. */
+/** The answer about the switch port of an address. */
 export const location = object(
   {
     address: text("In its canonical form."),

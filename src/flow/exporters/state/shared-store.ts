@@ -83,7 +83,7 @@ function createSharedMetrics(metrics: Metrics, exporters: () => number, unwritte
   };
 }
 
-/** What one exporter said to one collector: so no two write the same row. */
+/** Holds what one exporter said to one collector: so no two write the same row. */
 export interface StateRow {
   /** The exporter whose datagrams said it, in canonical text. */
   readonly sender: string;

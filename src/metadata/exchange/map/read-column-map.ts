@@ -133,7 +133,7 @@ const ownMap = mapping(
 /** A column map as a person writes it: the name of a ready one, or one that comes before what a ready one says. */
 export const columnMapShape: Shape<ColumnMap> = mappingOr(ownMap, oneOf(readyMapNames).to(readyMap));
 
-/** Where JSON may say null for nothing. */
+/** The fields in which JSON may say null for nothing. */
 const nullable: ReadonlySet<string> = new Set(["map.defaults", "map.constants", "map.where"]);
 const maxDepth = 8;
 
