@@ -149,7 +149,7 @@ interface HelperParts {
 
 /** Does what operations of the kernel leave to this side. The methods that the kernel calls are as its imports. */
 export class LineHelpers {
-  /** How far lines may go. */
+  /** Lines may go up to here. */
   limit = 0;
   readonly #parts: HelperParts;
   readonly #memory: Buffer;

@@ -384,7 +384,7 @@ export function objectMeaningHash(draft: ObjectDraft): string {
   return hash("sha256", text + lines.sort().join(""), "hex");
 }
 
-/** What definitions say of a value besides its name and syntax. */
+/** Returns what definitions say of a value besides its name and syntax. */
 export function readingRules({ noValue, noValueWhen, range, severity, scale }: Attribute): readonly unknown[] {
   return [noValue, noValueWhen, range, severity?.size === 0 ? "words" : severity, scale];
 }

@@ -71,7 +71,7 @@ export interface SnmpOptions {
   readonly keepsReadings?: boolean;
   /** True if links between devices are inferred from what they say of each other. */
   readonly infersLinks?: boolean;
-  /** How long after a change of a table, milliseconds; 10 s where it is not given. */
+  /** The pause between a change of a table and that, milliseconds. Default: 10 s. */
   readonly linksAfterMs?: number;
   /** True if records have the changes of their counters since the previous poll. Default: no. */
   readonly addsRates?: boolean;

@@ -167,7 +167,7 @@ export interface WrittenRows {
 /** Sees every row that becomes a record, before metadata are added. */
 export interface RowReader {
   /**
-   * The end is told whether these are all rows of the object: of a poll that failed there may be none.
+   * `isWhole` is false where rows of the object may be missing, as after a poll that failed.
    *
    * @returns undefined when the rows of the object are of no interest.
    */

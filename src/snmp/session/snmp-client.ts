@@ -38,7 +38,7 @@ const maxSilent = 2;
 /** The number of times that one request may start again because the agent's engine or its time is not what we thought. */
 const maxRecoveries = 2;
 
-/** What the sessions of version 3 of one client share. */
+/** Shared by the sessions of version 3 of one client. */
 interface UsmShared {
   readonly clock: Clock;
   readonly counts: SessionCounts;

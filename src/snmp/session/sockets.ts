@@ -51,7 +51,7 @@ export class StreamPool {
   }
 
   #open(peer: Peer): Socket {
-    // What is written before it stands waits.
+    // Writes wait until the connection stands.
     const socket = connect(peer.port, peer.address);
     const reader = new MessageReader();
     socket.setNoDelay(true);

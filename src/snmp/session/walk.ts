@@ -369,7 +369,7 @@ function deliver(
 }
 
 interface Scalars {
-  /** By the position of the OID; undefined where the agent has no value. */
+  /** Indexed by the position of the OID; undefined where the agent has no value. */
   readonly values: readonly (VarBind | undefined)[];
   /** True if the agent answered for all of them, be it that it has none. */
   readonly isComplete: boolean;

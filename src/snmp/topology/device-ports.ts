@@ -27,7 +27,7 @@ const virtualTypes: ReadonlySet<string> = new Set([
 
 /** The words for a port, in the order in which they are believed. */
 const callings = ["name", "descr", "alias"] as const;
-/** More interfaces that differ only in the word before the same numbers are not told apart by a short form of it. */
+/** A short form of a name is not looked up among more interfaces with the same numbers in their names. */
 const maxAlike = 16;
 /** A network of fewer bits is none of a link: agents have masks of 0 for interfaces without an address. */
 const leastNetworkBits = { 4: 8n, 6: 16n } as const;

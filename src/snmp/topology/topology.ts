@@ -20,9 +20,9 @@ const maxRows = 600_000;
 /** Links are inferred again so long after a table has changed, milliseconds, or so many times the time that it took. */
 const leastRestMs = 10_000;
 const restShare = 20;
-/** What a device said counts for so long after it was heard last, milliseconds. */
+/** The time after which the tables of a silent device no longer count, milliseconds. */
 const silentMs = 3 * 3_600_000;
-/** A link that is gone is shown for so long, milliseconds. */
+/** The time for which a link that is gone is shown, milliseconds. */
 const goneMs = 24 * 3_600_000;
 /** Each link has a record at least this often, milliseconds. */
 const recordMs = 3_600_000;
