@@ -3,8 +3,10 @@
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
 import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
-import { createLayouts } from "../../src/output/clickhouse/table-rows.ts";
-import { createRowReader, rowsByTable } from "../../src/output/clickhouse/table-rows.ts";
+import { blockCompressor } from "../../src/output/clickhouse/block-compression.ts";
+import { sentColumn } from "../../src/output/clickhouse/sent-column.ts";
+import { TableBlocks } from "../../src/output/clickhouse/table-blocks.ts";
+import { createLayouts } from "../../src/output/clickhouse/table-layout.ts";
 import { readLines } from "../../src/output/kafka/record-batch.ts";
 import { planChunks } from "../../src/output/kafka/kafka-output.ts";
 import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/output/kafka/record-batch.ts";
@@ -35,9 +37,11 @@ const indexOf = createIndexOf(settingsFor("OPENSEARCH"));
 const plainEvents = createEventReader((field) => field, false);
 const cimEvents = createEventReader((field) => field, true);
 const event = settingsFor("SPLUNK_HEC");
-const readers = createLayouts((field) => field).map(({ columns }) =>
-  createRowReader(new Map(columns.map((column) => [column.field, column]))),
+const tables = createLayouts((field) => field).map(({ columns }) =>
+  columns.flatMap((column) => sentColumn(column, column.type) ?? []),
 );
+const blocks = new TableBlocks(tables);
+const lz4 = blockCompressor("lz4");
 const findKey = createKeyFinder(labels);
 const headerOf = createHeaderOf(settingsFor("SYSLOG", { HOSTNAME: "collector" }));
 const topics = [{ name: "flow", partitions: 6 }];
@@ -55,7 +59,8 @@ function kafka(batch: Batch, encode: RecordBatchEncoder): void {
 const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
   "copying the line": (batch) => Uint8Array.prototype.slice.call(joinChunks(batch)),
   "Elasticsearch, OpenSearch: _bulk": (batch) => bulkBody(batch, indexOf),
-  "ClickHouse: rows": (batch) => rowsByTable(batch, readers),
+  "ClickHouse: Native blocks": (batch) => blocks.insertsOf(batch),
+  "ClickHouse: Native blocks, lz4": (batch) => blocks.insertsOf(batch).map(({ body }) => lz4?.(body)),
   "Splunk: events": (batch) => encodeEvents(batch, event, plainEvents),
   "Splunk: events with fields of the data model": (batch) => encodeEvents(batch, event, cimEvents),
   "Loki: streams": (batch) => encodeStreams(batch, labels),
@@ -78,3 +83,9 @@ const peer = { what: "copying the line", value: median(figures[0]?.each ?? []) }
 for (const { what, each } of figures) {
   reportRow({ what, value: median(each), unit: "ns/record", ...(what !== peer.what && { peer }) });
 }
+
+let wireBytes = 0;
+for (const batch of batches) {
+  for (const { body } of blocks.insertsOf(batch)) wireBytes += (await lz4?.(body))?.length ?? 0;
+}
+reportRow({ what: "ClickHouse: Native blocks, lz4, on the wire", value: wireBytes / records, unit: "bytes/record" });

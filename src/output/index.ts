@@ -25,7 +25,7 @@ export type { CommonSettings, DeliveryContext, RecordType, SpoolMode } from "./d
 export { cutTime, type FieldEdit, createLineRenamer } from "./delivery/line-editor.ts";
 export { fieldNames } from "./delivery/line-fields.ts";
 export { TimedCalls } from "./delivery/sender.ts";
-export { clickHouseColumns } from "./clickhouse/table-rows.ts";
+export { clickHouseColumns } from "./clickhouse/table-layout.ts";
 export type { KafkaClient, ProduceAnswer, ProducerId, ProduceRequest } from "./kafka/kafka-client.ts";
 export { KafkaOutput } from "./kafka/kafka-output.ts";
 export { cloudIdUrl } from "./search/settings.ts";

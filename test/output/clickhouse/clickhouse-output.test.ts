@@ -9,7 +9,7 @@ import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { batchOf } from "../delivery/batch-fixture.ts";
 import { adapterOf } from "../adapter-fixture.ts";
 import { clickHouseServer, type ClickHouseSettings } from "./clickhouse-fixture.ts";
-import { insertsOf, startFakeClickHouse } from "./fake-clickhouse.ts";
+import { blockRows, insertsOf, startFakeClickHouse } from "./fake-clickhouse.ts";
 
 const signal = new AbortController().signal;
 const accepted = { refused: [], retry: [] };
@@ -122,7 +122,7 @@ test("fields go to the columns of their table; what does not fit there keeps its
   ]);
   assert.deepEqual(fake.tables.get("netgloss_telemetry")?.rows, [
     {
-      timestamp: "2026-11-22T04:00:00Z",
+      timestamp: "2026-11-22T04:00:00.000Z",
       system_ip_addr: "192.0.2.9",
       snmp_object_name: "IF-MIB::ifXTable",
       other: { ifName: "xe-0/0/7" },
@@ -281,8 +281,8 @@ test("a view that fails for some rows does not keep them from the table, nor has
   fake.server.answer = (call, response) => {
     const { searchParams } = new URL(call.path, "http://fake");
     const isInsert = searchParams.get("query")?.startsWith("INSERT") === true;
-    const fails = isBroken || call.body.includes('"flow_bytes":7');
-    if (!isInsert || !fails || searchParams.get("materialized_views_ignore_errors") === "1") {
+    const fails = (): boolean => isBroken || blockRows(call.bytes).some((row) => row["flow_bytes"] === 7);
+    if (!isInsert || !fails() || searchParams.get("materialized_views_ignore_errors") === "1") {
       answer(call, response);
       return;
     }
@@ -333,5 +333,100 @@ test("a try by hand leaves no row", async (t) => {
   assert.deepEqual(fake.tables.get("netgloss_flow")?.rows, []);
   fake.judge = (statement) => (statement.startsWith("INSERT") ? 497 : undefined);
   await assert.rejects(adapter.rehearse?.(batchOf([`${head}}`]), signal) ?? Promise.resolve(), { blame: "operator" });
+  await adapter.close();
+});
+
+test("in a cluster a table keeps the rows of a shard, with replicas, and another is in front of all shards", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port, { DATABASE: "net", CLUSTER: "{cluster}" });
+  assert.deepEqual(await adapter.open(signal), []);
+  assert.equal(fake.statements[0], "CREATE DATABASE IF NOT EXISTS `net` ON CLUSTER '{cluster}'");
+  assert.match(
+    fake.statements[1] ?? "",
+    /^CREATE TABLE IF NOT EXISTS `net`\.`netgloss_flow_local` ON CLUSTER '\{cluster\}' \(\n {2}`timestamp` .*\n\) ENGINE = ReplicatedMergeTree\nPARTITION BY .*SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800,/s,
+  );
+  assert.equal(
+    fake.statements[2],
+    "CREATE TABLE IF NOT EXISTS `net`.`netgloss_flow` ON CLUSTER '{cluster}' AS `net`.`netgloss_flow_local`\n" +
+      "ENGINE = Distributed('{cluster}', 'net', 'netgloss_flow_local', cityHash64(timestamp, flow_export_ip_addr))",
+  );
+  assert.equal(fake.statements.length, 7);
+  assert.deepEqual(await adapter.send(batchOf([`${head},"flow.bytes":5}`]), signal), accepted);
+  const [insert] = insertsOf(fake.server.calls);
+  assert.match(insert?.get("query") ?? "", /^INSERT INTO `net`\.`netgloss_flow` \(/);
+  assert.equal(insert?.get("insert_distributed_sync"), "1", "acknowledged is stored on the shards");
+  await adapter.close();
+
+  fake.statements.length = 0;
+  fake.tables.get("netgloss_flow")?.columns.delete("flow_bytes");
+  const again = adapterTo(fake.port, { DATABASE: "net", CLUSTER: "{cluster}" });
+  await again.open(signal);
+  const added = "ON CLUSTER '{cluster}' ADD COLUMN IF NOT EXISTS `flow_bytes` Nullable(UInt64)";
+  assert.deepEqual(fake.statements, [
+    `ALTER TABLE \`net\`.\`netgloss_flow_local\` ${added}`,
+    `ALTER TABLE \`net\`.\`netgloss_flow\` ${added}`,
+  ]);
+  await again.close();
+
+  for (const table of fake.tables.values()) table.engine = table.engine.replace(/cityHash64.*/, "rand())");
+  const spread = adapterTo(fake.port, { DATABASE: "net", CLUSTER: "{cluster}" });
+  assert.match((await spread.open(signal)).join(), /netgloss_flow does not recognise inserts that are sent again/);
+  await spread.close();
+});
+
+test("what a column of another type would change goes to the others", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  fake.types
+    .set("flow_bytes", "UInt8")
+    .set("flow_src_ip_addr", "IPv4")
+    .set("flow_dst_ip_addr", "Nullable(String)")
+    .set("flow_sample_rate", "Int32")
+    .set("flow_start_timestamp", "DateTime")
+    .set("flow_src_isInternal", "UInt8");
+  const adapter = adapterTo(fake.port);
+  assert.deepEqual(await adapter.open(signal), []);
+  const values = (bytes: string, source: string, rate: string, start: string): string =>
+    `${head},"flow.bytes":${bytes},"flow.src.ip.addr":"${source}","flow.dst.ip.addr":"${source}","flow.sample_rate":${rate},"flow.start.timestamp":"${start}","flow.src.isInternal":true}`;
+  const lines = [
+    values("255", "192.0.2.7", "5", "2026-11-22T04:00:00Z"),
+    values("256", "2001:db8::7", "0.5", "1969-12-31T23:59:59.9Z"),
+    '{"@timestamp":"1899-12-31T23:59:59.999Z","flow.export.ip.addr":"192.0.2.1"}',
+  ];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), accepted);
+  const [held, odd, old] = fake.tables.get("netgloss_flow")?.rows ?? [];
+  assert.deepEqual(
+    [held?.["flow_bytes"], held?.["flow_src_ip_addr"], held?.["flow_dst_ip_addr"], held?.["flow_sample_rate"]],
+    [255, "192.0.2.7", "192.0.2.7", 5],
+  );
+  assert.equal(held?.["other"], undefined);
+  assert.deepEqual(odd?.["other"], {
+    "flow.bytes": "256",
+    "flow.src.ip.addr": "2001:db8::7",
+    "flow.sample_rate": "0.5",
+    "flow.start.timestamp": "1969-12-31T23:59:59.900000000Z",
+  });
+  assert.deepEqual(
+    [odd["flow_bytes"], odd["flow_src_ip_addr"], odd["flow_dst_ip_addr"], odd["flow_src_isInternal"]],
+    [undefined, undefined, "2001:db8::7", true],
+  );
+  assert.deepEqual(old?.["other"], { "@timestamp": "1899-12-31T23:59:59.999000000Z" });
+  await adapter.close();
+});
+
+test("a column that is altered or dropped while records are sent costs none of them", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port);
+  await adapter.open(signal);
+  const batch = batchOf([`${head},"flow.bytes":5}`]);
+  fake.types.set("flow_bytes", "String");
+  await assert.rejects(adapter.send(batch, signal), { blame: "operator", code: "exception_53" });
+  assert.deepEqual(await adapter.send(batch, signal), accepted);
+  for (const { columns } of fake.tables.values()) columns.delete("flow_bytes");
+  const second = batchOf([`${head},"flow.bytes":6}`], 1);
+  fake.judge = (statement) => (statement.startsWith("ALTER") ? 497 : undefined);
+  await assert.rejects(adapter.send(second, signal), { blame: "operator", code: "exception_16" });
+  assert.deepEqual(await adapter.send(second, signal), accepted);
+  const rows = fake.tables.get("netgloss_flow")?.rows;
+  assert.deepEqual([rows?.[0]?.["flow_bytes"], rows?.[1]?.["other"]], [5, { "flow.bytes": "6" }]);
   await adapter.close();
 });

@@ -1,6 +1,9 @@
+import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
+import { formatAddress, type Address } from "../../../src/base/ip/index.ts";
 import { startHttpServer, type HttpCall, type HttpServerFake } from "../http/http-fixture.ts";
+import { NativeReader, type NativeColumn, type NativeValue } from "./native-reader.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -36,7 +39,10 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
       }));
     }
     if (statement.startsWith("SELECT name, engine")) {
-      return Array.from(fake.tables, ([name, { engine }]) => ({ name, engine: "MergeTree", engine_full: engine }));
+      const names = new Set(Array.from(statement.split(" IN ")[1]?.matchAll(/'(\w+)'/g) ?? [], ([, name]) => name));
+      return [...fake.tables]
+        .filter(([name]) => names.has(name))
+        .map(([name, { engine }]) => ({ name, engine: /\w*/.exec(engine)?.[0] ?? "", engine_full: engine }));
     }
     if (statement.startsWith("SELECT name FROM system.databases")) {
       const name = /name = '(\w+)'/.exec(statement)?.[1] ?? "";
@@ -49,6 +55,7 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
       return [];
     }
     const [, verb, , name = ""] = /^(CREATE TABLE IF NOT EXISTS|ALTER TABLE) `(\w+)`\.`(\w+)`/.exec(statement) ?? [];
+    const template = / AS `\w+`\.`(\w+)`/.exec(statement)?.[1] ?? "";
     const columns = Array.from(
       statement.matchAll(/(?:^ {2}|ADD COLUMN IF NOT EXISTS )`(\w+)` (.*?)(?=,$|, ADD|$)/gm),
       (match) => {
@@ -58,22 +65,28 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
       },
     );
     if (verb === undefined) return 62;
-    const table = fake.tables.get(name) ?? { columns: new Set<string>(), rows: [], engine: statement };
+    const engine = statement.split("ENGINE = ")[1] ?? "";
+    const like = fake.tables.get(template)?.columns;
+    const table = fake.tables.get(name) ?? { columns: new Set<string>(like), rows: [], engine };
     fake.tables.set(name, table);
     for (const column of columns) table.columns.add(column);
     return [];
   };
 
-  const insert = (parameters: URLSearchParams, body: string): number | undefined => {
-    const name = /^INSERT INTO `\w+`\.`(\w+)` FORMAT JSONEachRow$/.exec(parameters.get("query") ?? "")?.[1] ?? "";
+  const insert = (parameters: URLSearchParams, body: Buffer): number | undefined => {
+    const [, name = "", list = ""] =
+      /^INSERT INTO `\w+`\.`(\w+)` \(([\w,]*)\) FORMAT Native$/.exec(parameters.get("query") ?? "") ?? [];
     const table = fake.tables.get(name);
     if (table === undefined) return 60;
-    const rows = body
-      .split("\n")
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Row);
-    if (rows.some((row) => !fake.isReadable(row) || Object.keys(row).some((column) => !table.columns.has(column))))
-      return 117;
+    const named = list.split(",");
+    if (named.some((column) => !table.columns.has(column))) return 16;
+    const blocks = new NativeReader(body).blocks();
+    const columns = blocks.flat();
+    assert.deepEqual(new Set(columns.map((column) => column.name)), new Set(named), "columns are named as they come");
+    const isConverted = parameters.get("input_format_native_allow_types_conversion") === "1";
+    if (!isConverted && columns.some((column) => column.type !== fake.types.get(column.name))) return 53;
+    const rows = blocks.flatMap(rowsOf);
+    if (rows.some((row) => !fake.isReadable(row))) return 117;
     const token = parameters.get("insert_deduplication_token") ?? "";
     if (!tokens.has(token)) table.rows.push(...rows);
     tokens.add(token);
@@ -87,7 +100,7 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
     if (judged !== undefined) return refuse(response, judged);
     if (statement.endsWith("WHERE 0")) return void response.end();
     if (statement.startsWith("INSERT")) {
-      const code = insert(parameters, call.body);
+      const code = insert(parameters, call.bytes);
       if (fake.isLying) return void response.socket?.resetAndDestroy();
       return code === undefined ? void response.end() : refuse(response, code);
     }
@@ -104,6 +117,7 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
     types: new Map([
       ["timestamp", "DateTime64(3, 'UTC')"],
       ["flow_bytes", "Nullable(UInt64)"],
+      ["other", "Map(LowCardinality(String), String)"],
     ]),
     judge: () => undefined,
     isReadable: () => true,
@@ -115,7 +129,43 @@ export async function startFakeClickHouse(t: TestContext): Promise<FakeClickHous
 function refuse(response: ServerResponse, code: number): void {
   const status = { 516: 401, 497: 403, 60: 404, 117: 400 }[code] ?? 500;
   response.writeHead(status, { "x-clickhouse-exception-code": String(code) });
-  response.end(`Code: ${code}. DB::Exception: by the test`);
+  const text = code === 53 ? "Cannot convert: String to UInt64: While executing Native" : "by the test";
+  response.end(`Code: ${code}. DB::Exception: ${text}`);
+}
+
+/** The rows of blocks, each with the columns that have a value, as JSON would show them. */
+export function blockRows(bytes: Buffer): Row[] {
+  return new NativeReader(bytes).blocks().flatMap(rowsOf);
+}
+
+function rowsOf(block: readonly NativeColumn[]): Row[] {
+  const count = block[0]?.values.length ?? 0;
+  return Array.from({ length: count }, (_, row) =>
+    Object.fromEntries(
+      block.flatMap(({ name, type, values }) => {
+        const value = shown(type, values[row] ?? null);
+        const isAbsent = value === null || value === "" || value === "::" || isEmptyMap(value);
+        return isAbsent ? [] : [[name, value]];
+      }),
+    ),
+  );
+}
+
+function isEmptyMap(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function shown(type: string, value: NativeValue): unknown {
+  if (Array.isArray(value)) return value.map((item: NativeValue) => shown(type, item));
+  if (typeof value === "string" && type.includes("IPv6")) return formatAddress(unmapped(BigInt(`0x${value}`)));
+  if (typeof value !== "bigint") return value;
+  if (type.includes("DateTime64(3")) return new Date(Number(value)).toISOString();
+  if (type.includes("DateTime64(9")) return new Date(Number(value / 1_000_000n)).toISOString();
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+function unmapped(value: bigint): Address {
+  return value >> 32n === 0xffffn ? { family: 4, value: value & 0xffff_ffffn } : { family: 6, value };
 }
 
 /** The parameters of the inserts that a server was sent. */

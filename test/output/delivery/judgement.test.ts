@@ -8,8 +8,8 @@ import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
 import { adapterOf } from "../adapter-fixture.ts";
 import { clickHouseServer } from "../clickhouse/clickhouse-fixture.ts";
-import { startFakeClickHouse } from "../clickhouse/fake-clickhouse.ts";
-import { startHttpServer } from "../http/http-fixture.ts";
+import { blockRows, insertsOf, startFakeClickHouse } from "../clickhouse/fake-clickhouse.ts";
+import { startHttpServer, type HttpCall } from "../http/http-fixture.ts";
 import { createFakeKafka } from "../kafka/fake-kafka.ts";
 import { kafkaSettings } from "../kafka/kafka-fixture.ts";
 import { startFakeNats } from "../nats/fake-nats.ts";
@@ -144,7 +144,8 @@ async function startSearch(t: TestContext): Promise<JudgedStore> {
 async function startClickHouse(t: TestContext): Promise<JudgedStore> {
   const fake = await startFakeClickHouse(t);
   const { answer } = fake.server;
-  const numbersOf = (body: string): number[] => Array.from(body.matchAll(/"n":"(\d+)"/g), (match) => Number(match[1]));
+  const numbersOf = (call: HttpCall): number[] =>
+    insertsOf([call]).flatMap(() => blockRows(call.bytes).map(({ other }) => Number((other as { n: string }).n)));
   const store: JudgedStore = {
     adapter: adapterOf("CLICKHOUSE", clickHouseServer(`http://127.0.0.1:${fake.port}`)),
     mood: "works",
@@ -154,7 +155,7 @@ async function startClickHouse(t: TestContext): Promise<JudgedStore> {
       (fake.tables.get("netgloss_flow")?.rows ?? []).map(({ other }) => Number((other as Record<string, string>)["n"])),
   };
   fake.server.answer = (call, response) => {
-    const numbers = numbersOf(call.body);
+    const numbers = numbersOf(call);
     const { mood } = store;
     const fails = mood === "fails" || numbers.some((n) => store.faulty.has(n));
     const refuses = mood === "refuses" || numbers.some((n) => store.bad.has(n));

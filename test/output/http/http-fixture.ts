@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 import * as zlib from "node:zlib";
+import { lz4Decompress } from "@platformatic/wasm-utils";
 import { cleanUp } from "../../support/clean-up.ts";
 
 export interface HttpCall {
@@ -9,6 +10,8 @@ export interface HttpCall {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   /** Decompressed. */
+  readonly bytes: Buffer;
+  /** The same as text. */
   readonly body: string;
 }
 
@@ -29,7 +32,7 @@ export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
       const bytes = Buffer.concat(parts);
       const body = decompress(bytes, request.headers["content-encoding"]);
       const { method = "", url: path = "", headers } = request;
-      const call = { method, path, headers, body: body.toString() };
+      const call = { method, path, headers, bytes: body, body: body.toString() };
       fake.calls.push(call);
       fake.answer(call, response);
     });
@@ -50,7 +53,7 @@ export async function startHttpServer(t: TestContext): Promise<HttpServerFake> {
 function decompress(bytes: Buffer, encoding: string | undefined): Buffer {
   if (encoding === undefined) return bytes;
   const { gunzipSync, zstdDecompressSync } = zlib as typeof zlib & { zstdDecompressSync?: typeof zlib.gunzipSync };
-  const action = { gzip: gunzipSync, zstd: zstdDecompressSync }[encoding];
+  const action = { gzip: gunzipSync, lz4: lz4Decompress, zstd: zstdDecompressSync }[encoding];
   if (action === undefined) throw new Error(`no such encoding: ${encoding}`);
   return action(bytes);
 }
