@@ -91,6 +91,10 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
       const step = 1000 * seconds;
       return `intDiv(toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC')), ${step}) * ${step}`;
     },
+    milliseconds: (time) => `toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC'))`,
+    divide: (dividend, divisor) => `intDiv(${dividend}, ${divisor})`,
+    unsigned: (value) => `toUInt64(${value})`,
+    eachOf: (first, last) => `arrayJoin(range(toUInt64(${first}), toUInt64(${last} + 1)))`,
     sum: (value) => `sum(toInt128(${value}))`,
     product: (value, weight) => `toInt128(${value}) * ${weight}`,
   };
