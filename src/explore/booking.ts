@@ -26,9 +26,12 @@ export const flowedBounds = {
 /** Why the times of a record cannot be. */
 export const impossibleTimes = ["reversed", "too_long", "in_future", "too_late"] as const;
 
-const startField = "flow.start.timestamp";
-const endField = "flow.end.timestamp";
-const offsetField = "flow.export.clock.offset";
+/** What records say of the time of a flow, by the clock of the exporter, and of that clock. */
+export const timeFields = {
+  start: "flow.start.timestamp",
+  end: "flow.end.timestamp",
+  offset: "flow.export.clock.offset",
+} as const;
 
 /** Finds when the bytes of the rows of a block flowed. */
 export class Booking {
@@ -47,10 +50,10 @@ export class Booking {
   book(block: Block): void {
     const columnOf = (field: string): BlockColumn | undefined =>
       block.columns.find(({ column, count }) => column.field === field && count > 0);
-    const [received, starts, ends] = [timeField, startField, endField].map(columnOf);
+    const [received, starts, ends] = [timeField, timeFields.start, timeFields.end].map(columnOf);
     const [from, to] = bookedColumns.map(({ field }) => block.columns.find(({ column }) => column.field === field));
     if (!received || !starts || !ends || !from || !to) return;
-    const offsets = columnOf(offsetField);
+    const offsets = columnOf(timeFields.offset);
     for (let row = 0; row < block.rows; row++) {
       if (!has(received, row) || !has(starts, row) || !has(ends, row)) continue;
       const at = millisecondsOf(received, row);

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column } from "../column.ts";
 import { flowedColumns } from "../booking.ts";
-import type { Block } from "../block.ts";
+import type { Block, BlockColumn } from "../block.ts";
 import { sqlType } from "./duckdb-table.ts";
 import { firstName } from "./database-files.ts";
 import { quoted } from "./duckdb-table.ts";
@@ -103,11 +103,7 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     if (weight > partition.maxWeight) partition.maxWeight = weight;
   }
   const starts = columns.find(({ column }) => column.field === flowedColumns.start.field);
-  for (let row = 0; row < rows && (starts?.count ?? 0) > 0; row++) {
-    if (((starts?.validity[row >> 3] ?? 0) & (1 << (row & 7))) === 0) continue;
-    const start = ((starts?.words[2 * row + 1] ?? 0) | 0) * 4_294_967_296 + (starts?.words[2 * row] ?? 0);
-    if (start < (partition.flowedFrom ?? Number.POSITIVE_INFINITY)) partition.flowedFrom = start;
-  }
+  if (starts !== undefined && starts.count > 0) noteStarts(partition, starts, rows);
   const times = columns.find(({ column }) => column.field === timeField);
   if (times === undefined) return;
   const { words, validity, count } = times;
@@ -119,4 +115,14 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     partition.flowedFrom = Math.min(partition.flowedFrom ?? Number.POSITIVE_INFINITY, Math.floor(time));
     partition.to = Math.max(partition.to ?? Number.NEGATIVE_INFINITY, Math.ceil(time));
   }
+}
+
+function noteStarts(partition: Partition, { words, validity }: BlockColumn, rows: number): void {
+  let first = partition.flowedFrom ?? Number.POSITIVE_INFINITY;
+  for (let row = 0; row < rows; row++) {
+    if (((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue;
+    const start = ((words[2 * row + 1] as number) | 0) * 4_294_967_296 + (words[2 * row] as number);
+    if (start < first) first = start;
+  }
+  partition.flowedFrom = first;
 }

@@ -4,7 +4,7 @@ import { sqlType, quoted } from "./duckdb-table.ts";
 import type { Filter } from "../../record/index.ts";
 import type { AnswerPart, Coverage } from "../query/answer.ts";
 import { flowedBounds } from "../booking.ts";
-import { bookings, rangeBefore, type ExploreQuery, type TimeRange, type When } from "../query/explore-query.ts";
+import { rangeBefore, type ExploreQuery, type TimeRange, type When } from "../query/explore-query.ts";
 import type { Partition } from "./partition.ts";
 
 /** A file of rows of which rollups were made. */
@@ -45,8 +45,7 @@ export const countsFor = { received: 1, flowed: 2 } as const satisfies Readonly<
 
 /** Returns a condition that is true of rows that count. */
 export function isOf(when: When): string {
-  const [other] = bookings.filter((each) => each !== when);
-  return `"${whenColumn}" IS DISTINCT FROM ${countsFor[other as When]}`;
+  return `"${whenColumn}" IS DISTINCT FROM ${countsFor[when === "flowed" ? "received" : "flowed"]}`;
 }
 
 export const minutesOf = (name: string): string => `${quoted(name)}.main.minutes`;

@@ -46,8 +46,9 @@ async function rollUp(
   columns: readonly Column[],
   signal: AbortSignal,
 ): Promise<RolledUp | undefined> {
-  const { id: source, name, from, to, flowedFrom = from, maxWeight } = partition;
+  const { id: source, name, from, to, maxWeight } = partition;
   if (from === undefined || to === undefined) return undefined;
+  const { flowedFrom = from } = partition;
   const minute = minuteOf(cellOf(columnNamed(timeField), partition));
   const counted = await connection.runAndReadAll(
     `SELECT ${minute} AS m, count(*) FROM ${tableOf(name)} WHERE ${time} IS NOT NULL GROUP BY m ORDER BY m`,
@@ -77,7 +78,7 @@ async function rollUp(
     throw error;
   }
   await connection.run(`CHECKPOINT ${quoted(target)}`);
-  return { id, name: source, from, to, flowedFrom: flowedFrom ?? from, maxWeight };
+  return { id, name: source, from, to, flowedFrom, maxWeight };
 }
 
 /** The first and last minutes of slices that have not many rows. */

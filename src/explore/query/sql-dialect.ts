@@ -54,7 +54,10 @@ export function flowedPart(dialect: SqlDialect, value: string, flow: Millisecond
     // In two products, each of 64 bits.
     return `(${dialect.divide(value, length)} * ${passed} + ${dialect.divide(`(${value} % ${length}) * ${passed}`, length)})`;
   };
-  const part = `${upTo(`least(${within.to}, ${flow.to} + 1)`)} - ${upTo(`greatest(${within.from}, ${flow.from})`)}`;
+  // A difference has a sign in ClickHouse.
+  const part = whole(
+    `(${upTo(`least(${within.to}, ${flow.to} + 1)`)} - ${upTo(`greatest(${within.from}, ${flow.from})`)})`,
+  );
   return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${part} END`;
 }
 
