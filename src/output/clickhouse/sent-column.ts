@@ -173,8 +173,7 @@ function isWithin(value: bigint, { first, last }: ValueRange): boolean {
 }
 
 function addressAt(data: BatchColumn["data"], row: number): bigint {
-  const bytes = Buffer.from(data.buffer, data.byteOffset + 16 * row, 16);
-  return (bytes.readBigUInt64BE(0) << 64n) | bytes.readBigUInt64BE(8);
+  return BigInt(`0x${Buffer.from(data.buffer, data.byteOffset + 16 * row, 16).toString("hex")}`);
 }
 
 /** A time as lines have it: `1899-12-31T23:59:59.000000001Z`. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { sentColumn } from "../../../src/output/clickhouse/sent-column.ts";
 import { TableBlocks } from "../../../src/output/clickhouse/table-blocks.ts";
 import { createLayouts, type TableColumn } from "../../../src/output/clickhouse/table-layout.ts";
@@ -73,7 +73,7 @@ const field = fc
     }));
     return fc
       .oneof({ arbitrary: column.isArray ? list : value, weight: 8 }, { arbitrary: misfit, weight: 1 })
-      .map((written) => ({ field: column.field, name: column.name, ...written }));
+      .map(({ json, shown }) => ({ field: column.field, name: column.name, json, shown }));
   });
 /** A field of the operator's own. */
 const other = fc
