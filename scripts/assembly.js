@@ -20,15 +20,8 @@ const commonFlags = "-O3 --noAssert --runtime stub --enable simd --disableWarnin
 export function compileAssembly(folder, { script, name, constant, flags, others }) {
   const directory = mkdtempSync(join(tmpdir(), "netgloss-assembly-"));
   const binary = join(directory, "code.wasm");
-  execFileSync(
-    "npx",
-    [
-      ...["--yes", "--package", compiler, "asc", `${folder}/assembly/index.ts`],
-      ...`${commonFlags} ${flags}`.split(" "),
-      ...["-o", binary],
-    ],
-    { stdio: "inherit" },
-  );
+  const command = `--yes --package ${compiler} asc ${folder}/assembly/index.ts ${commonFlags} ${flags} -o`;
+  execFileSync("npx", [...command.split(" "), binary], { stdio: "inherit" });
   const target = `${folder}/gen/${name}.ts`;
   writeFileSync(
     target,

@@ -68,7 +68,7 @@ function readColumns(batch: Batch, reader: LineColumns | SlowLineColumns): unkno
 }
 
 function parseLines(batch: Batch): void {
-  forEachLine(batch, (lines, from, to) => JSON.parse(lines.toString("utf8", from, to)));
+  forEachLine(batch, (chunk, from, to) => JSON.parse(chunk.toString("utf8", from, to)));
 }
 
 const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {

@@ -1,7 +1,12 @@
 import { parseAddress, type Address } from "../../src/base/ip/index.ts";
-import { LineWalker } from "../../src/record/index.ts";
-import type { Column, ColumnType } from "../../src/record/columns/column.ts";
-import type { BatchColumn, ColumnBatch, ColumnData } from "../../src/record/columns/column-batch.ts";
+import {
+  type BatchColumn,
+  type Column,
+  type ColumnBatch,
+  type ColumnData,
+  type ColumnType,
+  LineWalker,
+} from "../../src/record/index.ts";
 
 type Scalar = number | bigint | Uint8Array;
 

@@ -1,5 +1,6 @@
 // Puts values of lines into the columns of the row at hand.
 import * as L from "../layout";
+import { columnRoom, columnTextAt, columnTextCode } from "../layout";
 import { readAddress } from "./addresses";
 import { allocate, areSame, moved } from "./memory";
 import { double, isBehindValue, readDouble, readEnd, readInteger, readUnsigned, whole } from "./numbers";
@@ -33,7 +34,7 @@ export function prepareColumn(column: usize): void {
   store<u32>(column, <u32>allocate((maxRows + 7) >>> 3), L.columnPresence);
   store<u32>(column, <u32>allocate(widthOf(load<i32>(column, L.columnKind)) * room), L.columnData);
   if (isArray) store<u32>(column, <u32>allocate(4 * (maxRows + 1)), L.columnOffsets);
-  store<u32>(column, <u32>room, L.columnRoom);
+  store<u32>(column, <u32>room, columnRoom);
 }
 
 /** The code of the text that `readText` read last. */
@@ -46,8 +47,8 @@ function readText(column: usize, at: usize, end: usize): usize {
   const lastLength = load<u32>(column, L.columnTextLength);
   if (lastLength != noText && from + <usize>lastLength < end && load<u8>(from + <usize>lastLength) == quote) {
     // Most texts are those of the record before. One without escapes has no quote within.
-    if (areSame(from, textBytes + <usize>load<u32>(column, L.columnTextAt), <usize>lastLength)) {
-      textCode = load<u32>(column, L.columnTextCode);
+    if (areSame(from, textBytes + <usize>load<u32>(column, columnTextAt), <usize>lastLength)) {
+      textCode = load<u32>(column, columnTextCode);
       return from + <usize>lastLength + 1;
     }
   }
@@ -68,9 +69,9 @@ function readNewText(column: usize, from: usize, end: usize): usize {
   const length = last - from;
   const isDistinct = (load<u32>(column, L.columnFlags) & L.isDistinctFlag) != 0;
   textCode = isDistinct ? appendText(from, length) : codeOf(from, length);
-  store<u32>(column, load<u32>(textOffsets + 4 * <usize>textCode), L.columnTextAt);
+  store<u32>(column, load<u32>(textOffsets + 4 * <usize>textCode), columnTextAt);
   store<u32>(column, <u32>length, L.columnTextLength);
-  store<u32>(column, textCode, L.columnTextCode);
+  store<u32>(column, textCode, columnTextCode);
   return last + 1;
 }
 
@@ -173,12 +174,12 @@ function readArray(column: usize, kind: i32, row: u32, from: usize, end: usize):
 
 /** Where the next item of an array column goes. */
 function roomFor(column: usize, width: usize, items: u32): usize {
-  const room = load<u32>(column, L.columnRoom);
+  const room = load<u32>(column, columnRoom);
   let data = <usize>load<u32>(column, L.columnData);
   if (items >= room) {
     data = moved(data, width * <usize>items, 2 * width * <usize>room);
     store<u32>(column, <u32>data, L.columnData);
-    store<u32>(column, 2 * room, L.columnRoom);
+    store<u32>(column, 2 * room, columnRoom);
   }
   return data + width * <usize>items;
 }
