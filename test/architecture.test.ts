@@ -35,6 +35,8 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "filter/check",
     "record-fields.ts",
     "line-values.ts",
+    "line-walker.ts",
+    "columns",
     "filter/evaluate",
     "filter",
     ".",
