@@ -51,7 +51,7 @@ function readField(cell) {
     example: exampleOf(type, isArray, cell("example")),
     description: cell("text"),
     source: sourceOf(elements, cell("from")),
-    protoNumber: protoNumber(cell("proto"), ""),
+    protoNumber: numberOf(cell("proto"), ""),
   };
 }
 
@@ -87,7 +87,7 @@ function endFields(field, cell) {
   const [, rest] = /^flow\.src\.(.*)$/.exec(field.name) ?? [];
   if (rest === undefined || !["flow", "enriched", "ends"].includes(field.group)) return [];
   return endsOfFlow.map((end) =>
-    ofEnd(field, rest, end, { ...explorePlace(cell("explore"), end), protoNumber: protoNumber(cell("proto"), end) }),
+    ofEnd(field, rest, end, { ...explorePlace(cell("explore"), end), protoNumber: numberOf(cell("proto"), end) }),
   );
 }
 
@@ -114,7 +114,7 @@ function explorePlace(cell, end) {
 }
 
 /** Reads `3 client:353 server:354`. */
-function protoNumber(cell, end) {
+function numberOf(cell, end) {
   const own = wordOf(cell, end);
   return own === undefined ? undefined : Number(own.split(":").at(-1));
 }

@@ -168,6 +168,7 @@ const codecFolders: readonly string[] = [
   "metadata/index",
   "metadata/store",
   "output/delivery",
+  "output/kafka",
   "output/shape",
   "record",
   "server/http",

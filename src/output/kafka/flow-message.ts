@@ -69,8 +69,9 @@ function scalarWriter(type: FieldType, number: number): WriteValue {
       return (out, lines, from, to) => out.boolean(lines, from, to, varint);
     case "date":
     case "date_nanos":
-      return (out, lines, from, to) => out.time(lines, from, to, fixed, true);
+      break;
   }
+  return (out, lines, from, to) => out.time(lines, from, to, fixed, true);
 }
 
 /** Numbers stand together behind one tag, the others have one each. */

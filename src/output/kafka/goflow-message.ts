@@ -168,8 +168,9 @@ export class GoflowEncoder implements MessageEncoder {
       case "mac":
         return /^"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}"$/.test(text) ? Number.parseInt(text.replaceAll(/[":]/g, ""), 16) : 0;
       case "rounded":
-        return Math.round(Number(text));
+        break;
     }
+    return Math.round(Number(text));
   }
 }
 

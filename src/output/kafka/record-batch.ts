@@ -98,11 +98,7 @@ export function messagesOf(
     from[index] = isDelimited ? out.lengthBefore(start) : start;
     to[index] = out.at;
   }
-  const { topicOf, indexOf, has } = lines;
-  return {
-    ...{ count, memories: [out.bytes], memoryOf: new Uint32Array(count), from, to, keyFrom, keyTo },
-    ...{ topicOf, indexOf, has },
-  };
+  return { ...lines, memories: [out.bytes], memoryOf: new Uint32Array(count), from, to, keyFrom, keyTo };
 }
 
 function createIndex({ positions, count }: Batch): Pick<BatchLines, "indexOf" | "has"> {

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { goflowFields, GoflowEncoder } from "../../../src/output/kafka/goflow-message.ts";
-import { MessageWriter } from "../../../src/output/kafka/message-writer.ts";
+import { goflowFields, GoflowEncoder, MessageWriter } from "../../../src/output/index.ts";
 import { messageReader } from "./decode-message.ts";
 
 /** What this output writes of goflow2's message, by the numbers and types that its schema has. */
