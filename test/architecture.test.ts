@@ -82,6 +82,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   explore: [
     ["settings.ts", "column.ts", "sampling"],
     "block.ts",
+    "booking.ts",
     "intake.ts",
     "query",
     "status.ts",
