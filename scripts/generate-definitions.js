@@ -17,7 +17,7 @@ generate("definitions/fields.tsv", "src/record/fields/fields.gen.ts", (text) => 
     `export const fieldsJson = \`[\n${rows.join(",\n").replaceAll("`", "\\`").replaceAll("${", "\\${")}\n]\`;`,
     "",
     "/** Numbers of the maps of proto/flow/v1/flow.proto for what has no number of its own. */",
-    `export const protoRest = ${JSON.stringify(protoRest)} as const;`,
+    `export const protoRest = ${JSON.stringify(protoRest)};`,
   ];
 });
 

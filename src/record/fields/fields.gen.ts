@@ -907,4 +907,4 @@ export const fieldsJson = `[
 ]`;
 
 /** Numbers of the maps of proto/flow/v1/flow.proto for what has no number of its own. */
-export const protoRest = {"texts":15,"values":16} as const;
+export const protoRest = {"texts":15,"values":16};
