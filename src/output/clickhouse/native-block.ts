@@ -139,11 +139,14 @@ export class NativeBlocks {
     return [...names, otherColumn.name];
   }
 
-  /** Returns the blocks that were written, and begins anew. */
-  finish(): Buffer {
-    const body = this.#out.copy();
+  /** The blocks that were written, a copy. */
+  body(): Buffer {
+    return this.#out.copy();
+  }
+
+  /** Begins anew. */
+  clear(): void {
     this.#out.clear();
-    return body;
   }
 
   #writeColumn(
@@ -163,7 +166,8 @@ export class NativeBlocks {
       else out.strings(data as Uint32Array, count, texts);
       return;
     }
-    if (type.base.startsWith("DateTime64(3")) this.#writeMilliseconds(data as BigInt64Array, count);
+    if (type.base === "IPv4") this.#writeMappedAddresses(data as Uint8Array, count);
+    else if (type.base.startsWith("DateTime64(3")) this.#writeMilliseconds(data as BigInt64Array, count);
     else out.raw(data.subarray(0, source.type === "address" ? 16 * count : count));
   }
 
@@ -179,6 +183,14 @@ export class NativeBlocks {
     if (count === rows) nulls.fill(0);
     else for (let row = 0; row < rows; row++) nulls[row] = (((presence[row >> 3] as number) >> (row & 7)) & 1) ^ 1;
     for (const row of absent?.keys() ?? []) nulls[row] = 1;
+  }
+
+  /** Addresses of IPv4 out of those of IPv6 that stand for them, as numbers. */
+  #writeMappedAddresses(addresses: Uint8Array, count: number): void {
+    const result = this.#out.take(4 * count);
+    for (let i = 0; i < count; i++) {
+      for (let byte = 0; byte < 4; byte++) result[4 * i + byte] = addresses[16 * i + 15 - byte] as number;
+    }
   }
 
   /** Nanoseconds as milliseconds, rounded down: 15 625 times 2^6 of the one are one of the other. */

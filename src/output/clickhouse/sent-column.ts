@@ -87,12 +87,14 @@ export function sentColumn(column: TableColumn, found: string): SentColumn | und
     type: { ...typeParts(column.type), text: column.type },
   };
   if (found === column.type) return { ...own, isConverted: false, ...(range && { range }) };
-  const { base, isArray: isFoundArray } = typeParts(found);
+  const { base, isArray: isFoundArray, isNullable } = typeParts(found);
   if (isArray !== isFoundArray) return undefined;
   // Texts, addresses and times stand in lines as texts of their own, which the table is given as they are.
   if (isText.test(base)) {
     if (wanted !== "text" && wanted !== "address" && wanted !== "time") return { ...own, isConverted: true };
-    const text = isArray ? "Array(LowCardinality(String))" : "LowCardinality(String)";
+    // Without a value such a column is NULL where it can be, as one of numbers is.
+    const item = isNullable && !isArray ? "Nullable(String)" : "LowCardinality(String)";
+    const text = isArray ? `Array(${item})` : item;
     const source: Column = { field, type: "text", isArray };
     return { ...own, source, type: { ...typeParts(text), text }, isConverted: true };
   }
@@ -100,8 +102,8 @@ export function sentColumn(column: TableColumn, found: string): SentColumn | und
   // An item of an array alone cannot go elsewhere.
   if (held === undefined || (isArray && held !== "all" && held !== storableTimes)) return undefined;
   if (held === "all" || isArray) return { ...own, isConverted: true };
-  // What does not fit is absent, whatever the table's type.
-  const text = `Nullable(${own.type.base})`;
+  // What does not fit is absent, whatever the table's type. The server cannot convert the empty address to IPv4.
+  const text = `Nullable(${base === "IPv4" ? base : own.type.base})`;
   return { ...own, type: { ...typeParts(text), text }, isConverted: true, range: held };
 }
 

@@ -39,6 +39,13 @@ class TableEncoder {
     this.#blocks = blocks;
   }
 
+  /** Forgets what a batch left that could not be read to its end. */
+  begin(): void {
+    this.#reader?.clear();
+    this.#blocks.clear();
+    this.#columns.clear();
+  }
+
   /** Reads whole lines. */
   add(lines: Uint8Array): void {
     // Most collectors have no records for some of the tables.
@@ -54,12 +61,10 @@ class TableEncoder {
     }
   }
 
-  /** Returns what an insert of the lines has, and begins anew. */
+  /** Returns what an insert of the lines has. */
   finish(): Pick<TableInsert, "body" | "columns" | "isConverted"> {
     if (this.#reader !== undefined) this.#write(this.#reader);
-    const columns = [...this.#columns];
-    this.#columns.clear();
-    return { body: this.#blocks.finish(), columns, isConverted: this.#isConverted };
+    return { body: this.#blocks.body(), columns: [...this.#columns], isConverted: this.#isConverted };
   }
 
   #write(reader: LineColumns): void {
@@ -78,6 +83,7 @@ export class TableBlocks {
   }
 
   insertsOf(batch: Batch): TableInsert[] {
+    for (const encoder of this.#encoders) encoder.begin();
     const indexes = tableLayouts.map((): number[] => []);
     forEachRun(batch, (table, lines, first, count) => {
       this.#encoders[table]?.add(lines);

@@ -122,6 +122,7 @@ export class NativeReader {
   #scalar(type: string): NativeValue {
     if (type === "String") return this.#string();
     if (type === "IPv6") return this.#take(16).toString("hex");
+    if (type === "IPv4") return [...this.#take(4)].toReversed().join(".");
     if (type === "Int64" || type.startsWith("DateTime64(")) return this.#take(8).readBigInt64LE();
     if (type === "UInt64") return this.#take(8).readBigUInt64LE();
     if (type === "Float64") return this.#take(8).readDoubleLE();
