@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { formatAddressBytes, parseAddress, formatAddress } from "../../../src/base/ip/index.ts";
-import { FlowEncoder, MessageWriter } from "../../../src/output/index.ts";
+import { FlowEncoder } from "../../../src/output/index.ts";
 import { readLine, recordFields, type Value } from "../../../src/record/index.ts";
 import { runs } from "../../support/runs.ts";
-import { flowSchema, messageReader } from "./decode-message.ts";
+import { flowSchema, messageMaker, messageReader } from "./decode-message.ts";
 
 const golden = join(import.meta.dirname, "../../../../test/flow/golden");
 const decode = messageReader(flowSchema, "flow.v1.Flow");
@@ -19,24 +19,11 @@ const nameOf = new Map(
     name,
   ]),
 );
-const encoder = new FlowEncoder();
-const writer = new MessageWriter();
-
-function messageOf(line: string): Uint8Array {
-  const bytes = Buffer.from(line);
-  writer.clear();
-  writer.reserve(bytes.length);
-  encoder.encode(writer, bytes, 0, bytes.length);
-  return writer.bytes.subarray(0, writer.at);
-}
+const messagesOf = messageMaker(new FlowEncoder());
 
 /** The record of a message, its values in the form of {@link plainValue}. */
-function recordOf(line: string): Map<string, unknown> {
-  const {
-    other = {},
-    other_json: json = {},
-    ...fields
-  } = decode(messageOf(line)) as Record<string, Record<string, string>>;
+function recordOf(message: Uint8Array): Map<string, unknown> {
+  const { other = {}, other_json: json = {}, ...fields } = decode(message) as Record<string, Record<string, string>>;
   const record = new Map<string, unknown>();
   for (const [proto, value] of Object.entries(fields)) {
     const name = nameOf.get(proto) ?? proto;
@@ -72,11 +59,15 @@ function plainValue(name: string, value: Value): unknown {
   return address === undefined ? plain(value) : formatAddress(address);
 }
 
-function assertSame(line: string): void {
-  const expected = [...readLine(Buffer.from(line), 0, Buffer.byteLength(line) - 1)].map(
-    ([name, value]): [string, unknown] => [name, plainValue(name, value)],
-  );
-  assert.deepEqual(recordOf(line), new Map(expected), line);
+function assertSame(lines: readonly string[]): void {
+  const messages = messagesOf(lines);
+  assert.equal(messages.length, lines.length);
+  for (const [index, line] of lines.entries()) {
+    const expected = [...readLine(Buffer.from(line), 0, Buffer.byteLength(line) - 1)].map(
+      ([name, value]): [string, unknown] => [name, plainValue(name, value)],
+    );
+    assert.deepEqual(recordOf(messages[index] as Uint8Array), new Map(expected), line);
+  }
 }
 
 /** Every record of the golden cases, as it stands there. */
@@ -90,7 +81,7 @@ function goldenLines(): string[] {
 test("a message says what its line says, field by field, for all golden records", () => {
   const lines = goldenLines();
   assert.ok(lines.length > 400, `${lines.length} lines`);
-  for (const line of lines) assertSame(line);
+  assertSame(lines);
 });
 
 const whole = fc
@@ -125,11 +116,17 @@ const value = fc.oneof(
 const numbered = recordFields.filter(({ protoNumber }) => protoNumber !== undefined).map(({ name }) => name);
 const name = fc.oneof(fc.constantFrom(...numbered), fc.constantFrom("flow.src.site", 'a"b', "netif.bytes.in"));
 
+const line = fc
+  .uniqueArray(fc.tuple(name, value), { selector: ([each]) => each, maxLength: 12 })
+  .map((fields) => `{${fields.map(([each, text]) => `${JSON.stringify(each)}:${text}`).join(",")}}`);
+
 test("values of any type under any name are in the message, those that do not fit their field under its name", () => {
-  fc.assert(
-    fc.property(fc.uniqueArray(fc.tuple(name, value), { selector: ([each]) => each, maxLength: 12 }), (fields) => {
-      assertSame(`{${fields.map(([each, text]) => `${JSON.stringify(each)}:${text}`).join(",")}}`);
-    }),
-    runs(400),
-  );
+  fc.assert(fc.property(fc.array(line, { minLength: 1, maxLength: 20 }), assertSame), runs(100));
+});
+
+test("messages of more rows than are written together are those of their lines alone", () => {
+  const lines = goldenLines();
+  const alone = messagesOf(lines).map((bytes) => Buffer.from(bytes));
+  const many = messagesOf(Array.from({ length: 5000 }, (_, i) => lines[i % lines.length] as string));
+  for (const [i, bytes] of many.entries()) assert.ok(alone[i % lines.length]?.equals(bytes), `message ${i}`);
 });

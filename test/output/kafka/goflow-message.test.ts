@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { goflowFields, GoflowEncoder, MessageWriter } from "../../../src/output/index.ts";
-import { messageReader } from "./decode-message.ts";
+import { goflowFields, GoflowEncoder } from "../../../src/output/index.ts";
+import { messageMaker, messageReader } from "./decode-message.ts";
 
 /** What this output writes of goflow2's message, by the numbers and types that its schema has. */
 const types: Readonly<Record<string, string>> = {
@@ -19,13 +19,10 @@ const schema = [
   "}",
 ].join("\n");
 const decode = messageReader(schema, "FlowMessage");
+const messagesOf = messageMaker(new GoflowEncoder());
 
 function messageOf(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const line = Buffer.from(JSON.stringify(record));
-  const writer = new MessageWriter();
-  writer.reserve(line.length);
-  new GoflowEncoder().encode(writer, line, 0, line.length);
-  return decode(writer.bytes.subarray(0, writer.at));
+  return decode(messagesOf([JSON.stringify(record)])[0] as Uint8Array);
 }
 
 const record = {
