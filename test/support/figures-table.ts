@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 594,
+  files: 595,
   singleUserFiles: 92,
-  interfaces: 995,
+  interfaces: 996,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
