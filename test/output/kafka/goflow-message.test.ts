@@ -76,6 +76,19 @@ test("goflow2: its numbers, in its units; counters as exported; zeros and what i
   assert.deepEqual(messageOf({ "flow.src.ip.addr": "no address", "flow.bytes": "x", "flow.src.mac.addr": "y" }), {});
 });
 
+test("goflow2: each row takes the most preferred field that it has; numbers that a type does not hold are left out", () => {
+  const lines = [
+    '{"flow.raw.bytes":1099511627776,"flow.bytes":7,"flow.src.as.asn":4294967296,"flow.src.l4.port.id":-1}',
+    '{"flow.bytes":7,"flow.packets":-7,"flow.src.as.asn":4294967295,"flow.bgp.as_path":"64500 4294967296 7"}',
+    '{"flow.export.ip.addr":"192.0.2.1","flow.ie.ipTTL":64,"ip.dscp.id":46,"flow.start.timestamp":"1969-12-31T00:00:00Z"}',
+  ];
+  assert.deepEqual(messagesOf(lines).map(decode), [
+    { bytes: "1099511627776" },
+    { bytes: "7", src_as: "4294967295", as_path: [64_500] },
+    { sampler_address: [192, 0, 2, 1], ip_ttl: "64", ip_tos: "184" },
+  ]);
+});
+
 test("the docs name each of its fields with what it is made of", () => {
   const page = readFileSync(join(import.meta.dirname, "../../../../docs/outputs.md"), "utf8");
   for (const { number, name, from } of goflowFields) {
