@@ -31,98 +31,182 @@ interface Member {
  */
 function* addRoutedLinks(
   drafts: LinkDrafts,
+  bridged: LinkDrafts,
   nodes: ReadonlyMap<string, Node>,
   directory: DeviceDirectory,
 ): Generator<void, readonly Link[]> {
   const networks = new Map<string, Member[]>();
+  let count = 0;
   for (const node of nodes.values()) {
-    for (const { address, index, network } of node.ports.addresses.values()) {
+    for (const { address, index, network } of node.ports.inNetworks) {
       if (network === undefined || !isOfALink(network)) continue;
       const key = `${network.family} ${network.first} ${network.last}`;
+      if (++count % 256 === 0) yield;
       push(networks, key, { node, port: node.ports.port(index), address });
     }
     yield;
   }
   for (const members of networks.values()) {
-    addNetwork(drafts, members, nodes, directory);
+    yield* addNetwork(drafts, members, nodes, directory);
     yield;
   }
   const unpolled = new Map<string, Link>();
   for (const node of nodes.values()) {
     const { tables } = node;
-    for (const { protocol, address, index } of tables.rows("peer")) {
-      const port = index === 0 ? node.ports.towards(address) : node.ports.port(index);
+    for (const peer of tables.rows("peer")) {
       yield;
-      if (port === undefined) continue;
-      const other = nodes.get(directory.ofAddress(address) ?? "");
-      if (other === undefined) {
+      const { protocol, address, index } = peer;
+      const port = index === 0 ? node.ports.towards(address) : node.ports.port(index);
+      const other = nodes.get(peerOf(peer, nodes, directory) ?? "");
+      if (other !== undefined) addSession(drafts, node, port, other, peer, directory);
+      else if (port !== undefined) {
         const id = `3 ${tables.id}|${port.index} ${address}`;
         unpolled.set(id, linkToPeer(id, node, port, address, protocol, unpolled.get(id)));
-      } else if (other !== node) {
-        const row = other.ports.addresses.get(address);
-        drafts.at(node, port, other, row && other.ports.port(row.index))?.add(protocol, node);
       }
     }
     yield;
   }
+  yield* addAnnouncedBelow(drafts, bridged);
   return [...unpolled.values()];
 }
 
 const isOfALink = ({ first, last }: Key): boolean => first !== last && last - first < addressesOfALink;
 
-/** Joins the two members of a network. Of more, as where networks are used twice, it joins those that ARP shows to each other. */
-function addNetwork(
+/** Returns the device of a session: that with the address; of several, that with the router id, too. */
+function peerOf(
+  { address, router }: RowTypes["peer"],
+  nodes: ReadonlyMap<string, Node>,
+  directory: DeviceDirectory,
+): string | undefined {
+  const byAddress = directory.ofAddress(address);
+  if (byAddress !== undefined || router === undefined) return byAddress;
+  const byRouter = directory.ofRouter(router);
+  return nodes.get(byRouter ?? "")?.ports.addresses.has(address) === true ? byRouter : undefined;
+}
+
+/** Notes a session, which says who is at the other end where the router id is known. */
+function addSession(
+  drafts: LinkDrafts,
+  node: Node,
+  port: Port | undefined,
+  other: Node,
+  { protocol, address, router }: RowTypes["peer"],
+  directory: DeviceDirectory,
+): void {
+  // BGP goes through other routers. OSPF does not, also where addresses have no network (PPP).
+  if (other === node || (port === undefined && protocol === "bgp")) return;
+  const row = other.ports.addresses.get(address);
+  const draft = drafts.at(node, port, other, row && other.ports.port(row.index));
+  if (draft === undefined) return;
+  draft.add(protocol, node, router === undefined || directory.ofRouter(router) !== other.tables.id);
+  const own = directory.routersOf(other.tables.id);
+  if (router !== undefined && own?.has(router) === false)
+    draft.doubts.add(
+      `The router at ${address} of ${node.tables.name} is ${router}, which ${other.tables.name} is not.`,
+    );
+}
+
+/** Of a network that more interfaces have, those that ARP joins to nobody are joined to nobody: there are too many pairs. */
+const maxMembers = 8;
+
+/**
+ * Joins the members of a network. If it is used more than once, it joins those that ARP shows to each other; pairs of the others are
+ * unsure.
+ */
+function* addNetwork(
   drafts: LinkDrafts,
   members: readonly Member[],
   nodes: ReadonlyMap<string, Node>,
   directory: DeviceDirectory,
-): void {
-  if (new Set(members.map(({ node }) => node)).size === 2) {
-    for (const [i, a] of members.entries()) for (const b of members.slice(i + 1)) addMembers(drafts, a, b);
+): Generator<void> {
+  const addresses = new Set(members.map(({ address }) => address));
+  const isOnce = addresses.size === members.length && new Set(members.map(({ node }) => node)).size === members.length;
+  if (isOnce) {
+    for (const [i, a] of members.entries()) {
+      for (const b of members.slice(i + 1)) addMembers(drafts, a, b, directory);
+    }
     return;
   }
-  const addresses = new Set(members.map(({ address }) => address));
-  const byEnd = new Map(members.map((member) => [`${member.node.tables.id} ${member.address}`, member]));
+  const byEnd = new Map<string, Member[]>();
+  const joined = new Set<Member>();
+  for (const member of members) push(byEnd, `${member.node.tables.id} ${member.address}`, member);
   for (const a of members) {
+    yield;
     for (const address of addresses) {
-      for (const mac of arpOf(a.node).get(address) ?? []) {
+      for (const mac of arpOf(a).get(address) ?? []) {
         const other = nodes.get(directory.ofMac(mac) ?? "");
-        const b = other && byEnd.get(`${other.tables.id} ${address}`);
-        if (b !== undefined) addMembers(drafts, a, b);
+        // Of the same address in two VRFs of it, the interface has the MAC address.
+        const ends = (other && byEnd.get(`${other.tables.id} ${address}`)) ?? [];
+        const [b, another] =
+          ends.length < 2 ? ends : ends.filter(({ port }) => other?.ports.ofMac(mac)?.index === port.index);
+        if (b === undefined || another !== undefined || addMembers(drafts, a, b, directory) === undefined) continue;
+        joined.add(a).add(b);
       }
+    }
+  }
+  if (members.length > maxMembers) return;
+  const alone = members.filter((member) => !joined.has(member));
+  for (const [i, a] of alone.entries()) {
+    for (const b of alone.slice(i + 1)) {
+      addMembers(drafts, a, b, directory)?.doubts.add(`Other devices have the network of ${a.address}, too.`);
     }
   }
 }
 
-function addMembers(drafts: LinkDrafts, a: Member, b: Member): void {
+function addMembers(drafts: LinkDrafts, a: Member, b: Member, directory: DeviceDirectory): LinkDraft | undefined {
   // The same network elsewhere has the same addresses.
-  if (a.node === b.node || a.address === b.address) return;
+  if (a.node === b.node || a.address === b.address) return undefined;
   const draft = drafts.at(a.node, a.port, b.node, b.port);
-  if (draft === undefined) return;
+  if (draft === undefined) return undefined;
   for (const [one, other] of [
     [a, b],
     [b, a],
   ] as const) {
-    draft.add("subnet", one.node);
-    const macs = arpOf(one.node).get(other.address);
+    draft.add("subnet", one.node, true);
+    const macs = arpOf(one).get(other.address);
     if (macs === undefined) continue;
-    if ([...macs].some((mac) => other.node.ports.hasMac(mac))) draft.add("arp", one.node);
-    else if (other.node.ports.hasMacs && macs.size > 0)
+    if ([...macs].some((mac) => directory.ofMac(mac) === other.node.tables.id)) draft.add("arp", one.node);
+    else if (other.node.ports.hasMacs && macs.size > 0 && ![...macs].some((mac) => other.node.ports.hasMac(mac)))
       draft.doubts.add(
         `${one.node.tables.name} has ${other.address} with a MAC address that is none of ${other.node.tables.name}.`,
       );
   }
+  return draft;
 }
 
-/** The MAC addresses that a device has for addresses of others. */
-function arpOf(node: Node): ReadonlyMap<string, ReadonlySet<string>> {
-  if (node.arp !== undefined) return node.arp;
-  const arp = new Map<string, Set<string>>();
-  for (const { address, mac } of node.tables.rows("arp")) {
-    const macs = arp.get(address) ?? new Set<string>();
-    arp.set(address, macs.add(mac));
+/** The MAC addresses that a device has for addresses of others at this port. */
+function arpOf({ node, port }: Member): ReadonlyMap<string, ReadonlySet<string>> {
+  if (node.arp === undefined) {
+    node.arp = new Map();
+    for (const { address, mac, index } of node.tables.rows("arp")) {
+      const ofPort = node.arp.get(index) ?? new Map<string, Set<string>>();
+      node.arp.set(index, ofPort);
+      ofPort.set(address, (ofPort.get(address) ?? new Set<string>()).add(mac));
+    }
   }
-  return (node.arp = arp);
+  return node.arp.get(port.index ?? -1) ?? noArp;
+}
+
+const noArp: ReadonlyMap<string, ReadonlySet<string>> = new Map();
+
+/** Two ends of a network that announce themselves to each other at these ports are those of it. */
+function* addAnnouncedBelow(routed: LinkDrafts, bridged: LinkDrafts): Generator<void> {
+  for (const draft of routed) {
+    yield;
+    const [a, b] = draft.ends;
+    const [aPort, bPort] = draft.ports;
+    if (aPort === undefined || bPort === undefined) continue;
+    for (const below of bridged.between(a, b)) {
+      const isAt = (node: Node, port: Port): boolean => {
+        const own = below.portOf(node);
+        return own?.index !== undefined && node.ports.areOne(own, port);
+      };
+      if (below.doubts.size > 0 || !isAt(a, aPort) || !isAt(b, bPort)) continue;
+      for (const kind of ["lldp", "cdp"] as const) {
+        for (const node of draft.ends) if (below.has(kind, node)) draft.add(kind, node);
+      }
+    }
+  }
 }
 
 function push<V>(table: Map<string, V[]>, key: string, value: V): void {
@@ -153,7 +237,9 @@ interface Claim {
   /** Undefined: it is no polled device. */
   readonly to: Node | undefined;
   readonly toPort: Port | undefined;
-  readonly neighbor: RowTypes["neighbor"];
+  readonly protocol: RowTypes["neighbor"]["protocol"] | "stp";
+  /** What it announces of itself. Spanning tree names bridges that are polled, and nothing else. */
+  readonly neighbor: RowTypes["neighbor"] | undefined;
   readonly address: string | undefined;
   /** True if what it says of itself fits different devices. */
   readonly isDoubtful: boolean;
@@ -172,8 +258,10 @@ interface Claim {
 export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void): Generator<void, readonly Link[]> {
   const nodes = new Map<string, Node>();
   const directory = new DeviceDirectory();
-  for (const { tables, ports } of devices) {
-    directory.add(tables, ports);
+  for (const device of devices) {
+    const { tables } = device;
+    const ports = yield* device.inSteps();
+    yield* directory.add(tables, ports);
     nodes.set(tables.id, { tables, ports, seen: new Map(), behind: new Map(), arp: undefined });
     yield;
   }
@@ -191,7 +279,7 @@ export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void)
   const isTaken = (node: Node, port: Port): boolean => announced.get(node)?.has(node.ports.wholeOf(port)) === true;
   for (const node of nodes.values()) yield* addSeen(bridged, node, isTaken);
   const routed = new LinkDrafts(leftOut);
-  const peers = yield* addRoutedLinks(routed, nodes, directory);
+  const peers = yield* addRoutedLinks(routed, bridged, nodes, directory);
   const links: Link[] = [];
   for (const [layer, drafts] of [[2, bridged] as const, [3, routed] as const]) {
     for (const draft of drafts) {
@@ -260,9 +348,25 @@ function* claimsOf(
       port: protocol === "lldp" ? from.ports.ofLldp(port, neighbor.portName) : from.ports.port(port),
       to,
       toPort: to?.ports.ofAnnouncement(neighbor.remote),
+      protocol,
       neighbor,
       address: addresses[0],
       isDoubtful: found?.isDoubtful === true,
+    };
+  }
+  for (const { port, bridge, bridgePort } of from.tables.rows("designated")) {
+    const to = nodes.get(directory.ofMac(bridge) ?? "");
+    if (to === undefined || to === from) continue;
+    const toPort = bridgePort === undefined ? undefined : to.ports.ofBridge(bridgePort);
+    yield {
+      from,
+      port: from.ports.ofBridge(port),
+      to,
+      toPort,
+      protocol: "stp",
+      neighbor: undefined,
+      address: undefined,
+      isDoubtful: false,
     };
   }
 }
@@ -273,17 +377,23 @@ const maxAddressesOfNeighbor = 16;
 function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<void> {
   const atPort = new Map<string, Claim[]>();
   // Claims that name both ports first: they say which of several links one without is about.
-  const namesBoth = ({ toPort }: Claim): boolean => toPort?.index !== undefined;
-  const ordered = [...claims.filter(namesBoth), ...claims.filter((claim) => !namesBoth(claim))];
+  // Of an aggregated interface, LLDP names the parts, spanning tree the whole.
+  const rank = ({ toPort, protocol }: Claim): number => (toPort?.index === undefined ? 2 : protocol === "stp" ? 1 : 0);
+  const ordered = [0, 1, 2].flatMap((wanted) => claims.filter((claim) => rank(claim) === wanted));
+  const hearing = new Map<string, Set<Node>>();
   for (const claim of ordered) {
-    const { from, port, to, toPort, neighbor, isDoubtful } = claim;
+    const { from, port, to, toPort, protocol, isDoubtful } = claim;
     push(atPort, claimKey(from, port), claim);
     if (to === undefined) continue;
     yield;
+    if (toPort?.index !== undefined && protocol !== "cdp") {
+      const key = claimKey(to, toPort);
+      hearing.set(key, (hearing.get(key) ?? new Set<Node>()).add(from));
+    }
     const draft = drafts.at(from, port, to, toPort?.index === undefined ? undefined : toPort);
     if (draft === undefined) continue;
     if (toPort !== undefined) draft.setPort(to, toPort);
-    draft.add(neighbor.protocol, from);
+    draft.add(protocol, from);
     if (isDoubtful) draft.doubts.add(`What ${to.tables.name} announces fits other devices, too.`);
   }
   const listed = new Map<Node, ReadonlySet<string>>();
@@ -294,6 +404,7 @@ function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<
       if (port === undefined) continue;
       const other = otherEnd(draft, node);
       doubtSharedPort(draft, node, port, atPort.get(claimKey(node, port)) ?? []);
+      doubtOthersHear(draft, node, port, hearing.get(claimKey(node, port)));
       if (isSeenAt(node, port, other)) draft.add("forwarding", node);
     }
     doubtSilence(draft, listed);
@@ -309,11 +420,22 @@ const otherEnd = ({ ends: [a, b] }: LinkDraft, node: Node): Node => (node === a 
 function doubtSharedPort(draft: LinkDraft, node: Node, port: Port, claims: readonly Claim[]): void {
   const others = claims.filter(({ to }) => to !== otherEnd(draft, node));
   // LLDP goes no further than the next bridge, CDP through bridges that do not know it.
-  const nearer = draft.has("lldp", node) ? undefined : others.find(({ neighbor }) => neighbor.protocol === "lldp");
-  const shared = nearer ?? others.find(({ to, neighbor }) => to !== undefined && draft.has(neighbor.protocol, node));
+  const nearer = draft.has("lldp", node) ? undefined : others.find(({ protocol }) => protocol === "lldp");
+  const shared = nearer ?? others.find(({ to, protocol }) => to !== undefined && draft.has(protocol, node));
   if (shared === undefined) return;
-  const name = shared.to?.tables.name ?? shared.neighbor.name ?? shared.address ?? "another device";
+  const name = shared.to?.tables.name ?? shared.neighbor?.name ?? shared.address ?? "another device";
   draft.doubts.add(`${name} announces itself at ${port.name ?? port.index} of ${node.tables.name}, too.`);
+}
+
+/** Several devices name this port as that at their other end: a hub is between, or an unmanaged switch. */
+function doubtOthersHear(draft: LinkDraft, node: Node, port: Port, hearing: ReadonlySet<Node> | undefined): void {
+  const own = otherEnd(draft, node);
+  if (hearing?.has(own) !== true) return;
+  for (const other of hearing) {
+    if (other === own) continue;
+    draft.doubts.add(`${other.tables.name} is at ${port.name ?? port.index} of ${node.tables.name}, too.`);
+    return;
+  }
 }
 
 /** One end says nothing of the other, though it lists its neighbours by the same protocol. */
@@ -345,6 +467,8 @@ function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | 
   for (let i = 0; i < behind.length; i++) {
     const third = behind[i % 2 === 0 ? i / 2 : behind.length - (i + 1) / 2] as Node;
     if (third === other) continue;
+    // It may see them at different ports, and has not been asked since it started.
+    if (third.tables.isAwaited) return third;
     const here = third.seen.get(node);
     const there = here && third.seen.get(other);
     if (there !== undefined && !here?.some((one) => there.some((two) => one.whole === two.whole))) return third;
@@ -413,7 +537,7 @@ function* linksToUnpolled(claims: readonly Claim[]): Generator<void, readonly Li
   const links = new Map<string, Link>();
   for (const { from, port, to, neighbor, address } of claims) {
     yield;
-    if (to !== undefined) continue;
+    if (to !== undefined || neighbor === undefined) continue;
     const { protocol, name, chassis, remote } = neighbor;
     const called = remote.id ?? remote.descr;
     const a = endOf(from, port);

@@ -2,7 +2,7 @@ import type { DevicePorts, Port } from "./device-ports.ts";
 import type { DeviceTables, RowKind } from "./device-tables.ts";
 
 /** What says that a link is there. */
-export const evidenceKinds = ["lldp", "cdp", "forwarding", "subnet", "arp", "ospf", "bgp"] as const;
+export const evidenceKinds = ["lldp", "cdp", "stp", "forwarding", "subnet", "arp", "ospf", "bgp"] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
 
 export interface Evidence {
@@ -13,7 +13,10 @@ export interface Evidence {
   readonly at: number;
 }
 
-/** `confirmed`: both ends or two kinds of evidence say so, and nothing speaks against it; `unsure`: something does. */
+/**
+ * `confirmed`: both ends say so, or two facts that do not follow from each other, and nothing speaks against it; `unsure`: something
+ * does.
+ */
 export const confidences = ["confirmed", "likely", "unsure"] as const;
 export type Confidence = (typeof confidences)[number];
 
@@ -48,8 +51,8 @@ export interface Node {
   readonly seen: Map<Node, Seen[]>;
   /** The devices of which MAC addresses were learnt, by {@link DevicePorts.wholeOf}. */
   readonly behind: Map<string, Node[]>;
-  /** The MAC addresses of its ARP tables by the address, once they were asked for. */
-  arp: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /** The MAC addresses of its ARP tables by interface and address, once they were asked for. */
+  arp: Map<number, Map<string, Set<string>>> | undefined;
 }
 
 /** A port at which MAC addresses of a device were learnt. */
@@ -63,6 +66,7 @@ export type Seen = {
 const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
   lldp: "neighbor",
   cdp: "neighbor",
+  stp: "designated",
   forwarding: "forwarding",
   subnet: "address",
   arp: "arp",
@@ -70,8 +74,18 @@ const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
   bgp: "peer",
 };
 
-/** Kinds that two together confirm a link from one end. A learnt address may be that of a device further away. */
-const confirming: ReadonlySet<EvidenceKind> = new Set(["lldp", "cdp", "subnet", "arp", "ospf", "bgp"]);
+/**
+ * The fact behind each kind that says which device is at the other end. LLDP and spanning tree know it by one MAC address. Networks and
+ * sessions know an IP address, which another device may have, too, unless its router id or MAC address is known.
+ */
+const factOf: Partial<Readonly<Record<EvidenceKind, string>>> = {
+  lldp: "announced",
+  stp: "announced",
+  cdp: "name",
+  arp: "mac",
+  ospf: "router",
+  bgp: "router",
+};
 
 /** A link that is put together: its two devices, the ports as far as they are known, what speaks for it and against it. */
 export class LinkDraft {
@@ -79,6 +93,8 @@ export class LinkDraft {
   readonly ports: [Port | undefined, Port | undefined] = [undefined, undefined];
   readonly evidence: Evidence[] = [];
   readonly doubts = new Set<string>();
+  /** Evidence that knows the other end by an IP address alone. */
+  readonly #byAddress = new Set<Evidence>();
 
   constructor(a: Node, b: Node) {
     this.ends = [a, b];
@@ -103,10 +119,15 @@ export class LinkDraft {
     return own?.index === undefined || port?.index === undefined || node.ports.areOne(own, port);
   }
 
-  add(kind: EvidenceKind, by: Node): void {
+  /** @param isByAddress whether it knows the other end by an IP address alone. */
+  add(kind: EvidenceKind, by: Node, isByAddress = false): void {
     const { id } = by.tables;
-    if (this.evidence.some((known) => known.kind === kind && known.by === id)) return;
-    this.evidence.push({ kind, by: id, at: by.tables.readAt(tableOf[kind]) ?? 0 });
+    let evidence = this.evidence.find((known) => known.kind === kind && known.by === id);
+    if (evidence === undefined) {
+      evidence = { kind, by: id, at: by.tables.readAt(tableOf[kind]) ?? 0 };
+      this.evidence.push(evidence);
+      if (isByAddress) this.#byAddress.add(evidence);
+    } else if (!isByAddress) this.#byAddress.delete(evidence);
   }
 
   has(kind: EvidenceKind, by?: Node): boolean {
@@ -132,13 +153,23 @@ export class LinkDraft {
 
   #confidence(): Confidence {
     if (this.doubts.size > 0) return "unsure";
-    const strong = this.evidence.filter(({ kind }) => confirming.has(kind));
-    const kinds = new Set(strong.map(({ kind }) => kind));
-    // That both have an address of a network is one fact, not two.
-    const saying = new Set(strong.filter(({ kind }) => kind !== "subnet").map(({ by }) => by));
-    const isSupported = this.has("lldp") && this.has("forwarding");
-    const hasBothPorts = this.ports.every((port) => port?.index !== undefined);
-    return hasBothPorts && (saying.size === 2 || kinds.size > 1 || isSupported) ? "confirmed" : "likely";
+    if (!this.ports.every((port) => port?.index !== undefined)) return "likely";
+    const facts = new Set<string>();
+    const saying = new Set<string>();
+    for (const one of this.evidence) {
+      const fact = factOf[one.kind];
+      if (this.#byAddress.has(one)) facts.add("address");
+      else if (fact !== undefined) {
+        facts.add(fact);
+        saying.add(one.by);
+      }
+    }
+    // A learnt address may be that of a device further away: it supports what the other end announces.
+    const isSupported = this.ends.some((node, side) => {
+      const other = this.ends[1 - side] as Node;
+      return (this.has("lldp", node) || this.has("stp", node)) && this.has("forwarding", other);
+    });
+    return saying.size === 2 || facts.size > 1 || isSupported ? "confirmed" : "likely";
   }
 }
 
