@@ -35,6 +35,9 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "filter/check",
     "record-fields.ts",
     "line-values.ts",
+    "line-walker.ts",
+    "line-buffer.ts",
+    "columns",
     "filter/evaluate",
     "filter",
     ".",
@@ -80,6 +83,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   explore: [
     ["settings.ts", "column.ts", "sampling"],
     "block.ts",
+    "booking.ts",
     "intake.ts",
     "query",
     "status.ts",

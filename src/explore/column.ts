@@ -1,5 +1,8 @@
 import { formatAddress, type Address } from "../base/ip/index.ts";
-import { findField, recordFields, type FieldType } from "../record/index.ts";
+import { type Column, columnOf, findField, recordFields } from "../record/index.ts";
+
+export { columnOf } from "../record/index.ts";
+export type { Column, ColumnType } from "../record/index.ts";
 
 /**
  * An address as it is kept in columns: 8 hexadecimal digits of IPv4, 32 of IPv6. Texts of one length are in the order of their
@@ -37,30 +40,6 @@ export class ExploreError extends Error {
   }
 }
 
-/** The type of the values of a column. */
-export type ColumnType = "text" | "address" | "integer" | "unsigned" | "double" | "boolean" | "time";
-
-/** A field of records that Explore keeps. */
-export interface Column {
-  /** As records have it; the column is called the same. */
-  readonly field: string;
-  /** The type of the value, or of each value of an array. */
-  readonly type: ColumnType;
-  readonly isArray: boolean;
-}
-
-const columnTypes: Readonly<Record<FieldType, ColumnType>> = {
-  keyword: "text",
-  ip: "address",
-  long: "integer",
-  unsigned_long: "unsigned",
-  double: "double",
-  boolean: "boolean",
-  date: "time",
-  date_nanos: "time",
-  geo_point: "text",
-};
-
 /** When a record was received. Every column store has it. */
 export const timeField = "@timestamp";
 
@@ -69,18 +48,6 @@ const defaultFields: readonly string[] = recordFields
   .filter(({ exploreRank }) => exploreRank !== undefined)
   .toSorted((a, b) => Number(a.exploreRank) - Number(b.exploreRank))
   .map(({ name }) => name);
-
-/** A column for a field by its name; undefined when records have no such name, or it may be of any type. */
-export function columnOf(field: string): Column | undefined {
-  const found = findField(field);
-  if (found === undefined) return undefined;
-  if ("pattern" in found) {
-    const { type } = found;
-    // Metadata keys of the operator, mostly, whose values are texts.
-    return type === "inner" ? undefined : { field, type: type === "any" ? "text" : columnTypes[type], isArray: false };
-  }
-  return { field, type: columnTypes[found.type], isArray: found.isArray };
-}
 
 /**
  * The columns: the default ones and further fields.

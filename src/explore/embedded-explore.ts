@@ -1,6 +1,7 @@
 import type { Metrics, Clock, Log } from "../base/report/index.ts";
 import type { DuckDbStore } from "./duckdb/duckdb-store.ts";
 import type { EmbeddedExploreConfig } from "./duckdb/duckdb-instance.ts";
+import { Booking } from "./booking.ts";
 import { Intake } from "./intake.ts";
 import { SamplingJudge, type SamplingMemory } from "./sampling/index.ts";
 import { columnOf, createRollupFields, ExploreError, exploreColumns, withoutTwins, type Column } from "./column.ts";
@@ -20,6 +21,7 @@ export class EmbeddedExplore {
   readonly #judge: SamplingJudge;
   readonly #isRolledUp: (field: string) => boolean;
   readonly #queries: DuckDbQueries;
+  readonly #booking: Booking;
   #open: OpenedDuckDb | undefined;
   #intake: Intake | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -51,6 +53,7 @@ export class EmbeddedExplore {
     this.#isRolledUp = createRollupFields(config.rollups.fields);
     this.#queries = new DuckDbQueries(() => this.#opened(), config.directory, config.timeoutMs, clock);
     this.#judgedAt = clock.monotonic();
+    this.#booking = new Booking(metrics);
     this.#reportMetrics(metrics);
   }
 
@@ -69,6 +72,7 @@ export class EmbeddedExplore {
       maxMetadataFields,
       (block) => {
         try {
+          this.#booking.book(block);
           store.append(block);
           this.#setFault(undefined);
         } catch (error) {

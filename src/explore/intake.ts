@@ -1,5 +1,6 @@
 import { parseAddress, unmapAddress } from "../base/ip/index.ts";
 import { addressText } from "./column.ts";
+import { bookedColumns } from "./booking.ts";
 import { inlineText, Block, BlockColumn, blockRows } from "./block.ts";
 import { LineWalker } from "../record/index.ts";
 import { type Column, isMetadataName } from "./column.ts";
@@ -192,7 +193,7 @@ class LineScanner {
 
   /** @param onUnknown is called for a name that has no column: once for each, as long as it is remembered. */
   constructor(columns: readonly Column[], onUnknown: (name: string) => void) {
-    this.block = new Block(columns.map((column) => new BlockColumn(column)));
+    this.block = new Block([...columns, ...bookedColumns].map((column) => new BlockColumn(column)));
     const positions = new Map(columns.map(({ field }, i) => [field, i]));
     this.#flow = positions.get(flowField);
     this.#walker = new LineWalker<number>((name) => {

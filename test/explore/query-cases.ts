@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { readQuery, type ExploreAnswer, type ExploreQuery } from "../../src/explore/index.ts";
-import { fieldValues, sumsBy, type ModelRecord } from "./query-model.ts";
+import { fieldValues, partsWithin, sumsBy, type ModelRecord } from "./query-model.ts";
 
 /** When the questions are asked. */
 export const now = Date.parse("2026-11-22T12:00:00Z");
@@ -40,9 +40,28 @@ const record: fc.Arbitrary<ModelRecord> = fc
       "flow.bytes": fc.constantFrom<number | bigint>(...bigs),
       "flow.packets": fc.constantFrom<number | bigint>(...bigs),
       "flow.start.timestamp": fc.constantFrom("2026-11-22T11:59:59.123456789Z", "2026-11-22T11:00:00Z"),
+      "flow.export.clock.offset": fc.constantFrom(-600, 3_600_000, -86_400_000),
     },
     { requiredKeys: ["@timestamp", "flow.export.ip.addr", "flow.export.type"] },
   )
+  .chain((given) => {
+    const at = Date.parse(given["@timestamp"]) + (given["flow.export.clock.offset"] ?? 0);
+    const time = (ms: number): string => new Date(ms).toISOString();
+    // Of moments, minutes, hours; now and then of times that cannot be.
+    const span = fc.oneof(
+      { arbitrary: fc.integer({ min: 0, max: 30_000 }), weight: 2 },
+      { arbitrary: fc.integer({ min: 0, max: 1_900_000 }), weight: 3 },
+      fc.constantFrom(0, 1, 59_999, 60_000, 300_000, 86_400_000, 86_400_001, -1),
+    );
+    const late = fc.oneof(fc.integer({ min: -3000, max: 20_000 }), fc.integer({ min: 0, max: 2_000_000 }));
+    const timed = fc.tuple(span, late).map(([length, before]) =>
+      Object.assign({}, given, {
+        "flow.start.timestamp": time(at - before - length),
+        "flow.end.timestamp": time(at - before),
+      }),
+    );
+    return fc.oneof(fc.constant(given), { arbitrary: timed, weight: 4 });
+  })
   .map((given) => given as ModelRecord);
 
 /** Terms that rollups answer. */
@@ -127,12 +146,14 @@ export async function checkAnswers(
       questions[kind].filter,
       questions[kind].dimensions,
       fc.constantFrom("bytes" as const, "packets" as const, "flows" as const),
-      fc.constantFrom("none", "5m"),
-      async (text, asked, measure, granularity) => {
-        const query = { from: "-1h", filter: text, dimensions: asked, measure, limit: 5, granularity };
+      fc.constantFrom("none", "5m", ...(kind === "any" ? ["1m"] : [])),
+      fc.constantFrom("flowed" as const, "flowed" as const, "received" as const),
+      async (text, asked, measure, granularity, when) => {
+        const query = { from: "-1h", filter: text, dimensions: asked, measure, limit: 5, granularity, when };
         const answer = await ask(readQuery(query, now));
         const matches = compileFilter(parseFilter(text, "filter", recordVocabulary));
-        const passed = records.filter((each) => matches(fieldValues(each)));
+        const matching = records.filter((each) => matches(fieldValues(each)));
+        const passed = partsWithin(matching, measure, when, Date.parse(answer.from), Date.parse(answer.to));
         const sums = sumsBy(passed, asked, measure);
         const sorted = [...sums.values()].toSorted((a, b) => (a < b ? 1 : a > b ? -1 : 0));
         const count = asked.length === 0 ? 0 : Math.min(5, sorted.length);
@@ -153,7 +174,9 @@ export async function checkAnswers(
           );
         close(answer.total.series?.reduce((a, b) => a + b, 0) ?? -1, answer.total.value);
         for (const [i, time] of (answer.times ?? []).entries()) {
-          const ofBucket = sumsBy(passed.filter(isWithin(Date.parse(time), 5 * 60_000)), asked, measure);
+          const begin = Date.parse(time);
+          const end = Math.min(begin + 1000 * answer.granularitySeconds, Date.parse(answer.to));
+          const ofBucket = sumsBy(partsWithin(matching, measure, when, begin, end), asked, measure);
           for (const { key, series } of answer.rows)
             assert.equal(
               series?.[i],
@@ -165,13 +188,6 @@ export async function checkAnswers(
     ),
     { numRuns, includeErrorInReport: true },
   );
-}
-
-function isWithin(from: number, milliseconds: number): (record: ModelRecord) => boolean {
-  return ({ "@timestamp": time }) => {
-    const at = Date.parse(time as string);
-    return at >= from && at < from + milliseconds;
-  };
 }
 
 /** The parts of a sum beyond 2^53 are rounded, each for itself. */

@@ -16,11 +16,43 @@ export function lineOf(record: ModelRecord): string {
   return `{${fields.join(",")}}\n`;
 }
 
+type Summand = "bytes" | "packets" | "flows";
+export type When = "flowed" | "received";
+
+/** The first and the last millisecond of a record: when its bytes flowed by the clock of the collector, else when it came. */
+export function timeOf(record: ModelRecord, when: When): readonly [first: number, last: number] {
+  const at = Date.parse(record["@timestamp"] as string);
+  const ms = (name: string): number =>
+    Date.parse(String(record[name] ?? "")) - Number(record["flow.export.clock.offset"] ?? 0);
+  const [start, end] = [ms("flow.start.timestamp"), ms("flow.end.timestamp")];
+  const isPossible = start <= end && end - start <= 86_400_000 && end <= at + 2000 && end >= at - 1_800_000;
+  return when === "flowed" && isPossible ? [start, end] : [at, at];
+}
+
+/** The records of a range, each with what it has there: millisecond by millisecond the same, and rounded down from its beginning on. */
+export function partsWithin(
+  records: readonly ModelRecord[],
+  summand: Summand,
+  when: When,
+  from: number,
+  to: number,
+): readonly ModelRecord[] {
+  return records.flatMap((record) => {
+    const [first, last] = timeOf(record, summand === "flows" ? "received" : when);
+    if (last < from || first >= to) return [];
+    if (summand === "flows") return [record];
+    const value = BigInt((record[`flow.${summand}`] as number | bigint | undefined) ?? 0);
+    const upTo = (time: number): bigint =>
+      (value * BigInt(Math.min(Math.max(time, first), last + 1) - first)) / BigInt(last + 1 - first);
+    return [{ ...record, [`flow.${summand}`]: upTo(to) - upTo(from) }];
+  });
+}
+
 /** The sums of records by the values of some fields, a list counting under each of its values: by key in JSON. */
 export function sumsBy(
   records: readonly ModelRecord[],
   dimensions: readonly string[],
-  summand: "bytes" | "packets" | "flows",
+  summand: Summand,
 ): Map<string, bigint> {
   const sums = new Map<string, bigint>();
   for (const record of records) {

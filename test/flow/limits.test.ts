@@ -164,7 +164,7 @@ test("the view of an exporter", () => {
           resets: 0,
           sampling: [],
           samplingChange: undefined,
-          clockOffset: -2500,
+          clockOffset: -1000,
           senders: [{ port: 4000, firstSeen: rig.time - 1000, lastSeen: rig.time, bootTime: undefined }],
           names: { interfaces: 0, applications: 0, vrfs: 0 },
           bootTime: undefined,

@@ -32,7 +32,8 @@ test("every field of flows, packets, options and sFlow is written by a golden ca
   const { enriched: _enriched, snmp: _snmp, mibs: _mibs, ends: _ends, rollup: _rollup, ...decoded } = fieldGroups;
   const unwritten = Object.values(decoded)
     .flat()
-    .filter(({ name }) => !written.has(name));
+    // A clock is judged over some seconds, and a case has one time (test/flow/exporter-clock.test.ts).
+    .filter(({ name }) => !written.has(name) && name !== "flow.export.clock.offset");
   assert.deepEqual(
     unwritten.map(({ name }) => name),
     [],

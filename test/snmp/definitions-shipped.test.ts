@@ -208,6 +208,7 @@ const walks: Readonly<
       "WLSX-SYSTEMEXT-MIB::wlsxSystemExtGroup.temperature": 1,
       "WLSX-WLAN-MIB::wlsxWlanAPBssidTable": 47,
       "WLSX-WLAN-MIB::wlsxWlanAPTable": 13,
+      "WLSX-SWITCH-MIB::wlsxAccessPointInfoGroup": 1,
       "WLSX-WLAN-MIB::wlsxWlanAccessPointInfoGroup": 1,
       "WLSX-WLAN-MIB::wlsxWlanRadioTable": 16,
     },

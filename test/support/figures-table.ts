@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 568,
-  singleUserFiles: 85,
-  interfaces: 977,
+  files: 590,
+  singleUserFiles: 92,
+  interfaces: 995,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 245,

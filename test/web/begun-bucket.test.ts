@@ -12,6 +12,7 @@ function answerTo(to: string, times = [at("00"), at("10"), at("20")]): ExploreAn
     to,
     granularitySeconds: 10,
     measure: "bits_per_second",
+    when: "flowed",
     unit: "bit/s",
     dimensions: ["flow.src.ip.addr"],
     times,

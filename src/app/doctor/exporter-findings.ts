@@ -211,7 +211,9 @@ function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** Queues and short outages of NTP make less. */
+/** Queues and short outages of NTP make less. Traffic is shown at its true time all the same, for its times are corrected by this. */
+const toldMs = 2000;
+/** Other readers of the records are misled by more. */
 const toleratedMs = 2 * 60_000;
 const quarterMs = 15 * 60_000;
 /** The tolerance of a clock in the wrong time zone, milliseconds. */
@@ -224,7 +226,7 @@ const unsetBefore = Date.UTC(2005, 0, 1);
 function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): Diagnosis[] {
   const offsets = domains.flatMap(({ clockOffset }) => clockOffset ?? []);
   const [offset] = offsets.toSorted((a, b) => Math.abs(b) - Math.abs(a));
-  if (offset === undefined || Math.abs(offset) < toleratedMs) return [];
+  if (offset === undefined || Math.abs(offset) < toldMs) return [];
   const exportTime = lastSeen + offset;
   const isUnset = exportTime < unsetBefore;
   const off = Math.abs(offset);
@@ -241,7 +243,7 @@ function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): D
   return [
     {
       id: "clock-off",
-      severity: "warning",
+      severity: off < toleratedMs ? "note" : "warning",
       exporter: address,
       sentence,
       evidence: {
@@ -254,7 +256,7 @@ function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): D
         (isZone
           ? "Set the device's time zone, or its clock to UTC, "
           : "Have the device and this host set their clocks by NTP, ") +
-        "and check which of the two is wrong. Until then start and end of its flows (flow.start.timestamp, flow.end.timestamp) are off; @timestamp is right.",
+        "and check which of the two is wrong. Until then start and end of its flows (flow.start.timestamp, flow.end.timestamp) are off by flow.export.clock.offset, by which Explore corrects them; @timestamp is right.",
     },
   ];
 }

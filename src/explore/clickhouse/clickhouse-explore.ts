@@ -1,4 +1,5 @@
 import { formatAddress, type Address, parseAddress, unmapAddress } from "../../base/ip/index.ts";
+import { flowedBounds, timeFields } from "../booking.ts";
 import { columnOf, ExploreError, exploreColumns, timeField, type Column } from "../column.ts";
 import {
   bucketName,
@@ -8,7 +9,9 @@ import {
   type QueryEngine,
   type SqlDialect,
   type SqlValue,
+  flowedPart,
   type Statement,
+  type Summand,
   type WantedRows,
 } from "../query/sql-dialect.ts";
 import type { Clock } from "../../base/report/index.ts";
@@ -91,6 +94,10 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
       const step = 1000 * seconds;
       return `intDiv(toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC')), ${step}) * ${step}`;
     },
+    milliseconds: (time) => `toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC'))`,
+    divide: (dividend, divisor) => `intDiv(${dividend}, ${divisor})`,
+    unsigned: (value) => `toUInt64(${value})`,
+    eachOf: (first, last) => `arrayJoin(range(toUInt64(${first}), toUInt64(${last} + 1)))`,
     sum: (value) => `sum(toInt128(${value}))`,
     product: (value, weight) => `toInt128(${value}) * ${weight}`,
   };
@@ -149,13 +156,43 @@ class ClickHouseEngine implements QueryEngine {
     return column;
   }
 
-  from({ summand, granularitySeconds = 0, range }: WantedRows): string {
+  from(wanted: WantedRows): string {
+    const { summand, granularitySeconds = 0, range } = wanted;
     const { dialect } = this;
+    if (wanted.when === "flowed" && summand !== undefined) return this.#flowed(summand, granularitySeconds, range);
     const added = summand && recordSum(summand, dialect, (field) => this.columnOf(field), undefined);
     const sum = added === undefined ? "" : `, ${added} AS ${sumName}`;
     const time = dialect.column(this.columnOf(timeField));
     const bucket = granularitySeconds === 0 ? "" : `, ${dialect.bucket(time, granularitySeconds)} AS ${bucketName}`;
     return `(SELECT *${sum}${bucket} FROM ${this.#table} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
+  }
+
+  /** A row for each bucket in which bytes of a record flowed. */
+  #flowed(summand: Summand, granularitySeconds: number, range: WantedRows["range"]): string {
+    const { dialect } = this;
+    const cellOf = (field: string): string => dialect.column(this.columnOf(field));
+    const ms = (field: string): string => dialect.milliseconds(cellOf(field));
+    const [from, to] = [dialect.milliseconds(range.from), dialect.milliseconds(range.to)];
+    const { longest, latest, ahead } = flowedBounds;
+    const offset = `coalesce(${cellOf(timeFields.offset)}, 0)`;
+    const isPossible = `coalesce(said_start <= said_end AND said_end - said_start <= ${longest} AND said_end <= came + ${ahead} AND said_end >= came - ${latest}, FALSE)`;
+    // No row is read that came before, or so late that it would be booked elsewhere.
+    const came = cellOf(timeField);
+    const read = `${came} >= ${range.from} - INTERVAL ${ahead} MILLISECOND AND ${came} < ${range.to} + INTERVAL ${longest + latest} MILLISECOND`;
+    const value = recordSum(summand, dialect, (field) => this.columnOf(field), undefined);
+    const said = `SELECT *, ${ms(timeField)} AS came, ${ms(timeFields.start)} - ${offset} AS said_start, ${ms(timeFields.end)} - ${offset} AS said_end, ${value} AS flow_value FROM ${this.#table} WHERE ${isFlow} AND ${read}`;
+    const booked = `SELECT *, if(${isPossible}, coalesce(said_start, came), came) AS flow_start, if(${isPossible}, coalesce(said_end, came), came) AS flow_end FROM (${said})`;
+    const flow = { from: "flow_start", to: "flow_end" };
+    const overlapping = `FROM (${booked}) WHERE flow_end >= ${from} AND flow_start < ${to}`;
+    if (granularitySeconds === 0) {
+      return `(SELECT *, ${flowedPart(dialect, "flow_value", flow, { from, to })} AS ${sumName} ${overlapping}) r`;
+    }
+    const step = 1000 * granularitySeconds;
+    const first = dialect.divide(`greatest(flow_start, ${from})`, String(step));
+    const last = dialect.divide(`least(flow_end, ${to} - 1)`, String(step));
+    const buckets = `SELECT *, toInt64(${dialect.eachOf(first, last)}) * ${step} AS ${bucketName} ${overlapping}`;
+    const within = { from: `greatest(${from}, ${bucketName})`, to: `least(${to}, ${bucketName} + ${step})` };
+    return `(SELECT *, ${flowedPart(dialect, "flow_value", flow, within)} AS ${sumName} FROM (${buckets})) r`;
   }
 
   async rows({ sql, values }: Statement, signal: AbortSignal): Promise<unknown[][]> {

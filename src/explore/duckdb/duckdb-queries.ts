@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { columnOf, ExploreError, isMetadataName, shownAddress, timeField, type Column } from "../column.ts";
 import {
   bucketName,
+  flowedPart,
   recordSum,
   summandColumns,
   sumName,
@@ -14,8 +15,9 @@ import {
   type WantedRows,
 } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
-import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
-import { minutesOf, planQuery, sourceColumn, sumColumns, type UsedRollups } from "./plan-query.ts";
+import { flowedBounds } from "../booking.ts";
+import { cellOf, flowedCells, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
+import { isOf, minutesOf, planQuery, sourceColumn, sumColumns, type UsedRollups } from "./plan-query.ts";
 import type { DuckDb } from "./duckdb-instance.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { nearName, quote } from "../../base/text/index.ts";
@@ -75,7 +77,9 @@ class DuckDbEngine implements QueryEngine {
     }
   }
 
-  #records({ columns, summand, granularitySeconds = 0, range }: WantedRows): string {
+  #records(wanted: WantedRows): string {
+    const { columns, summand, granularitySeconds = 0, range } = wanted;
+    if (wanted.when === "flowed" && summand !== undefined) return this.#flowed(wanted, summand);
     const weight = this.#weight;
     const columnNamed = (field: string): Column => this.columnOf(field);
     const summed = summand === undefined ? [] : summandColumns(summand, columnNamed);
@@ -91,10 +95,46 @@ class DuckDbEngine implements QueryEngine {
     const sum = summand && `${recordSum(summand, duckDbDialect, columnNamed, weight)} AS ${sumName}`;
     return `SELECT ${[...cells, ...(sum === undefined ? [] : [sum])].join(", ")} FROM (${selects.join(" UNION ALL ")})`;
   }
+
+  /** The same by when bytes flowed. Most rows are in one bucket; those of several are read once more, and unfolded. */
+  #flowed({ columns, granularitySeconds = 0, range }: WantedRows, summand: Summand): string {
+    const weight = this.#weight;
+    const columnNamed = (field: string): Column => this.columnOf(field);
+    const read = new Map([...columns, ...summandColumns(summand, columnNamed)].map((column) => [column.field, column]));
+    const [from, to] = [duckDbDialect.milliseconds(range.from), duckDbDialect.milliseconds(range.to)];
+    const rows = this.#partitions.map((partition) => {
+      const flow = flowedCells(partition);
+      const times = [`${flow.start} AS flow_start`, `${flow.end} AS flow_end`];
+      const cells = [...read.values()].map((column) => namedCell(column, partition));
+      const all = [...cells, ...times, ...(weight === undefined ? [] : [weight])].join(", ");
+      // None ends later than it is received, but for the clocks.
+      const isLater = `${quoted(timeField)} >= ${boundOf(`${range.from} - INTERVAL ${flowedBounds.ahead} MILLISECONDS`, partition)}`;
+      return `SELECT ${all} FROM ${tableOf(partition.name)} WHERE ${isLater} AND ${flow.end} >= ${from} AND ${flow.start} < ${to}`;
+    });
+    const flow = { from: "flow_start", to: "flow_end" };
+    const value = `CAST(${recordSum(summand, duckDbDialect, columnNamed, undefined)} AS UBIGINT)`;
+    const select = (bucket: string | undefined, within: typeof flow, source: string): string => {
+      const part = flowedPart(duckDbDialect, "flow_value", flow, within);
+      const sum = `${weight === undefined ? part : duckDbDialect.product(`(${part})`, weight)} AS ${sumName}`;
+      const at = bucket === undefined ? [] : [`${bucket} AS ${bucketName}`];
+      return `SELECT ${[...columns.map(({ field }) => quoted(field)), ...at, sum].join(", ")} FROM ${source}`;
+    };
+    const all = `(SELECT *, ${value} AS flow_value FROM (${rows.join(" UNION ALL ")}))`;
+    if (granularitySeconds === 0) return select(undefined, { from, to }, all);
+    const step = 1000 * granularitySeconds;
+    const first = `greatest(flow_start, ${from}) // ${step}`;
+    const last = `least(flow_end, ${to} - 1) // ${step}`;
+    const several = `(SELECT *, ${duckDbDialect.eachOf(first, last)} AS flow_bucket FROM ${all} WHERE ${first} < ${last})`;
+    const bucket = { from: `flow_bucket * ${step}`, to: `(flow_bucket + 1) * ${step}` };
+    return [
+      `${select(`(${first}) * ${step}`, { from, to }, all)} WHERE ${first} = ${last}`,
+      select(bucket.from, { from: `greatest(${from}, ${bucket.from})`, to: `least(${to}, ${bucket.to})` }, several),
+    ].join(" UNION ALL ");
+  }
 }
 
 function minutesSql(
-  { columns, granularitySeconds = 0, range }: WantedRows,
+  { columns, granularitySeconds = 0, range, when = "received" }: WantedRows,
   summand: Summand,
   { file, sources }: UsedRollups,
 ): string {
@@ -102,7 +142,7 @@ function minutesSql(
   const [low, high] = sumColumns[summand].map(quoted);
   const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}`;
   const ids = sources.map(({ id }) => id).join(", ");
-  return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isWithin(range, { milliseconds: noMilliseconds })}`;
+  return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isOf(when)} AND ${isWithin(range, { milliseconds: noMilliseconds })}`;
 }
 
 /** Cuts the time as the file has it. */
@@ -112,11 +152,13 @@ function bucketCells(granularitySeconds: number): readonly string[] {
 }
 
 /** In the type of the file's column: a conversion of each row costs as much as a sum. */
-function isWithin({ from, to }: WantedRows["range"], { milliseconds }: Pick<Partition, "milliseconds">): string {
+function isWithin({ from, to }: WantedRows["range"], file: Pick<Partition, "milliseconds">): string {
   const time = quoted(timeField);
-  const bound = (instant: string): string =>
-    milliseconds.has(timeField) ? `CAST(CAST(${instant} AS TIMESTAMP) AS ${millisecondType})` : instant;
-  return `${time} >= ${bound(from)} AND ${time} < ${bound(to)}`;
+  return `${time} >= ${boundOf(from, file)} AND ${time} < ${boundOf(to, file)}`;
+}
+
+function boundOf(instant: string, { milliseconds }: Pick<Partition, "milliseconds">): string {
+  return milliseconds.has(timeField) ? `CAST(CAST(${instant} AS TIMESTAMP) AS ${millisecondType})` : instant;
 }
 
 type FileColumns = Pick<Partition, "columns"> & Partial<Pick<Partition, "milliseconds">>;

@@ -1,6 +1,7 @@
 import type { DuckDBAppender, DuckDBConnection } from "@duckdb/node-api";
 import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../column.ts";
 import type { Block, BlockColumn } from "../block.ts";
+import { bookedColumns } from "../booking.ts";
 import { ChunkWriter, quoted } from "./duckdb-table.ts";
 import { DatabaseFiles, firstName, logBytesOf } from "./database-files.ts";
 import type { StoreContext } from "./duckdb-instance.ts";
@@ -208,7 +209,7 @@ export class DuckDbStore {
   async #prepare(): Promise<CurrentFile> {
     const now = this.#context.clock.now();
     const name = this.#files.newName(new Date(now).toISOString().slice(0, 13).replaceAll("-", ""));
-    const own = this.#columns.filter(({ field }) => this.#used.has(field));
+    const own = [...this.#columns, ...bookedColumns].filter(({ field }) => this.#used.has(field));
     const partition = await this.#files.attach(name, () => readPartition(this.#connection, name, own));
     const appender = await this.#connection.createAppender("flows", "main", name);
     this.#partitions.push(partition);

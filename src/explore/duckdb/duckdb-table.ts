@@ -130,6 +130,10 @@ export const duckDbDialect: SqlDialect = {
   isNotEmpty: (list) => `len(${list}) > 0`,
   unnest: (list) => `unnest(CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL] END)`,
   bucket: (time, seconds) => `(epoch_ms(${time}) // ${1000 * seconds}) * ${1000 * seconds}`,
+  milliseconds: (time) => `epoch_ms(${time})`,
+  divide: (dividend, divisor) => `(${dividend} // ${divisor})`,
+  unsigned: (value) => `CAST(${value} AS UBIGINT)`,
+  eachOf: (first, last) => `unnest(range(${first}, ${last} + 1))`,
   sum: (value) => `sum(${value})`,
   product: (value, weight) => `${value}::HUGEINT * ${weight}`,
 };

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column } from "../column.ts";
-import type { Block } from "../block.ts";
+import { flowedColumns } from "../booking.ts";
+import type { Block, BlockColumn } from "../block.ts";
 import { sqlType } from "./duckdb-table.ts";
 import { firstName } from "./database-files.ts";
 import { quoted } from "./duckdb-table.ts";
@@ -22,6 +23,8 @@ export interface Partition {
   /** The time of the oldest record, milliseconds since the epoch; undefined: there is none. */
   from: number | undefined;
   to: number | undefined;
+  /** When the oldest bytes flowed, milliseconds since the epoch. */
+  flowedFrom: number | undefined;
   /** No row comes any more, and the file is compressed. */
   isComplete: boolean;
 }
@@ -40,6 +43,14 @@ export function cellOf(column: Column, { columns, milliseconds }: Pick<Partition
   const name = quoted(column.field);
   if (!columns.has(column.field)) return `CAST(NULL AS ${sqlType(column)})`;
   return milliseconds.has(column.field) ? `CAST(${name} AS ${sqlType(column)})` : name;
+}
+
+/** When the bytes of a row flowed, both milliseconds since the epoch; when it was received, where nothing better is known. */
+export function flowedCells({ columns }: Pick<Partition, "columns">): { readonly start: string; readonly end: string } {
+  const received = `epoch_ms(${quoted(timeField)})`;
+  const cell = (column: Column): string =>
+    columns.has(column.field) ? `coalesce(${quoted(column.field)}, ${received})` : received;
+  return { start: cell(flowedColumns.start), end: cell(flowedColumns.end) };
 }
 
 export function tableOf(name: string): string {
@@ -62,22 +73,24 @@ export async function readPartition(
 export async function describePartition(connection: DuckDBConnection, name: string): Promise<Partition> {
   const table = tableOf(name);
   const described = (await connection.runAndReadAll(`DESCRIBE ${table}`)).getRows();
+  const columns = new Set(described.map(([column]) => String(column)));
   const time = `epoch_ms("${timeField}")`;
   const counted = await connection.runAndReadAll(
-    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}") FROM ${table}`,
+    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(${flowedCells({ columns }).start}) FROM ${table}`,
   );
-  const [rows, from, to, weight] = counted.getRows()[0] ?? [];
+  const [rows, from, to, weight, flowedFrom] = counted.getRows()[0] ?? [];
   const bound = (value: unknown): number | undefined => (value === null ? undefined : Number(value));
   return {
     id: firstName(name),
     name,
-    columns: new Set(described.map(([column]) => String(column))),
+    columns,
     milliseconds: new Set(described.filter(([, type]) => type === millisecondType).map(([column]) => String(column))),
     rows: Number(rows),
     logBytes: usualRowBytes * Number(rows),
     maxWeight: Math.max(1, Number(weight ?? 1)),
     from: bound(from),
     to: bound(to),
+    flowedFrom: bound(flowedFrom),
     isComplete: false,
   };
 }
@@ -89,6 +102,8 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     const weight = weights[row] as number;
     if (weight > partition.maxWeight) partition.maxWeight = weight;
   }
+  const starts = columns.find(({ column }) => column.field === flowedColumns.start.field);
+  if (starts !== undefined && starts.count > 0) noteStarts(partition, starts, rows);
   const times = columns.find(({ column }) => column.field === timeField);
   if (times === undefined) return;
   const { words, validity, count } = times;
@@ -97,6 +112,17 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     // Two words of nanoseconds; what is rounded is less than a millisecond.
     const time = (words[2 * row + 1] as number) * 4294.967296 + (words[2 * row] as number) / 1e6;
     partition.from = Math.min(partition.from ?? Number.POSITIVE_INFINITY, Math.floor(time));
+    partition.flowedFrom = Math.min(partition.flowedFrom ?? Number.POSITIVE_INFINITY, Math.floor(time));
     partition.to = Math.max(partition.to ?? Number.NEGATIVE_INFINITY, Math.ceil(time));
   }
+}
+
+function noteStarts(partition: Partition, { words, validity }: BlockColumn, rows: number): void {
+  let first = partition.flowedFrom ?? Number.POSITIVE_INFINITY;
+  for (let row = 0; row < rows; row++) {
+    if (((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue;
+    const start = ((words[2 * row + 1] as number) | 0) * 4_294_967_296 + (words[2 * row] as number);
+    if (start < first) first = start;
+  }
+  partition.flowedFrom = first;
 }

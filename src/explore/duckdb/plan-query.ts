@@ -3,7 +3,8 @@ import { isMetadataName, timeField, type Column } from "../column.ts";
 import { sqlType, quoted } from "./duckdb-table.ts";
 import type { Filter } from "../../record/index.ts";
 import type { AnswerPart, Coverage } from "../query/answer.ts";
-import { rangeBefore, type ExploreQuery, type TimeRange } from "../query/explore-query.ts";
+import { flowedBounds } from "../booking.ts";
+import { rangeBefore, type ExploreQuery, type TimeRange, type When } from "../query/explore-query.ts";
 import type { Partition } from "./partition.ts";
 
 /** A file of rows of which rollups were made. */
@@ -15,6 +16,8 @@ export interface RolledUp {
   /** The start of the records, milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
+  /** When the oldest bytes flowed. */
+  readonly flowedFrom: number;
   readonly maxWeight: number;
 }
 
@@ -33,6 +36,18 @@ export const sumColumns = {
   flows: ["explore.flows", "explore.flows.high"],
 } as const;
 
+/**
+ * The column of what a row counts for: nothing where bytes flowed in the minute in which their records came. Sums of other records are there
+ * twice, in the minute of the record and in those of the flow. A file from before true time has the former alone, for both.
+ */
+export const whenColumn = "explore.when";
+export const countsFor = { received: 1, flowed: 2 } as const satisfies Readonly<Record<When, number>>;
+
+/** Returns a condition that is true of rows that count. */
+export function isOf(when: When): string {
+  return `"${whenColumn}" IS DISTINCT FROM ${countsFor[when === "flowed" ? "received" : "flowed"]}`;
+}
+
 export const minutesOf = (name: string): string => `${quoted(name)}.main.minutes`;
 export const sourcesOf = (name: string): string => `${quoted(name)}.main.sources`;
 
@@ -48,25 +63,29 @@ export async function readRollupFile(
   const cells = [
     `"${sourceColumn}" UINTEGER`,
     `"${timeField}" TIMESTAMP_NS`,
+    `"${whenColumn}" UTINYINT`,
     ...columns.map(definition),
     ...Object.values(sumColumns).flatMap((pair) => pair.map((each) => `"${each}" UBIGINT`)),
   ];
   await connection.run(`CREATE TABLE IF NOT EXISTS ${table} (${cells.join(", ")})`);
   await connection.run(
-    `CREATE TABLE IF NOT EXISTS ${sourcesOf(name)} (id UINTEGER, name VARCHAR, "from" BIGINT, "to" BIGINT, weight UINTEGER)`,
+    `CREATE TABLE IF NOT EXISTS ${sourcesOf(name)} (id UINTEGER, name VARCHAR, "from" BIGINT, "to" BIGINT, weight UINTEGER, flowed BIGINT)`,
   );
+  await connection.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS "${whenColumn}" UTINYINT`);
+  await connection.run(`ALTER TABLE ${sourcesOf(name)} ADD COLUMN IF NOT EXISTS flowed BIGINT`);
   const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
   const sources = await connection.runAndReadAll(
-    `SELECT id, name, "from", "to", weight FROM ${sourcesOf(name)} ORDER BY id`,
+    `SELECT id, name, "from", "to", weight, flowed FROM ${sourcesOf(name)} ORDER BY id`,
   );
   return {
     name,
     columns: new Set(described.getRows().map(([column]) => String(column))),
-    sources: sources.getRows().map(([id, source, from, to, weight]) => ({
+    sources: sources.getRows().map(([id, source, from, to, weight, flowed]) => ({
       id: Number(id),
       name: String(source),
       from: Number(from),
       to: Number(to),
+      flowedFrom: Number(flowed ?? from),
       maxWeight: Number(weight),
     })),
   };
@@ -130,18 +149,18 @@ export function planQuery(
   const usable = older.filter(({ file }) => lacking(file).length === 0);
 
   const aligned = toMinutes(asked);
-  const used = within(usable, readRange(aligned));
+  const used = within(usable, asked.when, readRange(aligned));
   const query = used.length > 0 ? aligned : asked;
   const range = readRange(query);
-  const overlapping = partitions.filter(
-    (each) => (each.from ?? 0) < range.to && (each.to ?? Number.POSITIVE_INFINITY) >= range.from,
+  const overlapping = partitions.filter(({ from = 0, to = Number.POSITIVE_INFINITY, flowedFrom = 0 }) =>
+    isIn({ from, to, flowedFrom }, asked.when, range),
   );
   // A statement needs a table, though it be empty.
   const read = overlapping.length > 0 || used.length > 0 ? overlapping : partitions.slice(-1);
   const usableSources = usable.flatMap(({ sources }) => sources);
   const coverage = (part: TimeRange): Coverage =>
     coverageOf(part, partitions, usableSources, () => [
-      ...new Set(within(older, part).flatMap(({ file }) => lacking(file))),
+      ...new Set(within(older, asked.when, part).flatMap(({ file }) => lacking(file))),
     ]);
   const { missing: missingBefore } = query.compare ? coverage(rangeBefore(query)) : {};
   return {
@@ -169,9 +188,15 @@ function toMinutes(query: ExploreQuery): ExploreQuery {
   return { ...query, from, to, granularitySeconds: seconds === 0 ? 0 : Math.max(60, seconds) };
 }
 
-function within(rollups: readonly UsedRollups[], { from, to }: TimeRange): readonly UsedRollups[] {
+/** Tells whether a file may have rows of a range. */
+function isIn(file: TimeRange & { readonly flowedFrom: number }, when: When, { from, to }: TimeRange): boolean {
+  if (when === "received") return file.from < to && file.to >= from;
+  return file.flowedFrom < to && file.to + flowedBounds.ahead >= from;
+}
+
+function within(rollups: readonly UsedRollups[], when: When, range: TimeRange): readonly UsedRollups[] {
   return rollups
-    .map(({ file, sources }) => ({ file, sources: sources.filter((each) => each.from < to && each.to >= from) }))
+    .map(({ file, sources }) => ({ file, sources: sources.filter((each) => isIn(each, when, range)) }))
     .filter(({ sources }) => sources.length > 0);
 }
 

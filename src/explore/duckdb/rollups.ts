@@ -1,13 +1,15 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column, columnOf } from "../column.ts";
-import { recordSum, type Summand } from "../query/sql-dialect.ts";
+import { flowedPart, recordSum, type SqlDialect, type Summand } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
-import { cellOf, tableOf, weightColumn, type Partition } from "./partition.ts";
+import { cellOf, flowedCells, tableOf, weightColumn, type Partition } from "./partition.ts";
 import {
+  countsFor,
   minutesOf,
   sourceColumn,
   sourcesOf,
   sumColumns,
+  whenColumn,
   type RolledUp,
   addColumns,
   readRollupFile,
@@ -19,7 +21,9 @@ import type { StoreContext } from "./duckdb-instance.ts";
 /** The number of rows that are grouped at once; the rows of a minute are never divided. */
 const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
-const summands: readonly Summand[] = ["bytes", "packets", "flows"];
+/** What is booked over the time in which it flowed; flows are booked when they were received. */
+const spread: readonly Summand[] = ["bytes", "packets"];
+const summands: readonly Summand[] = [...spread, "flows"];
 const time = quoted(timeField);
 const minuteOf = (instant: string): string => `epoch_ns(${instant}) // ${minuteNs}`;
 
@@ -44,6 +48,7 @@ async function rollUp(
 ): Promise<RolledUp | undefined> {
   const { id: source, name, from, to, maxWeight } = partition;
   if (from === undefined || to === undefined) return undefined;
+  const { flowedFrom = from } = partition;
   const minute = minuteOf(cellOf(columnNamed(timeField), partition));
   const counted = await connection.runAndReadAll(
     `SELECT ${minute} AS m, count(*) FROM ${tableOf(name)} WHERE ${time} IS NOT NULL GROUP BY m ORDER BY m`,
@@ -56,20 +61,24 @@ async function rollUp(
       const range = { from: first * minuteNs, to: (last + 1n) * minuteNs };
       await connection.run(statement, { id, from: range.from, to: range.to });
     }
-    await connection.run(`INSERT INTO ${sourcesOf(target)} VALUES ($id, $name, $from, $to, $weight)`, {
-      id,
-      name: source,
-      from: BigInt(from),
-      to: BigInt(to),
-      weight: maxWeight,
-    });
+    await connection.run(
+      `INSERT INTO ${sourcesOf(target)} (id, name, "from", "to", weight, flowed) VALUES ($id, $name, $from, $to, $weight, $flowed)`,
+      {
+        id,
+        name: source,
+        from: BigInt(from),
+        to: BigInt(to),
+        weight: maxWeight,
+        flowed: BigInt(flowedFrom),
+      },
+    );
     await connection.run("COMMIT");
   } catch (error) {
     await connection.run("ROLLBACK").catch(() => {});
     throw error;
   }
   await connection.run(`CHECKPOINT ${quoted(target)}`);
-  return { id, name: source, from, to, maxWeight };
+  return { id, name: source, from, to, flowedFrom, maxWeight };
 }
 
 /** The first and last minutes of slices that have not many rows. */
@@ -91,10 +100,6 @@ function sliceStatement(partition: Partition, target: string, columns: readonly 
   const has = (column: Column): string => cellOf(column, partition);
   const dialect = { ...duckDbDialect, column: has };
   const weight = partition.maxWeight > 1 ? quoted(weightColumn) : undefined;
-  const sums = summands.map((summand) => {
-    const value = recordSum(summand, dialect, columnNamed, weight);
-    return `sum((${value})::HUGEINT) AS s_${summand}`;
-  });
   // A row that lacks the counter adds nothing, and a sum of such rows is none.
   const halves = summands.flatMap((summand) => {
     const [low, high] = sumColumns[summand];
@@ -105,19 +110,69 @@ function sliceStatement(partition: Partition, target: string, columns: readonly 
     ] as const;
   });
   const names = columns.map(({ field }) => quoted(field));
-  const values = columns.map((column, i) => `${has(column)} AS c${i}`);
-  const keys = ["m", ...columns.map((_, i) => `c${i}`)].join(", ");
-  const instant = has(columnNamed(timeField));
-  const rows = `SELECT ${minuteOf(instant)} AS m, ${[...values, ...sums].join(", ")} FROM ${tableOf(partition.name)}
-    WHERE ${instant} >= make_timestamp_ns($from::BIGINT) AND ${instant} < make_timestamp_ns($to::BIGINT) GROUP BY ${keys}`;
-  const into = [`"${sourceColumn}"`, time, ...names, ...halves.map(([name]) => `"${name}"`)].join(", ");
+  const kept = columns.map((_, i) => `c${i}`);
+  const sums = summands.map((summand) => `s_${summand}`);
+  const into = [`"${sourceColumn}"`, time, `"${whenColumn}"`, ...names, ...halves.map(([name]) => `"${name}"`)].join(
+    ", ",
+  );
   const cells = [
     "$id::UINTEGER",
     `make_timestamp_ns(m * ${minuteNs})`,
-    ...columns.map((_, i) => `c${i}`),
+    "w",
+    ...kept,
     ...halves.map(([, value]) => value),
   ];
+  const keys = ["m", "w", ...kept].join(", ");
+  const added = sums.map((sum) => `sum(${sum}::HUGEINT) AS ${sum}`);
+  const rows = `SELECT ${[keys, ...added].join(", ")} FROM (${bookedRows(partition, columns, dialect, weight)}) GROUP BY ${keys}`;
   return `INSERT INTO ${minutesOf(target)} (${into}) SELECT ${cells.join(", ")} FROM (${rows})`;
+}
+
+/**
+ * A row for the minute in which a record came, and one for each minute in which its bytes flowed where that is not the same one alone: `m w c0 …
+ * s_bytes s_packets s_flows`.
+ */
+function bookedRows(
+  partition: Partition,
+  columns: readonly Column[],
+  dialect: SqlDialect,
+  weight: string | undefined,
+): string {
+  const instant = dialect.column(columnNamed(timeField));
+  const flow = flowedCells(partition);
+  const valueOf = (summand: Summand): string => `(${recordSum(summand, dialect, columnNamed, undefined)})::UBIGINT`;
+  const weighed = (value: string): string => (weight === undefined ? value : dialect.product(`(${value})`, "weight"));
+  const kept = columns.map((_, i) => `c${i}`);
+  const isElsewhere = "(flow_start // 60000 <> m OR flow_end // 60000 <> m)";
+  const read = [
+    `${minuteOf(instant)} AS m`,
+    `${flow.start} AS flow_start`,
+    `${flow.end} AS flow_end`,
+    ...columns.map((column, i) => `${dialect.column(column)} AS c${i}`),
+    ...spread.map((summand) => `${valueOf(summand)} AS v_${summand}`),
+    `${weight ?? 1} AS weight`,
+  ];
+  const range = `${instant} >= make_timestamp_ns($from::BIGINT) AND ${instant} < make_timestamp_ns($to::BIGINT)`;
+  const all = `(SELECT ${read.join(", ")} FROM ${tableOf(partition.name)} WHERE ${range})`;
+  const received = [
+    "m",
+    `CASE WHEN ${isElsewhere} THEN ${countsFor.received} END::UTINYINT AS w`,
+    ...kept,
+    ...spread.map((summand) => `${weighed(`v_${summand}`)} AS s_${summand}`),
+    "weight AS s_flows",
+  ];
+  const minutes = `(SELECT *, ${dialect.eachOf("flow_start // 60000", "flow_end // 60000")} AS n FROM ${all} WHERE ${isElsewhere})`;
+  const within = { from: "n * 60000", to: "(n + 1) * 60000" };
+  const part = (summand: Summand): string =>
+    flowedPart(dialect, `v_${summand}`, { from: "flow_start", to: "flow_end" }, within);
+  const flowed = [
+    "n AS m",
+    `${countsFor.flowed}::UTINYINT AS w`,
+    ...kept,
+    ...spread.map((summand) => `${weighed(part(summand))} AS s_${summand}`),
+    "NULL AS s_flows",
+  ];
+  return `SELECT ${received.join(", ")} FROM ${all} UNION ALL SELECT ${flowed.join(", ")} FROM ${minutes}`;
 }
 
 const minFiles = 12;

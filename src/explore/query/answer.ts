@@ -1,5 +1,5 @@
 import type { PlainValue } from "./sql-dialect.ts";
-import type { Measure } from "./explore-query.ts";
+import type { Measure, When } from "./explore-query.ts";
 
 /** A table that is exported from an answer. */
 export interface AnswerTable {
@@ -122,6 +122,7 @@ export interface ExploreAnswer extends Coverage {
   /** 0: without times. */
   readonly granularitySeconds: number;
   readonly measure: Measure;
+  readonly when: When;
   readonly unit: Unit;
   readonly dimensions: readonly string[];
   /** Beginnings of the buckets. */

@@ -21,6 +21,10 @@ function readBound(text: string, now: number): number | undefined {
 export const measures = ["bytes", "packets", "flows", "bits_per_second", "packets_per_second"] as const;
 export type Measure = (typeof measures)[number];
 
+/** When bytes and packets count: when they flowed, or when the record of their flow came. Flows count when their records came. */
+export const bookings = ["flowed", "received"] as const;
+export type When = (typeof bookings)[number];
+
 /** Seconds of the granularities that can be asked for. */
 export const granularities = { "10s": 10, "1m": 60, "5m": 300, "1h": 3600, "1d": 86_400 } as const;
 
@@ -36,6 +40,7 @@ export interface ExploreQuery extends TimeRange {
   /** Names of fields; up to four. */
   readonly dimensions: readonly string[];
   readonly measure: Measure;
+  readonly when: When;
   readonly limit: number;
   /** 0: no times. */
   readonly granularitySeconds: number;
@@ -80,6 +85,7 @@ export function readQuery(body: unknown, now: number, granularity: "auto" | "non
     "filter",
     "dimensions",
     "measure",
+    "when",
     "limit",
     "granularity",
     "compare",
@@ -98,6 +104,7 @@ export function readQuery(body: unknown, now: number, granularity: "auto" | "non
     filter: readFilter(fields),
     dimensions,
     measure,
+    when: readChoice(fields, "when", bookings, "flowed"),
     limit: readWhole(fields, "limit", 1, maxLimit) ?? 10,
     granularitySeconds,
     compare: readFlag(fields, "compare"),

@@ -10,7 +10,7 @@ import {
   type SqlValue,
   type Statement,
 } from "./sql-dialect.ts";
-import type { TimeRange } from "./explore-query.ts";
+import type { TimeRange, When } from "./explore-query.ts";
 
 /**
  * A pattern of filters as one of LIKE, with backslashes as quotes: somewhere in a text, case not counting, `*` is any text, `?` any
@@ -154,6 +154,7 @@ export interface RecordsQuery extends TimeRange {
   readonly filter: Filter | undefined;
   readonly dimensions: readonly Column[];
   readonly summand: Summand;
+  readonly when: When;
 }
 
 /** A value for each dimension. */
@@ -205,7 +206,7 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
 
 /** Single records, newest first: the columns in their order, called `c0` and so on. */
 export function flowsStatement(
-  query: Omit<RecordsQuery, "dimensions" | "summand">,
+  query: Omit<RecordsQuery, "dimensions" | "summand" | "when">,
   columns: readonly Column[],
   limit: number,
 ): Statement {
@@ -231,10 +232,21 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const where = whereSql(query, used, values);
   const bucket = granularitySeconds === 0 ? "0" : bucketName;
   const range = timeRangeSql(query, values);
-  const from = engine.from({ columns: [...used], summand: query.summand, granularitySeconds, range });
+  const from = engine.from({
+    columns: [...used],
+    summand: query.summand,
+    when: bookedAt(query),
+    granularitySeconds,
+    range,
+  });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${from}${where})`;
   return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query) : flat;
+}
+
+/** A flow is one record, which is at one time. */
+function bookedAt({ summand, when }: RecordsQuery): When {
+  return summand === "flows" ? "received" : when;
 }
 
 /** Many records have the same list, so each list is added up before it is unfolded. */
@@ -253,7 +265,11 @@ function unfoldedSql(flat: string, { engine: { dialect }, dimensions }: RecordsQ
   }, lists);
 }
 
-function whereSql(query: Omit<RecordsQuery, "dimensions" | "summand">, used: Set<Column>, values: SqlValues): string {
+function whereSql(
+  query: Omit<RecordsQuery, "dimensions" | "summand" | "when">,
+  used: Set<Column>,
+  values: SqlValues,
+): string {
   const { engine, filter } = query;
   if (filter === undefined) return "";
   const columnOf = (field: string): Column => {

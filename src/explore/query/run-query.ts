@@ -155,12 +155,12 @@ class RunningQuery {
     this.#engine = engine;
     this.#signal = signal;
     this.#kind = kinds[query.measure];
-    this.#records = { engine, from, to, filter, dimensions, summand: this.#kind.summand };
+    this.#records = { engine, from, to, filter, dimensions, summand: this.#kind.summand, when: query.when };
     this.#starts = granularitySeconds === 0 ? [] : startsOf(query, 1000 * granularitySeconds);
   }
 
   async answer(): Promise<Answered> {
-    const { from, to, limit, granularitySeconds: step, compare, dimensions: names, measure } = this.#query;
+    const { from, to, limit, granularitySeconds: step, compare, dimensions: names, measure, when } = this.#query;
     const dimensions = this.#dimensions;
     const width = dimensions.length;
     const hasKeys = width > 0;
@@ -192,6 +192,7 @@ class RunningQuery {
       to: iso(to),
       granularitySeconds: step,
       measure,
+      when,
       unit: this.#kind.unit,
       dimensions: names,
       ...(step > 0 && { times: this.#starts.map(iso) }),

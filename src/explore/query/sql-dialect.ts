@@ -1,4 +1,5 @@
 import type { Column, ColumnType } from "../column.ts";
+import type { When } from "./explore-query.ts";
 import type { Address } from "../../base/ip/index.ts";
 
 /** A quantity that is added up. */
@@ -32,10 +33,40 @@ export function recordSum(
   return weight === undefined ? value : dialect.product(value, weight);
 }
 
+/** Expressions of whole milliseconds since the epoch. */
+interface Milliseconds {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * Returns the part of a sum that flowed between two times: of a flow from its first to its last millisecond, all of which have the same share.
+ * It is the difference of two whole numbers, what flowed up to either time, rounded down, so that the parts of a flow are all of it.
+ *
+ * @param value an expression of a whole number that is not negative.
+ * @param flow its first and its last millisecond. @param within overlaps it; the second time does not belong to it.
+ */
+export function flowedPart(dialect: SqlDialect, value: string, flow: Milliseconds, within: Milliseconds): string {
+  const whole = (number: string): string => dialect.unsigned(number);
+  const length = whole(`(${flow.to} - ${flow.from} + 1)`);
+  const upTo = (time: string): string => {
+    const passed = whole(`(${time} - ${flow.from})`);
+    // In two products, each of 64 bits.
+    return `(${dialect.divide(value, length)} * ${passed} + ${dialect.divide(`(${value} % ${length}) * ${passed}`, length)})`;
+  };
+  // A difference has a sign in ClickHouse.
+  const part = whole(
+    `(${upTo(`least(${within.to}, ${flow.to} + 1)`)} - ${upTo(`greatest(${within.from}, ${flow.from})`)})`,
+  );
+  return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${part} END`;
+}
+
 export interface WantedRows {
   readonly columns: readonly Column[];
   /** Left out: no sum is asked for. */
   readonly summand?: Summand;
+  /** When a row counts; left out: when it was received. What flowed goes to each of its buckets, by the part of its time that is in there. */
+  readonly when?: When;
   /** The length of the buckets; left out or 0: no bucket is asked for. */
   readonly granularitySeconds?: number;
   /** Expressions of times: the first one belongs to the range, the last one does not. */
@@ -96,6 +127,14 @@ export interface SqlDialect {
   unnest(list: string): string;
   /** Milliseconds since the epoch, as a whole number, of a time cut to this many seconds. */
   bucket(time: string, seconds: number): string;
+  /** Milliseconds since the epoch of a time. */
+  milliseconds(time: string): string;
+  /** The whole part of a quotient of whole numbers that are not negative. */
+  divide(dividend: string, divisor: string): string;
+  /** A whole number of 64 bits without a sign. */
+  unsigned(value: string): string;
+  /** A row for each whole number from the first to the last one. */
+  eachOf(first: string, last: string): string;
   /** Exact for whole numbers of 64 bits. */
   sum(value: string): string;
   /** A count of records that may be beyond 64 bits when it is added up. */

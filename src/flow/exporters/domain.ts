@@ -1,3 +1,4 @@
+import { ExporterClock } from "./exporter-clock.ts";
 import type { DomainOptions } from "./options.ts";
 import type { FirewallFlows } from "./firewall-flows.ts";
 import type { Protocol } from "../datagram.ts";
@@ -187,8 +188,8 @@ export class Domain {
   kept: { readonly bootTime: number | undefined; readonly number: number | undefined } | undefined;
   /** The sampling rate in the last header, where the protocol has one there and it is said (NetFlow v5). */
   headerRate: number | undefined;
-  /** Export time less time of receipt of the last datagram, milliseconds, where the protocol has an export time. */
-  clockOffset: number | undefined;
+  /** How far its clock is ahead of ours, where the protocol has an export time. */
+  readonly clock = new ExporterClock();
   /** The ports that its datagrams came from. */
   readonly senders = new Senders();
 
@@ -225,15 +226,17 @@ export class Domain {
  *
  * @param exportTime milliseconds since the epoch, where the protocol has it.
  * @param uptime milliseconds, where the protocol has it.
+ * @param isWholeSeconds true if the export time has no fraction of a second.
  */
 export function noteHeader(
   domain: Domain,
   { port, receivedAt }: { readonly port: number; readonly receivedAt: number },
   exportTime: number | undefined,
   uptime: number | undefined,
+  isWholeSeconds = true,
 ): void {
   domain.isHeard = true;
-  if (exportTime !== undefined) domain.clockOffset = exportTime - receivedAt;
+  if (exportTime !== undefined) domain.clock.note(exportTime, receivedAt, isWholeSeconds);
   domain.senders.note(port, receivedAt, uptime === undefined ? undefined : (exportTime ?? receivedAt) - uptime);
 }
 

@@ -37,7 +37,7 @@ export function viewExporter(exporter: Exporter) {
 }
 
 function viewDomain(domain: Domain) {
-  const { protocol, id, port, agent, templates, waiting, sequence, samples, options, headerRate, clockOffset } = domain;
+  const { protocol, id, port, agent, templates, waiting, sequence, samples, options, headerRate, clock } = domain;
   const { missing, recovered, received, gapAt, late, resets } = sequence;
   return {
     protocol,
@@ -75,8 +75,8 @@ function viewDomain(domain: Domain) {
     ] as readonly { readonly scope: string; readonly rate: number }[],
     /** The last change of a rate within one scope. */
     samplingChange: options.sampling.lastChange,
-    /** Milliseconds that the exporter's clock is ahead of ours, where the protocol has an export time. */
-    clockOffset: clockOffset === undefined ? undefined : Math.round(clockOffset),
+    /** Milliseconds that the exporter's clock is ahead of ours: the median over its last datagrams, where the protocol has an export time. */
+    clockOffset: clock.offset === undefined ? undefined : Math.round(clock.offset),
     /** The ports that its datagrams came from. */
     senders: domain.senders.all().map(({ port: from, firstSeen, lastSeen, bootTime }): Sender => {
       return { port: senderPort(from), firstSeen, lastSeen, bootTime };

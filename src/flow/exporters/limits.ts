@@ -1,3 +1,5 @@
+import { exporterClockCost } from "./exporter-clock.ts";
+
 /** The limit of entries of one kind in one observation domain. */
 const maxEntries = 4096;
 /** The memory that an entry takes in the heap, texts apart. */
@@ -111,7 +113,7 @@ export class LearntTable<Key extends number | string, Entry> {
  */
 export const memoryCosts = {
   exporter: 6000,
-  domain: 3000,
+  domain: 3000 + exporterClockCost,
   /** A further port of a domain. */
   alias: 150,
   /** A template of a domain, without its plan. */

@@ -114,6 +114,7 @@ type HeadFields = RecordContext["head"];
 const maxNames = 256;
 const quote = 0x22;
 const backslash = 0x5c;
+const minus = 0x2d;
 
 /** The head that the lines of one datagram have in common, written once. */
 export class LineHead {
@@ -239,8 +240,10 @@ export class LineHead {
       this.#lastEnd = end < 0 ? this.#writeText(start, JSON.stringify(value)) : end;
       return this.#lastEnd;
     }
-    if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) return -1;
-    return start + 20 > this.#maxLength ? -1 : writeSafeInteger(this.#view, start, value);
+    if (typeof value !== "number" || !Number.isSafeInteger(value) || start + 20 > this.#maxLength) return -1;
+    if (value >= 0) return writeSafeInteger(this.#view, start, value);
+    this.#view.setUint8(start, minus);
+    return writeSafeInteger(this.#view, start + 1, -value);
   }
 }
 

@@ -118,17 +118,18 @@ function createFixedRecordDecoder(format: FixedFormat, { flows, times, counters 
         sequence === undefined
           ? exporter.domain(protocol, domainId)
           : exporter.process(protocol, domainId, { port, sequence, bootTime: exportTime - uptime, uptime });
+      noteHeader(domain, datagram, exportTime, uptime, !hasFraction);
       const head = recordHead(datagram, exporter, {
         type: "netflow",
         version,
         timestamp: hasFraction ? times.fraction(seconds, nanoseconds, 9) : times.seconds(seconds),
         sequence,
         uptime,
+        clockOffset: domain.clock.correction,
       });
       head.push(...more);
 
       domain.headerRate = headerRate === 0 ? undefined : headerRate;
-      noteHeader(domain, datagram, exportTime, uptime);
       const { manualRate: ownRate, fallbackRate } = exporter.rates();
       // An interval of 0 is one of every packet, unless the operator knows better.
       const saidRate = headerRate === 0 ? (fallbackRate ?? 1) : headerRate;

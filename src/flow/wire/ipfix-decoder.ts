@@ -118,6 +118,7 @@ export function createIpfixDecoder(parts: TemplateDecoderParts): Decoder {
         timestamp: times.seconds(seconds),
         sequence,
         domain: domain.id,
+        clockOffset: domain.clock.correction,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime: undefined }, bootTime: undefined };
       const message: Message = { datagram, exporter, domain, context, output, reader, flows, settings, questions };

@@ -185,6 +185,7 @@ export function createNetflow9Decoder(parts: TemplateDecoderParts): Decoder {
         sequence,
         domain: domain.id,
         uptime,
+        clockOffset: domain.clock.correction,
       });
       const context = { head, clock: { exportTime: seconds * 1000, uptime }, bootTime: undefined };
       const { sets, problem } = readSets(view, headerLength, bytes.length);

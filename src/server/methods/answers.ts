@@ -72,7 +72,9 @@ const domain = object(
     resets: integer("How often a new count began."),
     sampling: list(object({ scope: text(), rate: number() })),
     samplingChange: rateChange,
-    clockOffset: integer("Milliseconds that the exporter's clock is ahead of the collector's."),
+    clockOffset: integer(
+      "Milliseconds that the exporter's clock is ahead of the collector's: the median over its last datagrams.",
+    ),
     senders: list(sender, "The ports that its datagrams came from, 8 at most."),
     names: object({
       interfaces: integer("Interfaces named by options."),

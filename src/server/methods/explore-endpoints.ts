@@ -48,6 +48,12 @@ const exploreQuestion: JsonSchema = {
       description: "Fields by which flows are grouped.",
     },
     measure: { enum: ["bytes", "packets", "flows", "bits_per_second", "packets_per_second"], default: "bytes" },
+    when: {
+      enum: ["flowed", "received"],
+      default: "flowed",
+      description:
+        "When bytes and packets count: over the time in which they flowed, or when the record of their flow was received. Flows count when their records were received.",
+    },
     limit: { type: "integer", minimum: 1, maximum: 1000, default: 10 },
     granularity: {
       enum: ["auto", "none", "10s", "1m", "5m", "1h", "1d"],
@@ -88,6 +94,7 @@ const exploreAnswer = openObject(
     to: instant,
     granularitySeconds: integer("0: without times."),
     measure: text("As asked for."),
+    when: choice(["flowed", "received"], "As asked for."),
     unit: choice(["B", "packets", "flows", "bit/s", "packet/s"]),
     dimensions: list(text(), "As asked for."),
     times: list(text(), "Beginnings of the buckets, RFC 3339."),

@@ -7,12 +7,21 @@ export type ExploreStatus = ExploreStatusAnswer;
 export type ExploreField = ExploreStatus["fields"][number];
 
 export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
+/** When bytes and packets count. */
+export type When = "flowed" | "received";
+/** What an address says of when bytes and packets count; when they flowed, unless it says otherwise. */
+export const readWhen = (query: URLSearchParams): When => (query.get("when") === "received" ? "received" : "flowed");
+
+/** What the address says for it: only what is not as at first. */
+export const writeWhen = (when: When): string | undefined => (when === "flowed" ? undefined : when);
+
 export interface ExploreQuestion {
   readonly from: string;
   readonly to: string;
   readonly filter: string;
   readonly dimensions: readonly string[];
   readonly measure: Measure;
+  readonly when: When;
   readonly limit: number;
   readonly granularity: string;
   readonly compare?: boolean;

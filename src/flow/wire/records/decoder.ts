@@ -304,6 +304,8 @@ interface HeaderFields {
   readonly domain?: number;
   /** Milliseconds, where the protocol has it. */
   readonly uptime?: number;
+  /** Milliseconds that the exporter's clock is ahead; 0: it agrees, or nobody knows. */
+  readonly clockOffset?: number;
 }
 
 /** A field of the head. Two heads may have the same object: who finds it in both need not compare. */
@@ -330,6 +332,7 @@ export function createRecordHeads(times: TimeFormat): RecordHeads {
   const timestamp = createHeadField("flow.export.timestamp");
   const domain = createHeadField("flow.export.domain.id");
   const uptime = createHeadField("flow.export.uptime");
+  const clockOffset = createHeadField("flow.export.clock.offset");
   return (datagram, exporter, header) => {
     const head: RecordHead = [
       received(times.milliseconds(Math.trunc(datagram.receivedAt)) ?? ""),
@@ -342,6 +345,7 @@ export function createRecordHeads(times: TimeFormat): RecordHeads {
     if (header.sequence !== undefined) head.push(["flow.export.sequence", header.sequence]);
     if (header.domain !== undefined) head.push(domain(header.domain));
     if (header.uptime !== undefined) head.push(uptime(header.uptime));
+    if ((header.clockOffset ?? 0) !== 0) head.push(clockOffset(header.clockOffset ?? 0));
     return head;
   };
 }

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import type { ExploreField } from "../../api/explore.ts";
 import { formatDate } from "../../format/times.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
+import { WhenSwitch } from "../../ui/when-switch.tsx";
 import { measures, moved, ranges, zoomedOut, type ExploreState } from "./explore-state.ts";
 import { fieldLabel } from "./field-label.ts";
 
@@ -55,6 +56,7 @@ export function Controls({ state, range, fields, filterFault, onChange }: Contro
             ))}
           </select>
         </label>
+        <WhenSwitch when={state.when} onChange={(when) => onChange({ when })} />
         <label class="field">
           Show
           <select

@@ -1,4 +1,4 @@
-import type { ExploreQuestion, Measure } from "../../api/explore.ts";
+import { readWhen, writeWhen, type ExploreQuestion, type Measure } from "../../api/explore.ts";
 import type { QueryValues } from "../../navigation/place.ts";
 
 /** What the page asks, as the address bar has it. */
@@ -45,6 +45,7 @@ export function readState(query: URLSearchParams): ExploreState {
             .filter((name) => name !== "" && name !== noDimension)
             .slice(0, 4),
     measure: measures.find(([name]) => name === measure)?.[0] ?? "bits_per_second",
+    when: readWhen(query),
     limit: Number.isInteger(limit) && limit >= 1 && limit <= 100 ? limit : 10,
     granularity: "auto",
     compare: query.get("compare") === "true",
@@ -53,7 +54,7 @@ export function readState(query: URLSearchParams): ExploreState {
 
 /** What the address says of a state: only what is not as at first. */
 export function writeState(state: Partial<ExploreState>): QueryValues {
-  const { from, to, filter, dimensions, measure, limit, compare } = state;
+  const { from, to, filter, dimensions, measure, when, limit, compare } = state;
   return {
     ...(from !== undefined && { from: from === "-1h" ? undefined : from }),
     ...(to !== undefined && { to: to === "now" ? undefined : to }),
@@ -62,6 +63,7 @@ export function writeState(state: Partial<ExploreState>): QueryValues {
       by: dimensions.join() === defaultDimensions.join() ? undefined : dimensions.join() || noDimension,
     }),
     ...(measure !== undefined && { measure: measure === "bits_per_second" ? undefined : measure }),
+    ...(when !== undefined && { when: writeWhen(when) }),
     ...(limit !== undefined && { limit: limit === 10 ? undefined : limit }),
     ...(compare !== undefined && { compare: compare ? true : undefined }),
   };

@@ -138,7 +138,7 @@ function DomainFacts({
             <dd>
               {Math.abs(clockOffset) < 1000
                 ? "agrees with the collector's"
-                : `${formatDuration(Math.abs(clockOffset) / 1000)} ${clockOffset > 0 ? "ahead" : "behind"}`}
+                : `${formatDuration(Math.abs(clockOffset) / 1000)} ${clockOffset > 0 ? "ahead" : "behind"}: its times are corrected by this where traffic over time is shown`}
             </dd>
           </>
         )}

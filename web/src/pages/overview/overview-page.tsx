@@ -1,10 +1,10 @@
 import type { GetOverviewAnswer, DiagnoseAnswer, ListOutputsAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
-import { exploreQueryCall, exploreStatusCall, type ExploreStatus } from "../../api/explore.ts";
+import { exploreQueryCall, exploreStatusCall, readWhen, writeWhen, type ExploreStatus } from "../../api/explore.ts";
 import { useCall, type Loaded } from "../../api/use-call.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
@@ -28,8 +28,9 @@ export default function OverviewPage(): JSX.Element {
   const ready = useCall<ReadyAnswer>(readyCall, { everyMs: 10_000, keepsOld: true });
   const outputs = useCall<ListOutputsAnswer>(outputsCall, { everyMs: 5000 });
   const explore = useCall<ExploreStatus>(exploreStatusCall);
+  const [query, setQuery] = useQueryState();
   const hasExplore = explore.answer !== undefined;
-  const talkers = talkersQuestion(explore.answer?.from);
+  const talkers = talkersQuestion(explore.answer?.from, readWhen(query));
   const trouble = findTrouble(
     { diagnosis: diagnosis.answer, ready: ready.answer, outputs: outputs.answer },
     Date.now(),
@@ -54,7 +55,11 @@ export default function OverviewPage(): JSX.Element {
         </Shown>
       </div>
       <TroubleSection trouble={trouble} diagnosis={diagnosis} />
-      {hasExplore ? <TopTalkers question={talkers} /> : <WithoutExplore status={explore} />}
+      {hasExplore ? (
+        <TopTalkers question={talkers} onWhen={(when) => setQuery({ when: writeWhen(when) })} />
+      ) : (
+        <WithoutExplore status={explore} />
+      )}
       <div class="columns">
         {hasExplore && <UnnamedNetworks />}
         {overview.answer !== undefined && <Losses answer={overview.answer} />}

@@ -56,7 +56,8 @@ function Unknown({ of }: { readonly of?: Loaded<unknown> }): JSX.Element {
 /** Bits per second by the last values of Explore. */
 function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }): JSX.Element {
   const call = exploreQueryCall({
-    ...talkersQuestion(undefined),
+    // What flowed in the last minutes is reported later in part.
+    ...talkersQuestion(undefined, "received"),
     from: keptFrom("-5m", storeFrom, Date.now()),
     dimensions: [],
     limit: 1,

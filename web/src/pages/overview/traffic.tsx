@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
-import { exploreQueryCall, keptFrom, type ExploreQuestion } from "../../api/explore.ts";
+import { exploreQueryCall, keptFrom, writeWhen, type ExploreQuestion, type When } from "../../api/explore.ts";
 import { useCall } from "../../api/use-call.ts";
 import { filterTerm } from "../../format/filter-terms.ts";
 import { keyText } from "../../format/key-text.ts";
@@ -14,14 +14,16 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
+import { WhenSwitch } from "../../ui/when-switch.tsx";
 import { unnamedNetworks } from "./unnamed-networks.ts";
 
 const sourceName = "flow.src.ip.subnet.name";
 const lastHour = { from: "-1h", to: "now", filter: "", granularity: "auto" } as const;
 
 /** Who sends most, over the last hour, or since the store began. */
-export const talkersQuestion = (storeFrom: string | undefined): ExploreQuestion => ({
+export const talkersQuestion = (storeFrom: string | undefined, when: When): ExploreQuestion => ({
   ...lastHour,
+  when,
   from: keptFrom(lastHour.from, storeFrom, Date.now()),
   dimensions: [sourceName],
   measure: "bits_per_second",
@@ -31,13 +33,24 @@ export const talkersQuestion = (storeFrom: string | undefined): ExploreQuestion 
 const refreshMs = 30_000;
 
 /** The last hour by the names of sources: course and ranking. */
-export function TopTalkers({ question }: { readonly question: ExploreQuestion }): JSX.Element {
+export function TopTalkers({
+  question,
+  onWhen,
+}: {
+  readonly question: ExploreQuestion;
+  readonly onWhen: (when: When) => void;
+}): JSX.Element {
   const talkers = useCall<ExploreAnswer>(exploreQueryCall(question), { everyMs: refreshMs, keepsOld: true });
   return (
     <Section
       title="Who sends most"
       note="the last hour, by the name of the source"
-      actions={<a href={hrefOf("explore", { by: sourceName })}>Explore</a>}
+      actions={
+        <>
+          <WhenSwitch when={question.when} onChange={onWhen} />
+          <a href={hrefOf("explore", { by: sourceName, when: writeWhen(question.when) })}>Explore</a>
+        </>
+      }
     >
       <Shown of={talkers} what="Asking the last hour">
         {(answer) =>
@@ -113,6 +126,7 @@ const nameOf = (value: KeyValue | undefined): string => keyText(value, sourceNam
 
 const unnamedQuestion = (end: "src" | "dst"): ExploreQuestion => ({
   ...lastHour,
+  when: "flowed",
   filter: `flow.${end}.ip.subnet.name not exists`,
   dimensions: [`flow.${end}.ip.addr`],
   measure: "bytes",

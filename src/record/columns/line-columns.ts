@@ -1,0 +1,228 @@
+import { findField } from "../fields/field-table.ts";
+import { copyLines } from "../line-buffer.ts";
+import { fieldStart } from "../record-fields.ts";
+import type { Column, ColumnType } from "./column.ts";
+import type { BatchColumn, ColumnBatch, ColumnData } from "./column-batch.ts";
+import { columnReader } from "./gen/column-reader.ts";
+import * as layout from "./layout.ts";
+
+/** What `assembly/index.ts` exports. Offsets are those of its memory. */
+interface Reader {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly rows: { readonly value: number };
+  readonly input: { readonly value: number };
+  readonly inputRoom: { readonly value: number };
+  readonly textBytes: { readonly value: number };
+  readonly textCount: { readonly value: number };
+  readonly textOffsets: { readonly value: number };
+  begin(count: number, maxRows: number, hasRest: number, random: number): void;
+  declareColumn(index: number, kind: number, flags: number, length: number): void;
+  columnAt(index: number): number;
+  reserveInput(bytes: number): void;
+  read(length: number, isLast: number): number;
+  isFull(): number;
+  finish(): void;
+  clear(): void;
+}
+
+const kinds: Readonly<Record<ColumnType, number>> = {
+  text: layout.textKind,
+  address: layout.addressKind,
+  integer: layout.integerKind,
+  unsigned: layout.unsignedKind,
+  double: layout.doubleKind,
+  boolean: layout.booleanKind,
+  time: layout.timeKind,
+};
+
+const lineFeed = 0x0a;
+const widthOfAddress = 16;
+const restField: Column & { readonly type: "text" } = { field: "", type: "text", isArray: false };
+
+/**
+ * Reads lines of records into columns: WebAssembly, in a memory of its own that grows with the longest line and the fullest batch.
+ *
+ * Each line becomes a row. Of one that is cut off, the fields before the cut are read.
+ */
+export class LineColumns {
+  readonly #declared: readonly Column[];
+  readonly #hasRest: boolean;
+  readonly #reader: Reader;
+
+  /**
+   * @param columns those of one name are an error.
+   * @param options `maxRows` of a batch; `hasRest`: what has no column, or does not fit there, is kept as JSON.
+   */
+  constructor(columns: readonly Column[], options: { readonly maxRows: number; readonly hasRest: boolean }) {
+    const positions = new Map(columns.map(({ field }, index) => [field, index]));
+    if (positions.size !== columns.length) throw new TypeError("two columns have one field");
+    this.#declared = columns;
+    this.#hasRest = options.hasRest;
+    const instance = new WebAssembly.Instance(compile(), {
+      lines: {
+        columnOfName: (at: number, length: number) =>
+          positions.get(parseText(this.#memory.toString("utf8", at, at + length)) ?? "") ?? -1,
+        parseDouble: (at: number, end: number) => parseDouble(this.#memory.toString("latin1", at, end)),
+        unescape: (at: number, end: number, to: number) => {
+          const text = parseText(this.#memory.toString("utf8", at, end));
+          return text === undefined ? -1 : this.#memory.write(text, to);
+        },
+      },
+    });
+    this.#reader = instance.exports as unknown as Reader;
+    this.#reader.begin(columns.length, options.maxRows, Number(options.hasRest), Math.floor(Math.random() * 2 ** 32));
+    for (const [index, column] of columns.entries()) this.#declare(index, column);
+  }
+
+  /** Rows that are there. */
+  get rows(): number {
+    return this.#reader.rows.value;
+  }
+
+  /**
+   * Reads whole lines from an offset on into rows, until all are read or the batch is full.
+   *
+   * @returns the offset of the first line that is not read.
+   */
+  take(lines: Uint8Array, from: number): number {
+    const reader = this.#reader;
+    let at = from;
+    while (at < lines.length && reader.isFull() === 0) {
+      const end = Math.min(lines.length, at + reader.inputRoom.value);
+      copyLines(lines, at, end, this.#memory, offsetOf(reader.input.value));
+      const read = reader.read(end - at, Number(end === lines.length));
+      at += read;
+      if (read === 0) reader.reserveInput(lengthOfLine(lines, at));
+    }
+    return at;
+  }
+
+  batch(): ColumnBatch {
+    const reader = this.#reader;
+    reader.finish();
+    const { buffer } = reader.memory;
+    const count = reader.textCount.value;
+    const offsets = new Uint32Array(buffer, offsetOf(reader.textOffsets.value), count + 1);
+    return {
+      rows: this.rows,
+      columns: this.#declared.map((column, index) => this.#view(column, index)),
+      rest: this.#hasRest ? this.#view(restField, this.#declared.length) : undefined,
+      texts: { count, offsets, bytes: new Uint8Array(buffer, offsetOf(reader.textBytes.value), offsets[count]) },
+    };
+  }
+
+  /** Forgets all rows and texts. */
+  clear(): void {
+    this.#reader.clear();
+  }
+
+  get #memory(): Buffer {
+    return Buffer.from(this.#reader.memory.buffer);
+  }
+
+  #declare(index: number, { field, type, isArray }: Column): void {
+    const name = Buffer.from(fieldStart(field)).subarray(1);
+    const found = findField(field);
+    const isDistinct = found !== undefined && "isDistinct" in found && found.isDistinct;
+    this.#reader.reserveInput(name.length);
+    this.#memory.set(name, this.#reader.input.value);
+    const flags = (isArray ? layout.isArrayFlag : 0) | (isDistinct ? layout.isDistinctFlag : 0);
+    this.#reader.declareColumn(index, kinds[type], flags, name.length);
+  }
+
+  #view<Type extends ColumnType>(column: Column & { readonly type: Type }, index: number): BatchColumn<Type> {
+    return new ColumnView(column, this.rows, this.#reader.memory.buffer, offsetOf(this.#reader.columnAt(index)));
+  }
+}
+
+/** Views on one column, made when they are asked for: of hundreds of columns most have no value. */
+class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
+  readonly column: Column & { readonly type: Type };
+  readonly count: number;
+  readonly #rows: number;
+  readonly #buffer: ArrayBuffer;
+  readonly #descriptor: Uint32Array;
+  #presence: Uint8Array | undefined;
+  #data: ColumnData[Type] | undefined;
+  #offsets: Uint32Array | undefined;
+
+  /** @param at where its descriptor is. */
+  constructor(column: Column & { readonly type: Type }, rows: number, buffer: ArrayBuffer, at: number) {
+    this.column = column;
+    this.#rows = rows;
+    this.#buffer = buffer;
+    this.#descriptor = new Uint32Array(buffer, at, layout.columnBytes >>> 2);
+    this.count = this.#at(layout.columnCount);
+  }
+
+  get presence(): Uint8Array {
+    const length = Math.ceil(this.#rows / 8);
+    return (this.#presence ??= new Uint8Array(...this.#place(layout.columnPresence, length), length));
+  }
+
+  get data(): ColumnData[Type] {
+    const length = this.column.isArray ? this.#at(layout.columnItems) : this.#rows;
+    const place = this.#place(layout.columnData, widthOfAddress * length);
+    return (this.#data ??= viewData[this.column.type](...place, length));
+  }
+
+  get offsets(): Uint32Array {
+    const length = this.column.isArray ? this.#rows + 1 : 0;
+    return (this.#offsets ??= new Uint32Array(...this.#place(layout.columnOffsets, 4 * length), length));
+  }
+
+  /** Where a part of it is; of a column that never had a value new memory of zeros. */
+  #place(field: number, bytes: number): [ArrayBuffer, number] {
+    const at = this.#at(field);
+    return at === 0 ? [new ArrayBuffer(bytes), 0] : [this.#buffer, at];
+  }
+
+  #at(field: number): number {
+    return this.#descriptor[field >>> 2] as number;
+  }
+}
+
+/** Views on the values of a column, by its type. */
+const viewData: {
+  readonly [Type in ColumnType]: (buffer: ArrayBuffer, at: number, length: number) => ColumnData[Type];
+} = {
+  text: (buffer, at, length) => new Uint32Array(buffer, at, length),
+  address: (buffer, at, length) => new Uint8Array(buffer, at, widthOfAddress * length),
+  integer: (buffer, at, length) => new BigInt64Array(buffer, at, length),
+  unsigned: (buffer, at, length) => new BigUint64Array(buffer, at, length),
+  double: (buffer, at, length) => new Float64Array(buffer, at, length),
+  boolean: (buffer, at, length) => new Uint8Array(buffer, at, length),
+  time: (buffer, at, length) => new BigInt64Array(buffer, at, length),
+};
+
+/** Numbers of WebAssembly have a sign. */
+function offsetOf(value: number): number {
+  return value >>> 0;
+}
+
+/** With its line feed, where it has one. */
+function lengthOfLine(lines: Uint8Array, from: number): number {
+  const end = Buffer.from(lines.buffer, lines.byteOffset, lines.length).indexOf(lineFeed, from);
+  return (end < 0 ? lines.length : end + 1) - from;
+}
+
+function parseText(text: string): string | undefined {
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns NaN for what is no number of JSON, or infinite. */
+function parseDouble(text: string): number {
+  const value = /^-?[0-9]/.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(value) ? value : Number.NaN;
+}
+
+/** Holds the code of all readers of this thread. */
+let compiled: WebAssembly.Module | undefined;
+
+function compile(): WebAssembly.Module {
+  return (compiled ??= new WebAssembly.Module(Buffer.from(columnReader, "base64")));
+}
