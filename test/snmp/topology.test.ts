@@ -392,6 +392,12 @@ test("spanning tree names the next bridge; two bridges at one port have a hub be
   ]);
 });
 
+/** A device of which these tables are read. */
+const partOf = (n: number, tables: Readonly<Record<string, readonly RecordFields[]>>): LabDevice => ({
+  ...switchOf(n, {}),
+  tables: new Map(Object.entries(tables)),
+});
+
 test("tables of before a restart, or of before interfaces had other numbers, are not mixed with those after", async (t) => {
   const { topology, say, pass } = rigOf(t);
   const numbered = (first: number) => ({
@@ -409,22 +415,88 @@ test("tables of before a restart, or of before interfaces had other numbers, are
   const links = () => verdicts(topology).filter((verdict) => verdict.includes(" up "));
   const before = ["192.0.2.1:161|1 192.0.2.2:161|1 up confirmed"];
   assert.deepEqual(links(), before);
-  const only = (tables: Readonly<Record<string, RecordFields[]>>): LabDevice => ({
-    ...switchOf(1, {}),
-    tables: new Map(Object.entries(tables)),
-  });
-  say(only(numbered(2)), true, 1);
+  say(partOf(1, numbered(2)), true, 1);
   await pass(10_000);
   assert.deepEqual(links(), before);
-  say(only(lldp(heard(2, 2, 1))), true, 1);
+  say(partOf(1, lldp(heard(2, 2, 1))), true, 1);
   await pass(10_000);
   assert.deepEqual(links(), ["192.0.2.1:161|2 192.0.2.2:161|1 up confirmed"]);
-  say(only(numbered(1)), true, 1);
+  say(partOf(1, numbered(1)), true, 1);
   await pass(10_000);
   assert.deepEqual(links(), ["192.0.2.1:161|2 192.0.2.2:161|1 up confirmed"]);
-  say(only(lldp(heard(1, 2, 1))), true, 1);
+  say(partOf(1, lldp(heard(1, 2, 1))), true, 1);
   await pass(10_000);
   assert.deepEqual(links(), before);
+});
+
+test("each pair of subinterfaces has a link of layer 3 of its own, confirmed by the announcements below it", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const trunk = (n: number, other: number): LabDevice =>
+    switchOf(n, {
+      "IF-MIB::ifXTable": rows(
+        { "netif.index": 1, "netif.name": "ge-0/0/0" },
+        { "netif.index": 11, "netif.name": "ge-0/0/0.100" },
+        { "netif.index": 12, "netif.name": "ge-0/0/0.200" },
+      ),
+      "IP-MIB::ipAddrTable": rows(network(n, 11), { ...network(n, 12), "ip.addr": `198.51.100.${n + 4}` }),
+      ...lldp(heard(1, other, 1)),
+    });
+  say(trunk(1, 2));
+  say(trunk(2, 1));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 up confirmed",
+    "192.0.2.1:161|11 192.0.2.2:161|11 up confirmed",
+    "192.0.2.1:161|12 192.0.2.2:161|12 up confirmed",
+  ]);
+});
+
+test("a table that a device no longer has is not awaited for ever, though it restarts every ten minutes", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  const { "IF-MIB::ifTable": ports } = Object.fromEntries(switchOf(1, {}).tables);
+  const states: string[] = [];
+  for (let boot = 1; boot <= 9; boot++) {
+    say(partOf(1, { "IF-MIB::ifTable": ports ?? [] }), true, boot);
+    await pass(600_000);
+    states.push(topology.links()[0]?.state ?? "none");
+  }
+  assert.deepEqual([states.indexOf("gone"), new Set(states.slice(7))], [7, new Set(["gone"])]);
+});
+
+test("links of a device that restarts before its tables are complete stay for three hours, then are what is known", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  const gone: number[] = [];
+  for (let boot = 1; boot <= 20; boot++) {
+    // One table is read before each second restart, the other before the others.
+    const [name, all] = [...switchOf(1, lldp(heard(1, 2, 1))).tables][boot % 2] ?? ["", []];
+    say(partOf(1, { [name]: all }), true, boot);
+    say(switchOf(2, {}));
+    await pass(600_000);
+    if (topology.links()[0]?.state === "gone") gone.push(boot);
+  }
+  assert.equal(gone[0], 18);
+  assert.equal(topology.links()[0]?.state, "up");
+});
+
+test("links of a device that is silent after a restart go like those of any other", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  const { "IF-MIB::ifTable": ports } = Object.fromEntries(switchOf(1, {}).tables);
+  say(partOf(1, { "IF-MIB::ifTable": ports ?? [] }), true, 1);
+  for (const minutes of [1, 15, 15, 15, 15]) {
+    await pass(minutes * 60_000);
+    assert.equal(topology.links()[0]?.state, "up");
+  }
+  await pass(900_000);
+  assert.equal(topology.links()[0]?.state, "gone");
 });
 
 test("peers beyond other routers are no links, though an interface has a mask of 0", async (t) => {

@@ -328,9 +328,8 @@ export class DeviceTables {
   boot = 0;
   /** By the id of the object, which differs by context. */
   readonly #tables = new Map<string, KeptTable>();
-  /** Objects that were read before interfaces had other numbers, and not since. */
-  readonly #awaited = new Set<string>();
-  #awaitedSince = 0;
+  /** Objects that were read before interfaces had other numbers, and not since: since when. */
+  readonly #awaited = new Map<string, { readonly kind: RowKind; readonly since: number }>();
 
   constructor(id: string, ip: string) {
     this.id = id;
@@ -353,14 +352,9 @@ export class DeviceTables {
 
   /** Forgets all tables: interfaces may have other numbers than before. */
   setAside(now: number): void {
-    this.#awaitedSince = now;
-    for (const objectId of this.#tables.keys()) this.#awaited.add(objectId);
+    // What is awaited already goes on being so: a device that restarts often may no longer have it.
+    for (const [objectId, { kind }] of this.#tables) this.#awaited.set(objectId, { kind, since: now });
     this.#tables.clear();
-  }
-
-  /** The last time of {@link setAside}, milliseconds since the epoch. */
-  get awaitedSince(): number {
-    return this.#awaitedSince;
   }
 
   /** True from {@link setAside} until all that was known has been read again. */
@@ -368,9 +362,14 @@ export class DeviceTables {
     return this.#awaited.size > 0;
   }
 
-  /** Waits no longer for tables that the device no longer has. */
-  awaitNone(): void {
-    this.#awaited.clear();
+  /** Tells whether a table of one of these kinds has not been read again since {@link setAside}. */
+  awaits(kinds: readonly RowKind[]): boolean {
+    return [...this.#awaited.values()].some(({ kind }) => kinds.includes(kind));
+  }
+
+  /** Waits no longer for tables that have been awaited since this time or before: the device no longer has them. */
+  awaitOnlySince(time: number): void {
+    for (const [objectId, { since }] of this.#awaited) if (since <= time) this.#awaited.delete(objectId);
   }
 
   /** Tells whether a port of before has another number in these rows of ifTable. Interfaces of sessions come and go. */

@@ -87,8 +87,16 @@ const factOf: Partial<Readonly<Record<EvidenceKind, string>>> = {
   bgp: "router",
 };
 
+/** Adds a value to those of a key. */
+export function push<K, V>(table: Map<K, V[]>, key: K, value: V): void {
+  const values = table.get(key);
+  if (values === undefined) table.set(key, [value]);
+  else values.push(value);
+}
+
 /** A link that is put together: its two devices, the ports as far as they are known, what speaks for it and against it. */
 export class LinkDraft {
+  readonly layer: Link["layer"];
   readonly ends: readonly [Node, Node];
   readonly ports: [Port | undefined, Port | undefined] = [undefined, undefined];
   readonly evidence: Evidence[] = [];
@@ -96,7 +104,8 @@ export class LinkDraft {
   /** Evidence that knows the other end by an IP address alone. */
   readonly #byAddress = new Set<Evidence>();
 
-  constructor(a: Node, b: Node) {
+  constructor(layer: Link["layer"], a: Node, b: Node) {
+    this.layer = layer;
     this.ends = [a, b];
   }
 
@@ -116,7 +125,9 @@ export class LinkDraft {
   fits(node: Node, port: Port | undefined): boolean {
     const own = this.portOf(node);
     // A name that is none of the device's interfaces may be that of any.
-    return own?.index === undefined || port?.index === undefined || node.ports.areOne(own, port);
+    if (own?.index === undefined || port?.index === undefined) return true;
+    // Each subinterface has links of layer 3 of its own.
+    return this.layer === 3 ? own.index === port.index : node.ports.areOne(own, port);
   }
 
   /** @param isByAddress whether it knows the other end by an IP address alone. */
@@ -134,7 +145,8 @@ export class LinkDraft {
     return this.evidence.some((known) => known.kind === kind && (by === undefined || known.by === by.tables.id));
   }
 
-  finish(layer: 2 | 3): Link {
+  finish(): Link {
+    const { layer } = this;
     const [a, b] = this.ends.map((node, side) => endOf(node, this.ports[side])) as [LinkEnd, LinkEnd];
     return {
       id: `${layer} ${portKey(a)} ${portKey(b)}`,
@@ -187,13 +199,15 @@ export function portKey({ device, name, address, port }: LinkEnd): string {
 /** Two devices have no more links of one layer; what agents say of others is not looked at. */
 const maxLinksOfPair = 256;
 
-/** The links between polled devices while they are put together, by their two devices. */
+/** The links of one layer between polled devices while they are put together, by their two devices. */
 export class LinkDrafts {
   readonly #byPair = new Map<string, LinkDraft[]>();
+  readonly #layer: Link["layer"];
   readonly #leftOut: () => void;
 
   /** @param leftOut is called for a link that is one too many. */
-  constructor(leftOut: () => void) {
+  constructor(layer: Link["layer"], leftOut: () => void) {
+    this.#layer = layer;
     this.#leftOut = leftOut;
   }
 
@@ -222,7 +236,8 @@ export class LinkDrafts {
   }
 
   #begin(a: Node, b: Node): LinkDraft | undefined {
-    const draft = a.tables.id < b.tables.id ? new LinkDraft(a, b) : new LinkDraft(b, a);
+    const [first, second] = a.tables.id < b.tables.id ? [a, b] : [b, a];
+    const draft = new LinkDraft(this.#layer, first, second);
     const key = pairKey(a, b);
     const drafts = this.#byPair.get(key);
     if (drafts === undefined) this.#byPair.set(key, [draft]);

@@ -22,9 +22,14 @@ const leastRestMs = 10_000;
 const restShare = 20;
 /** The time after which the tables of a silent device no longer count, milliseconds. */
 const silentMs = 3 * 3_600_000;
+/**
+ * The time after a restart after which a table that was not read again is no longer awaited, milliseconds. Those that change seldom, such as
+ * that of addresses, are read once an hour.
+ */
+const rereadMs = 75 * 60_000;
+/** While tables are awaited, links are inferred at least this often, milliseconds. */
+const awaitedMs = 900_000;
 /** The time for which a link that is gone is shown, milliseconds. */
-/** The time for which the links of a device that has restarted stay as they were while its tables are read again, milliseconds. */
-const rereadMs = 900_000;
 const goneMs = 24 * 3_600_000;
 /** Each link has a record at least this often, milliseconds. */
 const recordMs = 3_600_000;
@@ -314,15 +319,18 @@ export class Topology implements RowReader {
     const began = this.#clock.monotonic();
     let cut = 0;
     const leftOut = (): void => void cut++;
-    const heardSince = this.#clock.now() - silentMs;
-    const heard = [...this.#devices.values()].filter(({ tables }) => tables.saidAt >= heardSince);
-    for (const { tables } of heard) if (tables.awaitedSince < this.#clock.now() - rereadMs) tables.awaitNone();
+    const start = this.#clock.now();
+    const known = [...this.#devices.values()];
+    for (const { tables } of known) tables.awaitOnlySince(start - rereadMs);
+    const heard = known.filter(({ tables }) => tables.saidAt >= start - silentMs);
+    const awaitedBefore = this.#awaited();
     const links = await inPieces(inferLinks(heard, leftOut), this.#pacer);
     if (this.#isStopped) return;
-    const awaited = this.#awaited();
+    // What is read or set aside meanwhile may be in the links, or not.
+    const awaited = new Set([...awaitedBefore, ...this.#awaited()]);
     this.#cut = cut;
     this.#restMs = Math.max(this.#leastRestMs, restShare * (this.#clock.monotonic() - began));
-    if (!this.#isDue) this.#inferIn(awaited.size > 0 ? rereadMs : recordMs);
+    if (!this.#isDue) this.#inferIn(known.some(({ tables }) => tables.isAwaited) ? awaitedMs : recordMs);
     const now = this.#clock.now();
     const found = new Set<string>();
     for (const link of links) {
@@ -336,7 +344,9 @@ export class Topology implements RowReader {
       if (recorded === now) this.#record(link, "up", earlier?.since ?? now, now);
     }
     for (const [key, kept] of this.#links) {
-      if (found.has(key) || (kept.state === "up" && isOfOne(kept.link, awaited))) continue;
+      // The tables of a device that restarts again and again are never complete.
+      const isKept = kept.state === "up" && now - kept.seen < silentMs && isOfOne(kept.link, awaited);
+      if (found.has(key) || isKept) continue;
       if (kept.state === "up") this.#record(kept.link, "gone", kept.since, now);
       if (now - kept.seen >= goneMs) this.#links.delete(key);
       else this.#links.set(key, { ...kept, state: "gone" });
