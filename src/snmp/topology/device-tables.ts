@@ -364,7 +364,8 @@ export class DeviceTables {
 
   /** Tells whether a table of one of these kinds has not been read again since {@link setAside}. */
   awaits(kinds: readonly RowKind[]): boolean {
-    return [...this.#awaited.values()].some(({ kind }) => kinds.includes(kind));
+    for (const { kind } of this.#awaited.values()) if (kinds.includes(kind)) return true;
+    return false;
   }
 
   /** Waits no longer for tables that have been awaited since this time or before: the device no longer has them. */

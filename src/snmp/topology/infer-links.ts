@@ -1,6 +1,6 @@
 import { DeviceDirectory, type Port, type KnownDevice } from "./device-ports.ts";
 import { endOf, type Link, LinkDrafts, type Node, portKey, push, type LinkDraft, type LinkEnd } from "./link-drafts.ts";
-import type { RowTypes } from "./device-tables.ts";
+import type { RowKind, RowTypes } from "./device-tables.ts";
 import { addRoutedLinks } from "./routed-links.ts";
 
 /** More neighbours at one port, by one protocol, are not looked at. */
@@ -236,6 +236,9 @@ function doubtBetween(draft: LinkDraft): void {
   if (between !== undefined) draft.doubts.add(`${between.tables.name} lies between.`);
 }
 
+/** Without these, the ports at which a bridge sees others are not known. */
+const learning: readonly RowKind[] = ["forwarding", "bridgePort"];
+
 /** Returns a third bridge behind this port that sees the two at different ports. */
 function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | undefined {
   const behind = (port && node.behind.get(node.ports.wholeOf(port))) ?? [];
@@ -244,7 +247,7 @@ function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | 
     const third = behind[i % 2 === 0 ? i / 2 : behind.length - (i + 1) / 2] as Node;
     if (third === other) continue;
     // It may see them at different ports, and has not been asked since it started.
-    if (third.tables.awaits(["forwarding", "bridgePort"])) return third;
+    if (third.tables.awaits(learning)) return third;
     const here = third.seen.get(node);
     const there = here && third.seen.get(other);
     if (there !== undefined && !here?.some((one) => there.some((two) => one.whole === two.whole))) return third;
