@@ -28,6 +28,8 @@ export { TimedCalls } from "./delivery/sender.ts";
 export { clickHouseColumns } from "./clickhouse/table-rows.ts";
 export type { KafkaClient, ProduceAnswer, ProducerId, ProduceRequest } from "./kafka/kafka-client.ts";
 export { KafkaOutput } from "./kafka/kafka-output.ts";
+export { LakeFolder } from "./parquet/lake-folder.ts";
+export { ParquetOutput } from "./parquet/parquet-output.ts";
 export { cloudIdUrl } from "./search/settings.ts";
 export { createAdapter } from "./create-adapter.ts";
 export type { TlsConfig } from "./delivery/tls-options.ts";
