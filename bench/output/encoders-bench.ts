@@ -1,7 +1,7 @@
 // What a store's protocol adds to a record in the thread of its output: CPU time of its encoder, in turns, next to copying the line.
 // Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
-import { joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
+import { forEachLine, joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
 import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
 import { createLayouts } from "../../src/output/clickhouse/table-rows.ts";
 import { createRowReader, rowsByTable } from "../../src/output/clickhouse/table-rows.ts";
@@ -14,6 +14,8 @@ import { bulkBody } from "../../src/output/search/search-output.ts";
 import { createIndexOf } from "../../src/output/search/index-template.ts";
 import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-output.ts";
 import { createHeaderOf, frameMessages } from "../../src/output/syslog/syslog-output.ts";
+import { type Column, columnOf, LineColumns, recordFields } from "../../src/record/index.ts";
+import { SlowLineColumns } from "../../test/record/slow-line-columns.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { settingsFor } from "../../test/output/adapter-fixture.ts";
@@ -52,6 +54,23 @@ function kafka(batch: Batch, encode: RecordBatchEncoder): void {
   }
 }
 
+const allColumns = recordFields
+  .map(({ name }) => columnOf(name))
+  .filter((column): column is Column => column !== undefined);
+const columnOptions = { maxRows: 65_536, hasRest: true };
+const columnReaders = [LineColumns, SlowLineColumns].map((Reader) => new Reader(allColumns, columnOptions));
+const [fastColumns, plainColumns] = columnReaders as [LineColumns, SlowLineColumns];
+
+function readColumns(batch: Batch, reader: LineColumns | SlowLineColumns): unknown {
+  reader.clear();
+  for (const chunk of batch.chunks) reader.take(chunk, 0);
+  return reader.batch();
+}
+
+function parseLines(batch: Batch): void {
+  forEachLine(batch, (chunk, from, to) => JSON.parse(chunk.toString("utf8", from, to)));
+}
+
 const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
   "copying the line": (batch) => Uint8Array.prototype.slice.call(joinChunks(batch)),
   "Elasticsearch, OpenSearch: _bulk": (batch) => bulkBody(batch, indexOf),
@@ -63,6 +82,9 @@ const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
   "Kafka: record batches": (batch) => kafka(batch, recordBatches),
   "Kafka: record batches, lz4": (batch) => kafka(batch, compressedBatches),
   "syslog: messages": (batch) => frameMessages(batch, headerOf),
+  "columns of all fields": (batch) => readColumns(batch, fastColumns),
+  "columns of all fields, by the model of the tests": (batch) => readColumns(batch, plainColumns),
+  "JSON.parse": parseLines,
 };
 
 const figures = Object.entries(encoders).map(([what, encode]) => ({ what, encode, each: [] as number[] }));

@@ -35,6 +35,7 @@ export const decodedSegments: ReadonlySet<string> = new Set([
   "app",
   "as",
   "bgp",
+  "clock",
   "domain",
   "engine",
   "geo",

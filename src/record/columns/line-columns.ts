@@ -1,100 +1,81 @@
-import { parseAddress, type Address } from "../../base/ip/index.ts";
-import { LineWalker } from "../line-walker.ts";
+import { findField } from "../fields/field-table.ts";
+import { fieldStart } from "../record-fields.ts";
 import type { Column, ColumnType } from "./column.ts";
 import type { BatchColumn, ColumnBatch, ColumnData } from "./column-batch.ts";
+import { columnReader } from "./gen/column-reader.ts";
+import * as layout from "./layout.ts";
 
-type Scalar = number | bigint | Uint8Array;
+/** What `assembly/index.ts` exports. Offsets are those of its memory. */
+interface Reader {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly rows: { readonly value: number };
+  readonly input: { readonly value: number };
+  readonly inputRoom: { readonly value: number };
+  readonly textBytes: { readonly value: number };
+  readonly textCount: { readonly value: number };
+  readonly textOffsets: { readonly value: number };
+  begin(count: number, maxRows: number, hasRest: number, random: number): void;
+  declareColumn(index: number, kind: number, flags: number, length: number): void;
+  columnAt(index: number): number;
+  reserveInput(bytes: number): void;
+  read(length: number, isLast: number): number;
+  isFull(): number;
+  finish(): void;
+  clear(): void;
+}
+
+const kinds: Readonly<Record<ColumnType, number>> = {
+  text: layout.textKind,
+  address: layout.addressKind,
+  integer: layout.integerKind,
+  unsigned: layout.unsignedKind,
+  double: layout.doubleKind,
+  boolean: layout.booleanKind,
+  time: layout.timeKind,
+};
 
 const lineFeed = 0x0a;
 const widthOfAddress = 16;
-const leastInteger = -(2n ** 63n);
-const pastInteger = 2n ** 63n;
-const pastUnsigned = 2n ** 64n;
+const restField: Column & { readonly type: "text" } = { field: "", type: "text", isArray: false };
 
-/** Rows of a column under construction. */
-class GrowingColumn {
-  readonly column: Column;
-  readonly values: Scalar[] = [];
-  readonly offsets: number[] = [0];
-  readonly presence: boolean[] = [];
-
-  constructor(column: Column) {
-    this.column = column;
-  }
-
-  /** Adds the values of the next row; undefined: it has none. */
-  add(values: readonly Scalar[] | undefined): void {
-    this.presence.push(values !== undefined);
-    if (this.column.isArray) {
-      this.values.push(...(values ?? []));
-      this.offsets.push(this.values.length);
-    } else this.values.push(values?.[0] ?? zeroOf(this.column.type));
-  }
-
-  view(): BatchColumn {
-    const presence = new Uint8Array(Math.ceil(this.presence.length / 8));
-    for (const [row, has] of this.presence.entries())
-      if (has) presence[row >> 3] = (presence[row >> 3] as number) | (1 << (row & 7));
-    return {
-      column: this.column,
-      count: this.presence.filter(Boolean).length,
-      presence,
-      data: dataOf(this.column.type, this.values),
-      offsets: this.column.isArray ? Uint32Array.from(this.offsets) : new Uint32Array(0),
-    };
-  }
-}
-
-function zeroOf(type: ColumnType): Scalar {
-  if (type === "address") return new Uint8Array(widthOfAddress);
-  return type === "integer" || type === "unsigned" || type === "time" ? 0n : 0;
-}
-
-function dataOf(type: ColumnType, values: readonly Scalar[]): ColumnData[ColumnType] {
-  switch (type) {
-    case "text":
-      return Uint32Array.from(values as number[]);
-    case "address":
-      return Uint8Array.from(values.flatMap((value) => [...(value as Uint8Array)]));
-    case "integer":
-    case "time":
-      return BigInt64Array.from(values as bigint[]);
-    case "unsigned":
-      return BigUint64Array.from(values as bigint[]);
-    case "double":
-      return Float64Array.from(values as number[]);
-    case "boolean":
-      break;
-  }
-  return Uint8Array.from(values as number[]);
-}
-
-/** Reads lines of records into columns. */
+/**
+ * Reads lines of records into columns: WebAssembly, in a memory of its own that grows with the longest line and the fullest batch.
+ *
+ * Each line becomes a row. Of one that is cut off, the fields before the cut are read.
+ */
 export class LineColumns {
   readonly #declared: readonly Column[];
-  readonly #maxRows: number;
   readonly #hasRest: boolean;
-  readonly #walker: LineWalker<string>;
-  readonly #positions: ReadonlyMap<string, number>;
-  #columns: GrowingColumn[] = [];
-  #rest: (string | undefined)[] = [];
-  #texts = new Map<string, number>();
-  #rows = 0;
+  readonly #reader: Reader;
 
-  /** @param columns those of one name are an error. @param options `maxRows` of a batch; `hasRest`: what has no column is kept as JSON. */
+  /**
+   * @param columns those of one name are an error.
+   * @param options `maxRows` of a batch; `hasRest`: what has no column, or does not fit there, is kept as JSON.
+   */
   constructor(columns: readonly Column[], options: { readonly maxRows: number; readonly hasRest: boolean }) {
+    const positions = new Map(columns.map(({ field }, index) => [field, index]));
+    if (positions.size !== columns.length) throw new TypeError("two columns have one field");
     this.#declared = columns;
-    this.#maxRows = options.maxRows;
     this.#hasRest = options.hasRest;
-    this.#positions = new Map(columns.map(({ field }, index) => [field, index]));
-    if (this.#positions.size !== columns.length) throw new TypeError("two columns have one field");
-    this.#walker = new LineWalker((name) => name);
-    this.clear();
+    const instance = new WebAssembly.Instance(compile(), {
+      lines: {
+        columnOfName: (at: number, length: number) =>
+          positions.get(parseText(this.#memory.toString("utf8", at, at + length)) ?? "") ?? -1,
+        parseDouble: (at: number, end: number) => parseDouble(this.#memory.toString("latin1", at, end)),
+        unescape: (at: number, end: number, to: number) => {
+          const text = parseText(this.#memory.toString("utf8", at, end));
+          return text === undefined ? -1 : this.#memory.write(text, to);
+        },
+      },
+    });
+    this.#reader = instance.exports as unknown as Reader;
+    this.#reader.begin(columns.length, options.maxRows, Number(options.hasRest), Math.floor(Math.random() * 2 ** 32));
+    for (const [index, column] of columns.entries()) this.#declare(index, column);
   }
 
   /** Rows that are there. */
   get rows(): number {
-    return this.#rows;
+    return this.#reader.rows.value;
   }
 
   /**
@@ -103,127 +84,144 @@ export class LineColumns {
    * @returns the offset of the first line that is not read.
    */
   take(lines: Uint8Array, from: number): number {
+    const reader = this.#reader;
     let at = from;
-    while (at < lines.length && this.#rows < this.#maxRows) {
-      const found = lines.indexOf(lineFeed, at);
-      const end = found < 0 ? lines.length : found;
-      this.#readLine(Buffer.from(lines.buffer, lines.byteOffset, lines.length), at, end);
-      at = end + 1;
+    while (at < lines.length && reader.isFull() === 0) {
+      const end = Math.min(lines.length, at + reader.inputRoom.value);
+      this.#memory.set(lines.subarray(at, end), reader.input.value);
+      const read = reader.read(end - at, Number(end === lines.length));
+      at += read;
+      if (read === 0) reader.reserveInput(lengthOfLine(lines, at));
     }
-    return Math.min(at, lines.length);
+    return at;
   }
 
   batch(): ColumnBatch {
-    const rest = new GrowingColumn({ field: "", type: "text", isArray: false });
-    for (const text of this.#rest) rest.add(text === undefined ? undefined : [this.#codeOf(text)]);
-    const texts = [...this.#texts.keys()].map((text) => Buffer.from(text));
-    const offsets = new Uint32Array(texts.length + 1);
-    for (const [i, text] of texts.entries()) offsets[i + 1] = (offsets[i] as number) + text.length;
+    const reader = this.#reader;
+    reader.finish();
+    const { buffer } = reader.memory;
+    const count = reader.textCount.value;
+    const offsets = new Uint32Array(buffer, offsetOf(reader.textOffsets.value), count + 1);
     return {
-      rows: this.#rows,
-      columns: this.#columns.map((column) => column.view()),
-      rest: this.#hasRest ? (rest.view() as BatchColumn<"text">) : undefined,
-      texts: { count: texts.length, offsets, bytes: new Uint8Array(Buffer.concat(texts)) },
+      rows: this.rows,
+      columns: this.#declared.map((column, index) => this.#view(column, index)),
+      rest: this.#hasRest ? this.#view(restField, this.#declared.length) : undefined,
+      texts: { count, offsets, bytes: new Uint8Array(buffer, offsetOf(reader.textBytes.value), offsets[count]) },
     };
   }
 
   /** Forgets all rows and texts. */
   clear(): void {
-    this.#columns = this.#declared.map((column) => new GrowingColumn(column));
-    this.#rest = [];
-    this.#texts = new Map([["", 0]]);
-    this.#rows = 0;
+    this.#reader.clear();
   }
 
-  #codeOf(text: string): number {
-    const known = this.#texts.get(text);
-    if (known !== undefined) return known;
-    const code = this.#texts.size;
-    this.#texts.set(text, code);
-    return code;
+  get #memory(): Buffer {
+    return Buffer.from(this.#reader.memory.buffer);
   }
 
-  #readLine(lines: Buffer, from: number, to: number): void {
-    const values = new Map<number, readonly Scalar[]>();
-    const others: string[] = [];
-    this.#walker.walk(lines, from, to, (name, nameAt, valueAt, end) => {
-      const position = this.#positions.get(name);
-      const text = lines.toString("utf8", valueAt, end);
-      const read = position === undefined ? undefined : this.#read(this.#declared[position] as Column, text);
-      if (position !== undefined && read !== undefined && !values.has(position)) values.set(position, read);
-      else others.push(lines.toString("utf8", nameAt, end));
-    });
-    for (const [position, column] of this.#columns.entries()) column.add(values.get(position));
-    this.#rest.push(others.length === 0 ? undefined : `{${others.join(",")}}`);
-    this.#rows++;
+  #declare(index: number, { field, type, isArray }: Column): void {
+    const name = Buffer.from(fieldStart(field)).subarray(1);
+    const found = findField(field);
+    const isDistinct = found !== undefined && "isDistinct" in found && found.isDistinct;
+    this.#reader.reserveInput(name.length);
+    this.#memory.set(name, this.#reader.input.value);
+    const flags = (isArray ? layout.isArrayFlag : 0) | (isDistinct ? layout.isDistinctFlag : 0);
+    this.#reader.declareColumn(index, kinds[type], flags, name.length);
   }
 
-  /** Reads a value of JSON; undefined: it does not fit the column. */
-  #read({ type, isArray }: Column, text: string): readonly Scalar[] | undefined {
-    if (text.startsWith("[") !== isArray || text.startsWith("{")) return undefined;
-    const items = isArray ? itemsOf(text) : [text];
-    const values = items?.map((item) => this.#scalar(type, item));
-    return values?.every((value) => value !== undefined) === true ? values : undefined;
-  }
-
-  #scalar(type: ColumnType, text: string): Scalar | undefined {
-    const isText = text.startsWith('"');
-    if (isText !== (type === "text" || type === "address" || type === "time")) return undefined;
-    switch (type) {
-      case "text":
-        return this.#codeOf(JSON.parse(text) as string);
-      case "address":
-        return addressOf(text.slice(1, -1));
-      case "time":
-        return timeOf(text.slice(1, -1));
-      case "integer":
-        return wholeOf(text, leastInteger, pastInteger);
-      case "unsigned":
-        return wholeOf(text, 0n, pastUnsigned);
-      case "double":
-        return /^-?[0-9]/.test(text) && Number.isFinite(Number(text)) ? Number(text) : undefined;
-      case "boolean":
-        break;
-    }
-    return text === "true" ? 1 : text === "false" ? 0 : undefined;
+  #view<Type extends ColumnType>(column: Column & { readonly type: Type }, index: number): BatchColumn<Type> {
+    return new ColumnView(column, this.rows, this.#reader.memory.buffer, offsetOf(this.#reader.columnAt(index)));
   }
 }
 
-/** Returns the texts of the items of an array of scalars; undefined: an item is an array or object. */
-function itemsOf(text: string): readonly string[] | undefined {
-  const inner = text.slice(1, -1);
-  const items = inner === "" ? [] : (inner.match(/"(?:[^"\\]|\\.)*"|[^,]+/g) ?? []);
-  return items.some((item) => item.startsWith("[") || item.startsWith("{")) ? undefined : items;
+/** Views on one column, made when they are asked for: of hundreds of columns most have no value. */
+class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
+  readonly column: Column & { readonly type: Type };
+  readonly count: number;
+  readonly #rows: number;
+  readonly #buffer: ArrayBuffer;
+  readonly #descriptor: Uint32Array;
+  #presence: Uint8Array | undefined;
+  #data: ColumnData[Type] | undefined;
+  #offsets: Uint32Array | undefined;
+
+  /** @param at where its descriptor is. */
+  constructor(column: Column & { readonly type: Type }, rows: number, buffer: ArrayBuffer, at: number) {
+    this.column = column;
+    this.#rows = rows;
+    this.#buffer = buffer;
+    this.#descriptor = new Uint32Array(buffer, at, layout.columnBytes >>> 2);
+    this.count = this.#at(layout.columnCount);
+  }
+
+  get presence(): Uint8Array {
+    const length = Math.ceil(this.#rows / 8);
+    return (this.#presence ??= new Uint8Array(...this.#place(layout.columnPresence, length), length));
+  }
+
+  get data(): ColumnData[Type] {
+    const length = this.column.isArray ? this.#at(layout.columnItems) : this.#rows;
+    const place = this.#place(layout.columnData, widthOfAddress * length);
+    return (this.#data ??= viewData[this.column.type](...place, length));
+  }
+
+  get offsets(): Uint32Array {
+    const length = this.column.isArray ? this.#rows + 1 : 0;
+    return (this.#offsets ??= new Uint32Array(...this.#place(layout.columnOffsets, 4 * length), length));
+  }
+
+  /** Where a part of it is; of a column that never had a value new memory of zeros. */
+  #place(field: number, bytes: number): [ArrayBuffer, number] {
+    const at = this.#at(field);
+    return at === 0 ? [new ArrayBuffer(bytes), 0] : [this.#buffer, at];
+  }
+
+  #at(field: number): number {
+    return this.#descriptor[field >>> 2] as number;
+  }
 }
 
-function wholeOf(text: string, least: bigint, past: bigint): bigint | undefined {
-  if (!/^-?[0-9]{1,20}$/.test(text)) return undefined;
-  const value = BigInt(text);
-  return value >= least && value < past ? value : undefined;
+/** Views on the values of a column, by its type. */
+const viewData: {
+  readonly [Type in ColumnType]: (buffer: ArrayBuffer, at: number, length: number) => ColumnData[Type];
+} = {
+  text: (buffer, at, length) => new Uint32Array(buffer, at, length),
+  address: (buffer, at, length) => new Uint8Array(buffer, at, widthOfAddress * length),
+  integer: (buffer, at, length) => new BigInt64Array(buffer, at, length),
+  unsigned: (buffer, at, length) => new BigUint64Array(buffer, at, length),
+  double: (buffer, at, length) => new Float64Array(buffer, at, length),
+  boolean: (buffer, at, length) => new Uint8Array(buffer, at, length),
+  time: (buffer, at, length) => new BigInt64Array(buffer, at, length),
+};
+
+/** Numbers of WebAssembly have a sign. */
+function offsetOf(value: number): number {
+  return value >>> 0;
 }
 
-const mapped = 0xffffn << 32n;
-
-/** Returns the 16 bytes of an address; undefined: it is none, or written as IPv4 within IPv6. */
-function addressOf(text: string): Uint8Array | undefined {
-  const address = parseAddress(text);
-  if (address === undefined || isMapped(address)) return undefined;
-  const value = address.family === 4 ? mapped | address.value : address.value;
-  return new Uint8Array(Buffer.from(value.toString(16).padStart(2 * widthOfAddress, "0"), "hex"));
+/** With its line feed, where it has one. */
+function lengthOfLine(lines: Uint8Array, from: number): number {
+  const end = Buffer.from(lines.buffer, lines.byteOffset, lines.length).indexOf(lineFeed, from);
+  return (end < 0 ? lines.length : end + 1) - from;
 }
 
-function isMapped({ family, value }: Address): boolean {
-  return family === 6 && value >> 32n === 0xffffn;
+function parseText(text: string): string | undefined {
+  try {
+    return JSON.parse(text) as string;
+  } catch {
+    return undefined;
+  }
 }
 
-/** RFC 3339 in UTC, as lines have it. */
-const timePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
+/** Returns NaN for what is no number of JSON, or infinite. */
+function parseDouble(text: string): number {
+  const value = /^-?[0-9]/.test(text) ? Number(text) : Number.NaN;
+  return Number.isFinite(value) ? value : Number.NaN;
+}
 
-/** Returns nanoseconds since the epoch; undefined: it is no time, or beyond 64 bits. */
-function timeOf(text: string): bigint | undefined {
-  const [, seconds, decimals = ""] = timePattern.exec(text) ?? [];
-  const ms = seconds === undefined ? Number.NaN : Date.parse(`${seconds}Z`);
-  if (Number.isNaN(ms)) return undefined;
-  const value = BigInt(ms) * 1_000_000n + BigInt(decimals.padEnd(9, "0"));
-  return value >= leastInteger && value < pastInteger ? value : undefined;
+/** Holds the code of all readers of this thread. */
+let compiled: WebAssembly.Module | undefined;
+
+function compile(): WebAssembly.Module {
+  return (compiled ??= new WebAssembly.Module(Buffer.from(columnReader, "base64")));
 }

@@ -1,0 +1,193 @@
+// Reads lines of records into columns.
+import * as L from "../layout";
+import { allocate, fillMasks, moved } from "./memory";
+import { addName, beginNames, columnOf, findName, firstName, foundLength, isRemembered } from "./names";
+import { fillPowers } from "./numbers";
+import { closeBrace, comma, endOfLine, endOfValue, lineFeed, openBrace, quote } from "./scan";
+import { beginTexts, clearTexts, endText, noText, reserveText, textEnd } from "./texts";
+import { beginTimes } from "./times";
+import { beginValues, fillOffsets, prepareColumn, putValue, widthOf } from "./values";
+
+export { textBytes, textCount, textOffsets } from "./texts";
+
+/** A batch is full when lines of so many bytes are in it: that bounds all that it holds. */
+const maxBytes: usize = 1 << 27;
+
+let columns: usize = 0;
+let columnCount: i32 = 0;
+/** Where `rest` is; 0: it is not wanted. */
+let restColumn: usize = 0;
+let maxRows: u32 = 0;
+let bytesTaken: usize = 0;
+/** Rows that are there. */
+export let rows: u32 = 0;
+/** Where the lines of the other side go, and how many bytes fit. */
+export let input: usize = 0;
+export let inputRoom: usize = 0;
+/** Where the fields of the line at hand begin and end that are for `rest`. */
+let others: usize = 0;
+let otherRoom: usize = 1 << 10;
+let otherCount: usize = 0;
+
+/** @param random makes the places of texts such as nobody knows. */
+export function begin(count: i32, most: u32, hasRest: i32, random: u32): void {
+  fillMasks();
+  fillPowers();
+  beginTimes();
+  columnCount = count + hasRest;
+  columns = allocate(L.columnBytes * <usize>columnCount);
+  maxRows = most;
+  beginValues(most);
+  beginNames(columns, L.columnBytes);
+  beginTexts(random);
+  others = allocate(8 * otherRoom);
+  reserveInput(1 << 18);
+  if (hasRest == 0) return;
+  restColumn = columns + L.columnBytes * <usize>count;
+  beginColumn(count, L.textKind, 0);
+}
+
+/** Makes room for lines of so many bytes. */
+export function reserveInput(bytes: usize): void {
+  if (bytes <= inputRoom) return;
+  inputRoom = bytes;
+  input = allocate(bytes);
+}
+
+/** Where the descriptor of a column is; that of `rest` is behind the others. */
+export function columnAt(index: i32): usize {
+  return columns + L.columnBytes * <usize>index;
+}
+
+/** Adds the column whose name stands at `input`, from its first quote to the colon. */
+export function declareColumn(index: i32, kind: i32, flags: i32, length: usize): void {
+  beginColumn(index, kind, flags);
+  addName(input, length, index);
+}
+
+function beginColumn(index: i32, kind: i32, flags: i32): void {
+  const column = columnAt(index);
+  store<i32>(column, kind, L.columnKind);
+  store<i32>(column, flags, L.columnFlags);
+  store<u32>(column, noText, L.columnTextLength);
+}
+
+/** Forgets all rows and texts. */
+export function clear(): void {
+  for (let i = 0; i < columnCount; i++) clearColumn(columnAt(i));
+  clearTexts();
+  rows = 0;
+  bytesTaken = 0;
+}
+
+function clearColumn(column: usize): void {
+  store<u32>(column, 0, L.columnFilled);
+  store<u32>(column, 0, L.columnItems);
+  store<u32>(column, noText, L.columnTextLength);
+  if (load<u32>(column, L.columnCount) == 0) return;
+  const used = <usize>load<u32>(column, L.columnLastRow) + 1;
+  memory.fill(<usize>load<u32>(column, L.columnPresence), 0, (used + 7) >>> 3);
+  if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) == 0) {
+    memory.fill(<usize>load<u32>(column, L.columnData), 0, widthOf(load<i32>(column, L.columnKind)) * used);
+  }
+  store<u32>(column, 0, L.columnCount);
+}
+
+/** Writes what of the columns is written at the end. */
+export function finish(): void {
+  for (let i = 0; i < columnCount; i++) {
+    const column = columnAt(i);
+    if (load<u32>(column, L.columnOffsets) != 0) fillOffsets(column, rows);
+  }
+}
+
+/** Whether another line fits. */
+export function isFull(): bool {
+  return rows == maxRows || bytesTaken >= maxBytes;
+}
+
+/**
+ * Reads the whole lines of so many bytes at `input` until all are read or the batch is full.
+ *
+ * @param isLast 1: what stands behind the last line feed is a line, too.
+ * @returns how many bytes are read.
+ */
+export function read(length: usize, isLast: i32): usize {
+  const limit = input + length;
+  if (isLast != 0) store<u8>(limit, lineFeed);
+  let at = input;
+  while (at < limit && !isFull()) {
+    const end = endOfLine(at, limit);
+    if (end >= limit && isLast == 0) break;
+    const lineEnd = min(end, limit);
+    readLine(at, lineEnd);
+    const next = min(lineEnd + 1, limit);
+    bytesTaken += next - at;
+    at = next;
+  }
+  return at - input;
+}
+
+function readLine(from: usize, end: usize): void {
+  let at = from + 1;
+  let before = firstName();
+  const row = rows;
+  while (at < end && load<u8>(at) == quote) {
+    const name = findName(before, at, end);
+    if (name == 0) break;
+    const value = at + foundLength;
+    const column = columnOf(name);
+    let last = column != 0 ? putValue(column, row, value, end) : 0;
+    if (last == 0) {
+      last = endOfValue(value, end);
+      // Cut off.
+      if (last == 0) break;
+      if (restColumn != 0) noteOther(at, last);
+    }
+    if (isRemembered(name)) before = name;
+    at = last + 1;
+  }
+  if (otherCount > 0) writeRest(row);
+  rows = row + 1;
+}
+
+function noteOther(from: usize, end: usize): void {
+  if (otherCount > 0) {
+    const last = others + 8 * (otherCount - 1);
+    if (<usize>load<u32>(last, 4) + 1 == from) {
+      store<u32>(last, <u32>end, 4);
+      return;
+    }
+  }
+  if (otherCount == otherRoom) {
+    others = moved(others, 8 * otherCount, 16 * otherRoom);
+    otherRoom *= 2;
+  }
+  store<u32>(others + 8 * otherCount, <u32>from);
+  store<u32>(others + 8 * otherCount, <u32>end, 4);
+  otherCount++;
+}
+
+function writeRest(row: u32): void {
+  let length: usize = 1 + otherCount;
+  for (let i: usize = 0; i < otherCount; i++) {
+    length += <usize>(load<u32>(others + 8 * i, 4) - load<u32>(others + 8 * i));
+  }
+  reserveText(length);
+  let p = textEnd;
+  for (let i: usize = 0; i < otherCount; i++) {
+    const from = <usize>load<u32>(others + 8 * i);
+    const bytes = <usize>load<u32>(others + 8 * i, 4) - from;
+    store<u8>(p, i == 0 ? openBrace : comma);
+    memory.copy(p + 1, from, bytes);
+    p += 1 + bytes;
+  }
+  store<u8>(p, closeBrace);
+  otherCount = 0;
+  if (load<u32>(restColumn, L.columnPresence) == 0) prepareColumn(restColumn);
+  const octet = <usize>load<u32>(restColumn, L.columnPresence) + <usize>(row >>> 3);
+  store<u8>(octet, <u32>load<u8>(octet) | (1 << (row & 7)));
+  store<u32>(<usize>load<u32>(restColumn, L.columnData) + 4 * <usize>row, endText(length));
+  store<u32>(restColumn, load<u32>(restColumn, L.columnCount) + 1, L.columnCount);
+  store<u32>(restColumn, row, L.columnLastRow);
+}

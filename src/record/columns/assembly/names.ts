@@ -1,0 +1,145 @@
+// The names of fields: each remembers the two that followed it last, which are compared first.
+import { allocate, areSame, maskOf } from "./memory";
+import { backslash, colon, endOfText, hasEscapes } from "./scan";
+
+// Offsets in a name.
+const nameLength: usize = 0;
+const nameColumn: usize = 4;
+const nameNext: usize = 8;
+const nameOther: usize = 12;
+/** The next one in its slot. */
+const nameBelow: usize = 16;
+/** A mask of its first sixteen bytes, and its bytes from the first quote to the colon. */
+const nameMask: usize = 32;
+const nameText: usize = 48;
+
+/** Metadata of operators and elements of vendors can have many names. Those beyond are looked at each time. */
+const maxNames = 8192;
+/** Longer names are looked at each time. */
+const maxLength: usize = 1024;
+const slotCount: u32 = 4096;
+const slots: usize = allocate(4 * slotCount);
+/** Stands before the first name of a line. */
+const first: usize = allocate(nameText);
+/** Stands for all names that are not remembered. */
+const unknown: usize = allocate(nameText);
+let room = maxNames;
+
+/** The column of a name with escapes: -1, it has none. */
+@external("lines", "columnOfName")
+declare function columnOfName(at: usize, length: usize): i32;
+
+/** Where descriptors of columns are. */
+let columnsAt: usize = 0;
+let columnStep: usize = 0;
+
+export function beginNames(columns: usize, step: usize): void {
+  columnsAt = columns;
+  columnStep = step;
+}
+
+@inline
+export function firstName(): usize {
+  return first;
+}
+
+/** Whether it says which name comes next. */
+@inline
+export function isRemembered(name: usize): bool {
+  return name != unknown;
+}
+
+@inline
+function lengthOfName(name: usize): usize {
+  return <usize>load<u32>(name, nameLength);
+}
+
+/** The descriptor of its column; 0: it has none. */
+@inline
+export function columnOf(name: usize): usize {
+  return <usize>load<u32>(name, nameColumn);
+}
+
+/** The name of this text. @param column -1: it has none. */
+export function addName(at: usize, length: usize, column: i32): usize {
+  const name = allocate(nameText + length);
+  store<u32>(name, <u32>length, nameLength);
+  store<u32>(name, descriptorOf(column), nameColumn);
+  const slot = slots + 4 * <usize>(slotOf(at, length) & (slotCount - 1));
+  store<u32>(name, load<u32>(slot), nameBelow);
+  store<u32>(slot, <u32>name);
+  v128.store(name, maskOf(min<usize>(length, 16)), nameMask);
+  memory.copy(name + nameText, at, length);
+  return name;
+}
+
+@inline
+function stands(name: usize, at: usize, end: usize): bool {
+  const start = v128.xor(v128.load(at), v128.load(name, nameText));
+  const length = lengthOfName(name);
+  if (v128.any_true(v128.and(start, v128.load(name, nameMask))) || at + length > end) return false;
+  if (length <= 16) return true;
+  if (v128.any_true(v128.xor(v128.load(at + length - 16), v128.load(name + nameText + length - 16)))) return false;
+  return length <= 32 || areSame(at + 16, name + nameText + 16, length - 32);
+}
+
+/**
+ * The name that begins at `at` and follows another one.
+ *
+ * @returns 0: the line ends within it. Its length is `foundLength`.
+ */
+@inline
+export function findName(before: usize, at: usize, end: usize): usize {
+  const next = <usize>load<u32>(before, nameNext);
+  if (next != 0 && stands(next, at, end)) {
+    foundLength = lengthOfName(next);
+    return next;
+  }
+  return findOther(before, next, at, end);
+}
+
+export let foundLength: usize = 0;
+
+function findOther(before: usize, next: usize, at: usize, end: usize): usize {
+  let name = <usize>load<u32>(before, nameOther);
+  if (name == 0 || !stands(name, at, end)) {
+    name = lookUp(at, end);
+    // One that is not remembered says nothing of those that follow.
+    if (name == 0 || name == unknown) return name;
+  }
+  foundLength = lengthOfName(name);
+  store<u32>(before, <u32>next, nameOther);
+  store<u32>(before, <u32>name, nameNext);
+  return name;
+}
+
+function lookUp(at: usize, end: usize): usize {
+  const last = endOfText(at + 1, end);
+  if (last == 0 || load<u8>(last, 1) != colon) return 0;
+  const length = last + 2 - at;
+  foundLength = length;
+  const isEscaped = hasEscapes;
+  let name = <usize>load<u32>(slots + 4 * <usize>(slotOf(at, length) & (slotCount - 1)));
+  for (; name != 0; name = <usize>load<u32>(name, nameBelow)) {
+    if (lengthOfName(name) == length && areSame(name + nameText, at, length)) return name;
+  }
+  const column = isEscaped ? columnOfName(at, length - 1) : -1;
+  if (room > 0 && length <= maxLength) {
+    room--;
+    return addName(at, length, column);
+  }
+  store<u32>(unknown, descriptorOf(column), nameColumn);
+  return unknown;
+}
+
+/** @param column -1: there is none. */
+@inline
+function descriptorOf(column: i32): u32 {
+  return column < 0 ? 0 : <u32>(columnsAt + columnStep * <usize>column);
+}
+
+function slotOf(at: usize, length: usize): u32 {
+  let hash: u32 = 2_166_136_261;
+  for (let i: usize = 0; i < length; i++) hash = (hash ^ <u32>load<u8>(at + i)) * 16_777_619;
+  return hash ^ (hash >>> 15);
+}

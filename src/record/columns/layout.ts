@@ -1,0 +1,35 @@
+// The descriptor of a column in the memory of the reader of lines, for both sides of it. It has nothing that AssemblyScript does not know.
+
+/** The types of columns, in the order of their numbers. */
+export const textKind = 0;
+export const addressKind = 1;
+export const integerKind = 2;
+export const unsignedKind = 3;
+export const doubleKind = 4;
+export const booleanKind = 5;
+export const timeKind = 6;
+
+/** Flags: a row has any number of values; nearly each text is new, so none is looked for. */
+export const isArrayFlag = 1;
+export const isDistinctFlag = 2;
+
+/** Offsets of 32-bit numbers in a descriptor. */
+export const columnKind = 0;
+export const columnFlags = 4;
+/** Rows that have a value. */
+export const columnCount = 8;
+export const columnPresence = 12;
+export const columnData = 16;
+/** Of an array column: where the items of each row begin. */
+export const columnOffsets = 20;
+/** Of an array column: how many items there are, for how many there is room, and how many of the offsets are written. */
+export const columnItems = 24;
+export const columnRoom = 28;
+export const columnFilled = 32;
+/** The last row that has a value. */
+export const columnLastRow = 36;
+/** The text that was read last: where it begins, its length (`noText`: there is none) and its code. */
+export const columnTextAt = 40;
+export const columnTextLength = 44;
+export const columnTextCode = 48;
+export const columnBytes = 64;
