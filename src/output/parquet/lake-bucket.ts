@@ -107,7 +107,7 @@ type Keys = Pick<ParquetSettings, "S3_ACCESS_KEY_ID" | "S3_SECRET_ACCESS_KEY" | 
 function signedHeaders(
   url: string,
   { method, path, digest }: SignedRequest,
-  keys: Keys,
+  settings: Keys,
   now: number,
 ): Readonly<Record<string, string>> {
   const { host, pathname } = new URL(url);
@@ -117,7 +117,7 @@ function signedHeaders(
     host,
     "x-amz-content-sha256": digest,
     "x-amz-date": time,
-    ...(keys.S3_SESSION_TOKEN !== "" && { "x-amz-security-token": keys.S3_SESSION_TOKEN }),
+    ...(settings.S3_SESSION_TOKEN !== "" && { "x-amz-security-token": settings.S3_SESSION_TOKEN }),
   };
   const names = Object.keys(headers);
   const escapedPath = (pathname.replace(/\/$/, "") + path).replaceAll("=", "%3D");
@@ -130,16 +130,16 @@ function signedHeaders(
     names.join(";"),
     digest,
   ];
-  const scope = `${day}/${keys.S3_REGION}/s3/aws4_request`;
+  const scope = `${day}/${settings.S3_REGION}/s3/aws4_request`;
   const hash = createHash("sha256").update(canonical.join("\n")).digest("hex");
   const hmac = (key: string | Buffer, text: string): Buffer => createHmac("sha256", key).update(text).digest();
-  const signingKey = [day, keys.S3_REGION, "s3", "aws4_request"].reduce<string | Buffer>(
+  const signingKey = [day, settings.S3_REGION, "s3", "aws4_request"].reduce<string | Buffer>(
     hmac,
-    `AWS4${keys.S3_SECRET_ACCESS_KEY}`,
+    `AWS4${settings.S3_SECRET_ACCESS_KEY}`,
   );
   const signature = hmac(signingKey, `AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash}`).toString("hex");
   return {
     ...headers,
-    authorization: `AWS4-HMAC-SHA256 Credential=${keys.S3_ACCESS_KEY_ID}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
+    authorization: `AWS4-HMAC-SHA256 Credential=${settings.S3_ACCESS_KEY_ID}/${scope}, SignedHeaders=${names.join(";")}, Signature=${signature}`,
   };
 }

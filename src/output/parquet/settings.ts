@@ -8,6 +8,7 @@ import {
   secret,
   serverAddress,
   type SettingType,
+  userName,
 } from "../../base/settings/index.ts";
 import { Secret } from "../../base/text/index.ts";
 import { commonRows } from "../delivery/settings.ts";
@@ -16,6 +17,12 @@ import { outputKind, type OwnSettings } from "../output-kind.ts";
 
 /** A bucket and what the names of its objects begin with: `s3://flows/netgloss`. */
 const bucketUrl = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w.=-]+(?:\/[\w.=-]+)*))?\/?$/;
+
+/** A type whose value may be left empty. */
+const orNone = (type: SettingType<string>): SettingType<string> => ({
+  ...type,
+  parse: (value) => (value === "" ? value : type.parse(value)),
+});
 
 const location: SettingType<string> = {
   expected: "the path of a directory from the root on, or s3://<bucket>/<prefix>",
@@ -34,7 +41,7 @@ const common = commonRows("files of Parquet, in a directory or a bucket", "LOCAT
 const rows = {
   ...common,
   LOCATION: row(
-    location,
+    orNone(location),
     "",
     "Where the files go: a directory, or a bucket of Amazon S3 or a store with its API.",
     "s3://flows/netgloss",
@@ -45,13 +52,14 @@ const rows = {
     "The compression within the files. With a Node before 22.15 zstd is not there, and gzip takes its place.",
   ),
   S3_ENDPOINT: row(
-    serverAddress,
+    orNone(serverAddress),
     "",
     "The server of the bucket. Empty is Amazon's of the region.",
     "https://minio.example.com:9000",
   ),
   S3_REGION: row(plainText, "us-east-1", "The region of the bucket, which requests are signed for.", "eu-central-1"),
-  S3_ACCESS_KEY_ID: row(plainText, "", "The name of the key of the bucket.", {
+  S3_ACCESS_KEY_ID: row(userName, "", "The name of the key of the bucket.", {
+    example: "AKIAIOSFODNN7EXAMPLE",
     needs: [{ must: { S3_SECRET_ACCESS_KEY: "set" } }],
   }),
   S3_SECRET_ACCESS_KEY: row(secret, new Secret(""), "The key with which requests are signed."),
