@@ -36,6 +36,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "record-fields.ts",
     "line-values.ts",
     "line-walker.ts",
+    "line-buffer.ts",
     "columns",
     "filter/evaluate",
     "filter",

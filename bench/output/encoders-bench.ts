@@ -15,7 +15,6 @@ import { createIndexOf } from "../../src/output/search/index-template.ts";
 import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-output.ts";
 import { createHeaderOf, frameMessages } from "../../src/output/syslog/syslog-output.ts";
 import { type Column, columnOf, LineColumns, recordFields } from "../../src/record/index.ts";
-import { SlowLineColumns } from "../../test/record/slow-line-columns.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { median } from "../support/median.ts";
 import { settingsFor } from "../../test/output/adapter-fixture.ts";
@@ -57,14 +56,12 @@ function kafka(batch: Batch, encode: RecordBatchEncoder): void {
 const allColumns = recordFields
   .map(({ name }) => columnOf(name))
   .filter((column): column is Column => column !== undefined);
-const columnOptions = { maxRows: 65_536, hasRest: true };
-const columnReaders = [LineColumns, SlowLineColumns].map((Reader) => new Reader(allColumns, columnOptions));
-const [fastColumns, plainColumns] = columnReaders as [LineColumns, SlowLineColumns];
+const columnReader = new LineColumns(allColumns, { maxRows: 65_536, hasRest: true });
 
-function readColumns(batch: Batch, reader: LineColumns | SlowLineColumns): unknown {
-  reader.clear();
-  for (const chunk of batch.chunks) reader.take(chunk, 0);
-  return reader.batch();
+function readColumns(batch: Batch): unknown {
+  columnReader.clear();
+  for (const chunk of batch.chunks) columnReader.take(chunk, 0);
+  return columnReader.batch();
 }
 
 function parseLines(batch: Batch): void {
@@ -82,8 +79,7 @@ const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
   "Kafka: record batches": (batch) => kafka(batch, recordBatches),
   "Kafka: record batches, lz4": (batch) => kafka(batch, compressedBatches),
   "syslog: messages": (batch) => frameMessages(batch, headerOf),
-  "columns of all fields": (batch) => readColumns(batch, fastColumns),
-  "columns of all fields, by the model of the tests": (batch) => readColumns(batch, plainColumns),
+  "columns of all fields": readColumns,
   "JSON.parse": parseLines,
 };
 

@@ -16,7 +16,7 @@ export const isDistinctFlag = 2;
 /** Offsets of 32-bit numbers in a descriptor. */
 export const columnKind = 0;
 export const columnFlags = 4;
-/** Rows that have a value. */
+/** Rows that have a value, once the batch is finished. */
 export const columnCount = 8;
 export const columnPresence = 12;
 export const columnData = 16;
@@ -26,8 +26,6 @@ export const columnOffsets = 20;
 export const columnItems = 24;
 export const columnRoom = 28;
 export const columnFilled = 32;
-/** The last row that has a value. */
-export const columnLastRow = 36;
 /** The text that was read last: where it begins, its length (`noText`: there is none) and its code. */
 export const columnTextAt = 40;
 export const columnTextLength = 44;

@@ -1,4 +1,5 @@
 import { findField } from "../fields/field-table.ts";
+import { copyLines } from "../line-buffer.ts";
 import { fieldStart } from "../record-fields.ts";
 import type { Column, ColumnType } from "./column.ts";
 import type { BatchColumn, ColumnBatch, ColumnData } from "./column-batch.ts";
@@ -88,7 +89,7 @@ export class LineColumns {
     let at = from;
     while (at < lines.length && reader.isFull() === 0) {
       const end = Math.min(lines.length, at + reader.inputRoom.value);
-      this.#memory.set(lines.subarray(at, end), reader.input.value);
+      copyLines(lines, at, end, this.#memory, offsetOf(reader.input.value));
       const read = reader.read(end - at, Number(end === lines.length));
       at += read;
       if (read === 0) reader.reserveInput(lengthOfLine(lines, at));

@@ -84,19 +84,29 @@ function clearColumn(column: usize): void {
   store<u32>(column, 0, L.columnFilled);
   store<u32>(column, 0, L.columnItems);
   store<u32>(column, noText, L.columnTextLength);
-  if (load<u32>(column, L.columnCount) == 0) return;
-  const used = <usize>load<u32>(column, L.columnLastRow) + 1;
-  memory.fill(<usize>load<u32>(column, L.columnPresence), 0, (used + 7) >>> 3);
+  const presence = <usize>load<u32>(column, L.columnPresence);
+  if (presence == 0) return;
+  const used = <usize>rows;
+  memory.fill(presence, 0, (used + 7) >>> 3);
   if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) == 0) {
     memory.fill(<usize>load<u32>(column, L.columnData), 0, widthOf(load<i32>(column, L.columnKind)) * used);
   }
-  store<u32>(column, 0, L.columnCount);
+}
+
+/** How many rows of a column have a value. */
+function countPresent(column: usize): u32 {
+  const presence = <usize>load<u32>(column, L.columnPresence);
+  if (presence == 0) return 0;
+  let count: u64 = 0;
+  for (let i: usize = 0; i < (<usize>rows + 7) >>> 3; i += 8) count += popcnt<u64>(load<u64>(presence + i));
+  return <u32>count;
 }
 
 /** Writes what of the columns is written at the end. */
 export function finish(): void {
   for (let i = 0; i < columnCount; i++) {
     const column = columnAt(i);
+    store<u32>(column, countPresent(column), L.columnCount);
     if (load<u32>(column, L.columnOffsets) != 0) fillOffsets(column, rows);
   }
 }
@@ -188,6 +198,4 @@ function writeRest(row: u32): void {
   const octet = <usize>load<u32>(restColumn, L.columnPresence) + <usize>(row >>> 3);
   store<u8>(octet, <u32>load<u8>(octet) | (1 << (row & 7)));
   store<u32>(<usize>load<u32>(restColumn, L.columnData) + 4 * <usize>row, endText(length));
-  store<u32>(restColumn, load<u32>(restColumn, L.columnCount) + 1, L.columnCount);
-  store<u32>(restColumn, row, L.columnLastRow);
 }

@@ -9,6 +9,8 @@ const nameNext: usize = 8;
 const nameOther: usize = 12;
 /** The next one in its slot. */
 const nameBelow: usize = 16;
+/** Where its last sixteen bytes begin; 0: it has no more. */
+const nameTail: usize = 20;
 /** A mask of its first sixteen bytes, and its bytes from the first quote to the colon. */
 const nameMask: usize = 32;
 const nameText: usize = 48;
@@ -68,6 +70,7 @@ export function addName(at: usize, length: usize, column: i32): usize {
   const slot = slots + 4 * <usize>(slotOf(at, length) & (slotCount - 1));
   store<u32>(name, load<u32>(slot), nameBelow);
   store<u32>(slot, <u32>name);
+  store<u32>(name, length > 16 ? <u32>length - 16 : 0, nameTail);
   v128.store(name, maskOf(min<usize>(length, 16)), nameMask);
   memory.copy(name + nameText, at, length);
   return name;
@@ -75,11 +78,12 @@ export function addName(at: usize, length: usize, column: i32): usize {
 
 @inline
 function stands(name: usize, at: usize, end: usize): bool {
-  const start = v128.xor(v128.load(at), v128.load(name, nameText));
   const length = lengthOfName(name);
-  if (v128.any_true(v128.and(start, v128.load(name, nameMask))) || at + length > end) return false;
-  if (length <= 16) return true;
-  if (v128.any_true(v128.xor(v128.load(at + length - 16), v128.load(name + nameText + length - 16)))) return false;
+  const tail = <usize>load<u32>(name, nameTail);
+  const start = v128.xor(v128.load(at), v128.load(name, nameText));
+  if (at + length > end) return false;
+  const last = v128.xor(v128.load(at + tail), v128.load(name + tail, nameText));
+  if (v128.any_true(v128.and(v128.or(start, last), v128.load(name, nameMask)))) return false;
   return length <= 32 || areSame(at + 16, name + nameText + 16, length - 32);
 }
 

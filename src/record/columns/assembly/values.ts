@@ -135,8 +135,6 @@ export function putValue(column: usize, row: u32, at: usize, end: usize): usize 
     : readInto(column, kind, at, end, data, row);
   if (last == 0) return 0;
   store<u8>(octet, byte | bit);
-  store<u32>(column, load<u32>(column, L.columnCount) + 1, L.columnCount);
-  store<u32>(column, row, L.columnLastRow);
   return last;
 }
 
