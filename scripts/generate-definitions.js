@@ -1,19 +1,27 @@
-// Writes the *.gen.ts of the tables in definitions/: fields of records, elements of vendors, names of ICMP, structures of sFlow, names of NetObserv.
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { readFieldTable } from "./read-fields.js";
+// Writes the *.gen.ts of the tables in definitions/, and proto/flow/v1/flow.proto: fields of records, elements of vendors, names of ICMP, structures of sFlow, names of NetObserv.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { flowProto } from "./flow-proto.js";
+import { checkProtoNumbers, protoRest, readFieldTable } from "./read-fields.js";
 import { checksumFile, writeChecksums } from "./checksums.js";
 
 process.chdir(join(import.meta.dirname, ".."));
-const files = [];
+const files = new Set();
 
 generate("definitions/fields.tsv", "src/record/fields/fields.gen.ts", (text) => {
-  const rows = readFieldTable(text).map((field) => JSON.stringify(field).replaceAll("\\", "\\\\"));
+  const fields = readFieldTable(text);
+  checkProtoNumbers(fields);
+  const rows = fields.map((field) => JSON.stringify(field).replaceAll("\\", "\\\\"));
   return [
     "/** Every field of records, as JSON: to parse it takes a fraction of what literals take. */",
     `export const fieldsJson = \`[\n${rows.join(",\n").replaceAll("`", "\\`").replaceAll("${", "\\${")}\n]\`;`,
+    "",
+    "/** Numbers of the maps of proto/flow/v1/flow.proto for what has no number of its own. */",
+    `export const protoRest = ${JSON.stringify(protoRest)};`,
   ];
 });
+
+generate("definitions/fields.tsv", "proto/flow/v1/flow.proto", (text) => flowProto(readFieldTable(text), protoRest));
 
 generate("definitions/vendor-elements.tsv", "src/flow/elements/registry/vendor-types.gen.ts", (text) => {
   const rows = new Map();
@@ -87,7 +95,7 @@ generate("definitions/netobserv.tsv", "src/app/settings/netobserv/netobserv-name
   ];
 });
 
-writeChecksums(join("src/record/fields", `definitions-${checksumFile}`), files);
+writeChecksums(join("src/record/fields", `definitions-${checksumFile}`), [...files]);
 
 /** Cells of the lines behind the names of the columns; lines that begin with `#` are comments. */
 function rowsOf(text) {
@@ -103,6 +111,7 @@ function mapOf(name, types, entries) {
 
 function generate(source, output, linesOf) {
   const head = `// Generated from ${source} by scripts/generate-definitions.js; do not edit.`;
+  mkdirSync(dirname(output), { recursive: true });
   writeFileSync(output, `${[head, ...linesOf(readFileSync(source, "utf8"))].join("\n")}\n`);
-  files.push(source, output);
+  files.add(source).add(output);
 }

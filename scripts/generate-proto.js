@@ -10,6 +10,8 @@ import { checksumFile, writeChecksums } from "./checksums.js";
 
 const tools = ["@bufbuild/buf@1.74.0", "@bufbuild/protoc-gen-es@2.13.0"];
 const output = "src/server/gen";
+/** What messages carry and no method: the server does not know it. */
+const others = ["--exclude-path", "proto/flow"];
 
 process.chdir(join(import.meta.dirname, ".."));
 const scratch = mkdtempSync(join(tmpdir(), "netgloss-generate-"));
@@ -29,13 +31,13 @@ try {
       },
     ],
   };
-  run(bin("buf"), "generate", "proto", "--template", JSON.stringify(template));
+  run(bin("buf"), "generate", "proto", "--template", JSON.stringify(template), ...others);
 
   const image = join(scratch, "image.binpb");
-  run(bin("buf"), "build", "proto", "--as-file-descriptor-set", "--output", image);
+  run(bin("buf"), "build", "proto", ...others, "--as-file-descriptor-set", "--output", image);
   writeFileSync(join(output, "descriptor-set.gen.ts"), descriptorModule(readFileSync(image)));
 
-  const sources = files("proto", ".proto");
+  const sources = files("proto", ".proto").filter((path) => !path.startsWith("proto/flow/"));
   writeChecksums(join(output, checksumFile), [...sources, ...files(output, ".ts")]);
 } finally {
   rmSync(scratch, { recursive: true, force: true });

@@ -170,6 +170,7 @@ const codecFolders: readonly string[] = [
   "metadata/index",
   "metadata/store",
   "output/delivery",
+  "output/kafka",
   "output/shape",
   "record",
   "server/http",

@@ -1,133 +1,87 @@
-import { copyLines } from "../record/index.ts";
-import type { Column, ColumnType } from "./column.ts";
+import type { BatchColumn, ColumnBatch, TextTable } from "../record/index.ts";
 
 /** Rows of a block: as many as the vectors of a column store have. */
 export const blockRows = 2048;
 
-/** Bytes of a value, as DuckDB's vectors have them. Texts are 16: their length and up to 12 bytes; longer ones are apart. */
-const widths: Readonly<Record<ColumnType, number>> = {
-  text: 16,
-  address: 16,
-  integer: 8,
-  unsigned: 8,
-  double: 8,
-  boolean: 1,
-  time: 8,
-};
-
-/** The longest text that lies in its row. */
-export const inlineText = 12;
-
-/** Below this a loop is quicker than a call of the engine. */
-const fewBytes = 64;
-
-/** One column of a block. A list is the text of it in JSON. */
-export class BlockColumn {
-  readonly column: Column;
-  readonly width: number;
-  readonly data: ArrayBuffer;
-  readonly bytes: Uint8Array;
-  readonly words: Uint32Array;
-  readonly doubles: Float64Array;
-  /** A bit for each row, set where it has a value. */
-  readonly validity: Uint8Array;
-  /** Rows that have a value. */
-  count = 0;
-  /** Row, offset and length in the arena of the block, for texts that are too long for their row. */
-  readonly long: number[] = [];
-
-  constructor(column: Column, data?: ArrayBuffer, validity: Uint8Array = new Uint8Array(blockRows / 8)) {
-    this.column = column;
-    this.width = column.isArray ? widths.text : widths[column.type];
-    this.data = data ?? new ArrayBuffer(this.width * blockRows);
-    this.bytes = new Uint8Array(this.data);
-    this.words = this.width >= 4 ? new Uint32Array(this.data) : new Uint32Array(0);
-    this.doubles = this.width === 8 ? new Float64Array(this.data) : new Float64Array(0);
-    this.validity = validity;
-  }
-
-  copy(): BlockColumn {
-    if (this.count === 0) return new BlockColumn(this.column, new ArrayBuffer(0), this.validity);
-    const copy = new BlockColumn(this.column, this.data.slice(0), this.validity.slice());
-    copy.count = this.count;
-    copy.long.push(...this.long);
-    return copy;
-  }
+/** One column of a block, and the texts to which its codes belong. */
+export interface BlockColumn extends BatchColumn {
+  readonly texts: TextTable;
 }
 
-/** Rows by columns, in memory that is used again. */
-export class Block {
-  readonly columns: readonly BlockColumn[];
+/** Rows of flows by columns: views on memory that is used again. */
+export interface Block {
+  readonly rows: number;
   /** The number of records that each row stands for. */
   readonly weights: Uint32Array;
-  rows = 0;
-  /** Long texts. */
-  arena: Buffer;
-  arenaLength = 0;
+  readonly columns: readonly BlockColumn[];
+}
 
-  constructor(
-    columns: readonly BlockColumn[],
-    weights = new Uint32Array(blockRows),
-    arena = Buffer.allocUnsafe(65_536),
-  ) {
-    this.columns = columns;
-    this.weights = weights;
-    this.arena = arena;
-  }
+/** Returns the columns of a batch that have values. */
+export function columnsOf({ columns, texts }: ColumnBatch): readonly BlockColumn[] {
+  return columns
+    .filter(({ count }) => count > 0)
+    .map(({ column, count, presence, data, offsets }) => ({ column, count, presence, data, offsets, texts }));
+}
 
-  /** Returns a block that stays as it is. Columns without values have no memory. */
-  copy(): Block {
-    const arena = Buffer.from(this.arena.subarray(0, this.arenaLength));
-    const columns = this.columns.map((column) => column.copy());
-    const copy = new Block(columns, this.weights.slice(), arena);
-    copy.rows = this.rows;
-    copy.arenaLength = this.arenaLength;
+/** Tells whether a row has a value. */
+export function hasValue({ presence }: BatchColumn, row: number): boolean {
+  return ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
+}
+
+/** Returns a block of some of the rows, in memory of its own. */
+export function selectRows({ weights, columns }: Block, rows: readonly number[]): Block {
+  const copied = new Map<TextTable, TextTable>();
+  const textsOf = (texts: TextTable): TextTable => {
+    const copy = copied.get(texts) ?? {
+      count: texts.count,
+      offsets: texts.offsets.slice(),
+      bytes: texts.bytes.slice(),
+    };
+    copied.set(texts, copy);
     return copy;
-  }
+  };
+  const selected = columns.map((column) => ({ ...selectValues(column, rows), texts: textsOf(column.texts) }));
+  return {
+    rows: rows.length,
+    weights: Uint32Array.from(rows, (row) => weights[row] as number),
+    columns: selected.filter(({ count }) => count > 0),
+  };
+}
 
-  /** Makes it empty. */
-  clear(): void {
-    for (const column of this.columns) {
-      if (column.count === 0) continue;
-      // Bytes of a text are read even where there is no value.
-      if (column.width === widths.text) column.bytes.fill(0, 0, this.rows * column.width);
-      column.validity.fill(0);
-      column.count = 0;
-      column.long.length = 0;
-    }
-    this.rows = 0;
-    this.arenaLength = 0;
+function selectValues(source: BatchColumn, rows: readonly number[]): BatchColumn {
+  const { column, data, offsets } = source;
+  const presence = new Uint8Array(Math.ceil(rows.length / 8));
+  let count = 0;
+  for (const [to, row] of rows.entries()) {
+    if (!hasValue(source, row)) continue;
+    presence[to >> 3] = (presence[to >> 3] as number) | (1 << (to & 7));
+    count++;
   }
+  // Values lie at their rows, those of a list wherever its offsets say.
+  const from = (row: number): number => (column.isArray ? (offsets[row] as number) : row);
+  const until = (row: number): number => (column.isArray ? (offsets[row + 1] as number) : row + 1);
+  const items = rows.reduce((sum, row) => sum + until(row) - from(row), 0);
+  const width = column.type === "address" ? 16 : 1;
+  const chosen = new (data.constructor as new (length: number) => typeof data)(width * items);
+  const ends = new Uint32Array(column.isArray ? rows.length + 1 : 0);
+  let at = 0;
+  for (const [to, row] of rows.entries()) {
+    chosen.set(data.subarray(width * from(row), width * until(row)) as never, width * at);
+    at += until(row) - from(row);
+    if (column.isArray) ends[to + 1] = at;
+  }
+  return { column, count, presence, data: chosen, offsets: ends };
+}
 
-  /** Takes back what was written to the row that follows the last one. */
-  clearRow(): void {
-    const row = this.rows;
-    for (const column of this.columns) {
-      const bit = 1 << (row & 7);
-      const at = row >> 3;
-      const byte = column.validity[at] as number;
-      if ((byte & bit) === 0) continue;
-      column.validity[at] = byte & ~bit;
-      column.count--;
-      if (column.width !== widths.text) continue;
-      column.bytes.fill(0, row * column.width, (row + 1) * column.width);
-      if (column.long.at(-3) === row) column.long.length -= 3;
-    }
-  }
+/** Tells whether an address in the data of a column is one of IPv4: its first ten bytes are zero, two more are 255. */
+export function isAddress4(data: Uint8Array, row: number): boolean {
+  const at = 16 * row;
+  if (data[at + 11] !== 255 || data[at + 10] !== 255) return false;
+  for (let i = 0; i < 10; i++) if (data[at + i] !== 0) return false;
+  return true;
+}
 
-  /** Puts a text, which lies from `from` up to `until`, at the end of the arena. @returns its offset. */
-  keepText(bytes: Uint8Array, from: number, until: number): number {
-    const at = this.arenaLength;
-    const end = at + until - from;
-    if (end > this.arena.length) {
-      const larger = Buffer.allocUnsafe(2 * Math.max(end, this.arena.length));
-      this.arena.copy(larger, 0, 0, at);
-      this.arena = larger;
-    }
-    const { arena } = this;
-    if (end - at > fewBytes) copyLines(bytes, from, until, arena, at);
-    else for (let i = from, to = at; i < until; i++, to++) arena[to] = bytes[i] as number;
-    this.arenaLength = end;
-    return at;
-  }
+/** Views the numbers of 64 bits of a column as two words each, the lower one first: bigints take ten times as long. */
+export function wordsOf({ data }: BatchColumn): Uint32Array {
+  return new Uint32Array(data.buffer, data.byteOffset, data.byteLength / 4);
 }

@@ -1,5 +1,5 @@
 import type { Metrics } from "../base/report/index.ts";
-import type { Block, BlockColumn } from "./block.ts";
+import { hasValue, wordsOf, type Block, type BlockColumn } from "./block.ts";
 import { timeField, type Column } from "./column.ts";
 
 /**
@@ -46,27 +46,45 @@ export class Booking {
     );
   }
 
-  /** Writes the columns of {@link bookedColumns} of a block, which has them. */
-  book(block: Block): void {
+  /** Returns a block with the columns of {@link bookedColumns}, where any row has them. */
+  book(block: Block): Block {
     const columnOf = (field: string): BlockColumn | undefined =>
-      block.columns.find(({ column, count }) => column.field === field && count > 0);
+      block.columns.find(({ column }) => column.field === field);
     const [received, starts, ends] = [timeField, timeFields.start, timeFields.end].map(columnOf);
-    const [from, to] = bookedColumns.map(({ field }) => block.columns.find(({ column }) => column.field === field));
-    if (!received || !starts || !ends || !from || !to) return;
+    if (!received || !starts || !ends) return block;
     const offsets = columnOf(timeFields.offset);
+    const [receivedWords, startWords, endWords] = [received, starts, ends].map(wordsOf) as [Words, Words, Words];
+    const offsetWords = offsets && wordsOf(offsets);
+    const presence = new Uint8Array(Math.ceil(block.rows / 8));
+    const [from, to] = [new BigInt64Array(block.rows), new BigInt64Array(block.rows)];
+    const [fromWords, toWords] = [new Uint32Array(from.buffer), new Uint32Array(to.buffer)];
+    let count = 0;
     for (let row = 0; row < block.rows; row++) {
-      if (!has(received, row) || !has(starts, row) || !has(ends, row)) continue;
-      const at = millisecondsOf(received, row);
-      const offset = offsets !== undefined && has(offsets, row) ? wholeOf(offsets, row) : 0;
-      const start = millisecondsOf(starts, row) - offset;
-      const end = millisecondsOf(ends, row) - offset;
+      if (!hasValue(received, row) || !hasValue(starts, row) || !hasValue(ends, row)) continue;
+      const at = millisecondsOf(receivedWords, row);
+      const offset = offsets && offsetWords && hasValue(offsets, row) ? wholeOf(offsetWords, row) : 0;
+      const start = millisecondsOf(startWords, row) - offset;
+      const end = millisecondsOf(endWords, row) - offset;
       if (start === at && end === at) continue;
       const reason = impossible(start, end, at);
       if (reason === undefined) {
-        put(from, row, start);
-        put(to, row, end);
+        put(fromWords, row, start);
+        put(toWords, row, end);
+        presence[row >> 3] = (presence[row >> 3] as number) | (1 << (row & 7));
+        count++;
       } else this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
     }
+    if (count === 0) return block;
+    const { offsets: none, texts } = received;
+    const booked = [from, to].map((data, i) => ({
+      column: bookedColumns[i] as Column,
+      count,
+      presence,
+      data,
+      offsets: none,
+      texts,
+    }));
+    return { ...block, columns: [...block.columns, ...booked] };
   }
 }
 
@@ -78,30 +96,25 @@ function impossible(start: number, end: number, received: number): (typeof impos
   return end < received - flowedBounds.latest ? "too_late" : undefined;
 }
 
-function has({ validity }: BlockColumn, row: number): boolean {
-  return ((validity[row >> 3] as number) & (1 << (row & 7))) !== 0;
-}
+type Words = Uint32Array;
 
 const two32 = 4_294_967_296;
 const nanoseconds = 1_000_000;
 
 /** A number of 64 bits with a sign, below 2^53. */
-function wholeOf({ words }: BlockColumn, row: number): number {
+function wholeOf(words: Words, row: number): number {
   return ((words[2 * row + 1] as number) | 0) * two32 + (words[2 * row] as number);
 }
 
 /** Milliseconds of a column of nanoseconds, as integers in two steps: the product is beyond 2^53. */
-function millisecondsOf({ words }: BlockColumn, row: number): number {
+function millisecondsOf(words: Words, row: number): number {
   const high = (words[2 * row + 1] as number) | 0;
   const low = words[2 * row] as number;
   // 2^32 ns are 4294 ms and 967 296 ns.
   return high * 4294 + Math.floor((high * 967_296 + low) / nanoseconds);
 }
 
-function put(column: BlockColumn, row: number, value: number): void {
-  column.words[2 * row] = value >>> 0;
-  column.words[2 * row + 1] = Math.floor(value / two32);
-  const octet = row >> 3;
-  column.validity[octet] = (column.validity[octet] as number) | (1 << (row & 7));
-  column.count++;
+function put(words: Words, row: number, value: number): void {
+  words[2 * row] = value >>> 0;
+  words[2 * row + 1] = Math.floor(value / two32);
 }

@@ -72,8 +72,7 @@ export class EmbeddedExplore {
       maxMetadataFields,
       (block) => {
         try {
-          this.#booking.book(block);
-          store.append(block);
+          store.append(this.#booking.book(block));
           this.#setFault(undefined);
         } catch (error) {
           this.#setFault(error);
@@ -135,7 +134,7 @@ export class EmbeddedExplore {
 
   /** Puts on disk what was taken, so that queries find it; it happens by itself every second. */
   flush(): Promise<void> {
-    return this.#tickAfterLast();
+    return this.#tickAfterLast(true);
   }
 
   async stop(): Promise<void> {
@@ -155,19 +154,19 @@ export class EmbeddedExplore {
 
   #again(): void {
     this.#timer = setTimeout(() => {
-      void this.#tickAfterLast().finally(() => {
+      void this.#tickAfterLast(false).finally(() => {
         if (this.#timer !== undefined) this.#again();
       });
     }, flushMs);
   }
 
   /** One at a time. */
-  #tickAfterLast(): Promise<void> {
-    this.#ticking = this.#ticking.then(() => this.#tick());
+  #tickAfterLast(isAsked: boolean): Promise<void> {
+    this.#ticking = this.#ticking.then(() => this.#tick(isAsked));
     return this.#ticking;
   }
 
-  async #tick(): Promise<void> {
+  async #tick(isAsked: boolean): Promise<void> {
     if (this.#open === undefined || this.#intake === undefined) return;
     const open = this.#open;
     const intake = this.#intake;
@@ -175,8 +174,9 @@ export class EmbeddedExplore {
     this.#judge.judgeRate(Math.max(1, at - this.#judgedAt) / 1000);
     this.#judgedAt = at;
     try {
-      intake.flush();
-      await open.store.flush();
+      const canWait = !isAsked && open.store.isGathering();
+      if (!canWait) intake.flush();
+      await open.store.flush(canWait);
       if (this.#added.length > 0) {
         this.#log.info({ fields: this.#added }, "Explore keeps further fields, which metadata adds");
       }

@@ -43,8 +43,10 @@ export * as addressLayout from "./address-layout.ts";
 export {
   createFindConflict,
   fieldGroups,
+  fieldNumbers,
   fieldPatterns,
   findField,
+  protoRest,
   recordFields,
   type FieldConflict,
 } from "./fields/field-table.ts";

@@ -55,6 +55,21 @@ test("memory: a pool of size 0 is none; an access point has its own", () => {
   assert.equal(point["system.memory.used.pct"], undefined);
 });
 
+test("shares: a part of the whole in the row; none of nothing, of an unknown whole, or of more than the whole", () => {
+  const supply = (level: number, capacity: number): unknown =>
+    completed({ "printer.supply.level": level, "printer.supply.capacity": capacity })["printer.supply.remaining.pct"];
+  assert.equal(supply(8760, 12_000), 73);
+  assert.equal(supply(0, 100), 0);
+  for (const [level, capacity] of [
+    [40, -2],
+    [-3, 100],
+    [0, 0],
+    [101, 100],
+  ] as const)
+    assert.equal(supply(level, capacity), undefined, `${level} of ${capacity}`);
+  assert.equal(completed({ "storage.total.bytes": 8, "storage.used.bytes": 2 })["storage.used.pct"], 25);
+});
+
 test("load: what is not idle, else the average of a minute; what is there stays", () => {
   assert.equal(completed({ "system.cpu.idle.pct": 83 })["system.cpu.util.pct"], 17);
   const averages = { "system.cpu.util.5s.pct": 1, "system.cpu.util.1m.pct": 2, "system.cpu.util.5m.pct": 3 };

@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { inlineText, type Block, type BlockColumn } from "../block.ts";
+import { hasValue, isAddress4, type Block, type BlockColumn } from "../block.ts";
 import type { Log } from "../../base/report/index.ts";
 import { quoted } from "./duckdb-table.ts";
 
@@ -15,15 +15,27 @@ const lengthBytes = 2;
 /** Room that is always left: a new file, and a block of rows that is given away early. */
 export const spareBytes = 2 ** 20;
 
-/** The most bytes that the rows of a block take in the log of a file that has some of its columns. */
-export function logBytesOf({ columns, rows, arenaLength }: Block, has: (column: BlockColumn) => boolean): number {
-  const fixed = columns.filter(has).reduce((sum, { width, count }) => {
-    const isText = width > inlineText;
-    const values = isText ? inlineText * count + lengthBytes * rows : width * rows;
-    return sum + values + rows / 8 + columnBytes;
-  }, 0);
+/** The most bytes that the rows of a block take in the log of a file that has this many columns besides those of the block. */
+export function logBytesOf({ columns, rows }: Block, others: number): number {
+  const values = columns.reduce((sum, column) => sum + valueBytes(column, rows), 0);
   // The weights are a column, too.
-  return Math.ceil(fixed + 4 * rows + columnBytes + arenaLength);
+  return Math.ceil(values + 4 * rows + (columns.length + others + 1) * (rows / 8 + columnBytes) + others * 8 * rows);
+}
+
+function valueBytes(source: BlockColumn, rows: number): number {
+  const { column, data, texts, count } = source;
+  if (column.type === "text") {
+    let bytes = 0;
+    for (const code of data as Uint32Array)
+      bytes += (texts.offsets[code + 1] as number) - (texts.offsets[code] as number);
+    // In JSON a text has quotes, and is longer where something is escaped.
+    return (column.isArray ? 2 * bytes + 3 * data.length + 2 * count : bytes) + lengthBytes * rows;
+  }
+  if (column.isArray) return 21 * data.length + 2 * count + lengthBytes * rows;
+  if (column.type !== "address") return data.BYTES_PER_ELEMENT * rows;
+  let bytes = 0;
+  for (let row = 0; row < rows; row++) if (hasValue(source, row)) bytes += isAddress4(data as Uint8Array, row) ? 8 : 32;
+  return bytes + lengthBytes * rows;
 }
 
 /** The most bytes that a file grows by while its log of this many bytes is compressed into it, before the log goes. */

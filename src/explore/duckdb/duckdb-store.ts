@@ -1,8 +1,9 @@
 import type { DuckDBAppender, DuckDBConnection } from "@duckdb/node-api";
 import { columnOf, isMetadataName, timeField, withoutTwins, type Column } from "../column.ts";
-import type { Block, BlockColumn } from "../block.ts";
+import { blockRows, selectRows, type Block } from "../block.ts";
+import { ChunkWriter } from "./chunk-writer.ts";
+import { quoted } from "./duckdb-table.ts";
 import { bookedColumns } from "../booking.ts";
-import { ChunkWriter, quoted } from "./duckdb-table.ts";
 import { DatabaseFiles, firstName, logBytesOf } from "./database-files.ts";
 import type { StoreContext } from "./duckdb-instance.ts";
 import { noteBlock, readPartition, type Partition } from "./partition.ts";
@@ -14,7 +15,14 @@ const minFiles = 12;
 const maxFileBytes = 192 * 2 ** 20;
 /** Blocks that may wait for a file with further columns: as many rows as DuckDB takes before it writes by itself. */
 const maxWaiting = 100;
+/**
+ * Rows that DuckDB compresses together. A transaction of so many is written compressed at once; one of less goes to the log first, and a checkpoint
+ * compresses it later: 7.5 µs of CPU a row instead of 4.8, and three times the bytes written.
+ */
+const groupRows = 60 * blockRows;
 const hourMs = 3_600_000;
+/** The longest time that rows wait for others. */
+const gatherMs = 5000;
 
 /** The file that gets rows. */
 class CurrentFile {
@@ -54,6 +62,9 @@ export class DuckDbStore {
   #waiting: Block[] = [];
   /** Bytes that the rows will take that are not on disk yet. */
   #coming = 0;
+  /** Rows that the current file is to get, and when it got some last. */
+  #pending = 0;
+  #putAt: number;
   #current: CurrentFile | undefined;
   #completing: Promise<void> = Promise.resolve();
   #fault: unknown;
@@ -62,6 +73,7 @@ export class DuckDbStore {
     this.#context = context;
     this.#connection = connection;
     this.#columns = columns;
+    this.#putAt = context.clock.monotonic();
     this.#files = new DatabaseFiles(connection, context.config.directory, "flows", context.log);
     this.sorter = new Sorter(context, this.#files, this.#partitions, () => this.#retention.hasRoom());
     this.#retention = new Retention(this.#files, this.#partitions, this.sorter, keep, context);
@@ -102,39 +114,47 @@ export class DuckDbStore {
   append(block: Block): void {
     if (this.#current === undefined) throw new Error("the store is closed");
     const { partition, writer, appender } = this.#current;
-    const isMissing = ({ column, count }: BlockColumn): boolean => count > 0 && !partition.columns.has(column.field);
-    const bytes = logBytesOf(block, (each) => each.count > 0 || partition.columns.has(each.column.field));
-    const missing = block.columns.filter(isMissing);
+    const missing = block.columns.filter(({ column }) => !partition.columns.has(column.field));
+    const bytes = logBytesOf(block, partition.columns.size - block.columns.length + missing.length);
     if (this.#waiting.length === 0 && missing.length === 0) {
       appender.appendDataChunk(new this.#context.duckDb.api.DuckDBDataChunk(writer.write(block)));
       noteBlock(partition, block);
       partition.logBytes += bytes;
+      this.#pending += block.rows;
     } else {
       if (this.#waiting.length === maxWaiting) {
         throw new Error("no file can be begun for rows that have further fields");
       }
       for (const { column } of missing) this.#used.add(column.field);
-      this.#waiting.push(block.copy());
+      this.#waiting.push(selectRows(block, [...block.weights.subarray(0, block.rows).keys()]));
     }
     this.#coming += bytes;
+    if (this.#pending >= groupRows) this.#put(appender);
+  }
+
+  /** Tells whether a whole group of rows will be there soon. */
+  isGathering(): boolean {
+    const elapsed = this.#context.clock.monotonic() - this.#putAt;
+    return this.#waiting.length === 0 && elapsed < gatherMs && this.#pending * gatherMs >= groupRows * elapsed;
   }
 
   /**
    * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
    * hour is over, the file is large, or rows have a value in a column that the file lacks.
    *
+   * @param canWait whether rows may wait for others, because a whole group of them is cheaper to write.
    * @throws Error also when an earlier file could not be completed.
    */
-  async flush(): Promise<void> {
+  async flush(canWait: boolean): Promise<void> {
     if (this.#current === undefined) return;
     const { partition, hour } = this.#current;
-    const bytes = this.#files.bytes(partition.name) + this.#coming;
+    const bytes = this.#files.bytes(partition.name) + (canWait ? 0 : this.#coming);
     const isLarge = bytes > Math.min(this.#context.config.maxBytes / minFiles, maxFileBytes);
     const isOver = Math.floor(this.#context.clock.now() / hourMs) !== hour;
     const isWide = this.#waiting.length > 0;
     if (isWide || ((isLarge || isOver) && partition.rows > 0)) await this.#begin();
     else await this.#tidy();
-    this.#put(this.#current.appender);
+    if (!canWait) this.#put(this.#current.appender);
     const found = this.#fault;
     this.#fault = undefined;
     if (found !== undefined) throw found as Error;
@@ -219,6 +239,8 @@ export class DuckDbStore {
   #put(appender: DuckDBAppender): void {
     appender.flushSync();
     this.#coming = 0;
+    this.#pending = 0;
+    this.#putAt = this.#context.clock.monotonic();
   }
 
   /** Removes a file without rows. */

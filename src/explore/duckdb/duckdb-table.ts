@@ -1,7 +1,4 @@
-import type { DataChunk } from "@duckdb/node-bindings";
 import { type Column, addressText } from "../column.ts";
-import { blockRows, type Block, type BlockColumn } from "../block.ts";
-import type { DuckDb } from "./duckdb-instance.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 
 /** Returns the type that a column has in DuckDB. A list is kept as JSON. */
@@ -23,70 +20,6 @@ export function sqlType({ type, isArray }: Column): string {
       break;
   }
   return "TIMESTAMP_NS";
-}
-
-const noValues = new Uint8Array(blockRows / 8);
-
-/** Turns blocks into chunks of rows of DuckDB: the columns, then the weight. */
-export class ChunkWriter {
-  readonly #bindings: DuckDb["bindings"];
-  readonly #columns: readonly Column[];
-  readonly #chunk: DataChunk;
-  /** The columns of a block in the order of the chunk. Blocks of one kind follow each other. */
-  #sources: readonly (BlockColumn | undefined)[] = [];
-  #ordered: readonly BlockColumn[] | undefined;
-
-  constructor({ bindings }: DuckDb, columns: readonly Column[]) {
-    this.#bindings = bindings;
-    this.#columns = columns;
-    const { Type } = bindings;
-    const ids: Readonly<Record<string, number>> = {
-      VARCHAR: Type.VARCHAR,
-      BIGINT: Type.BIGINT,
-      UBIGINT: Type.UBIGINT,
-      DOUBLE: Type.DOUBLE,
-      BOOLEAN: Type.BOOLEAN,
-      TIMESTAMP_NS: Type.TIMESTAMP_NS,
-    };
-    const own = columns.map((column) => bindings.create_logical_type(ids[sqlType(column)] as number));
-    this.#chunk = bindings.create_data_chunk([...own, bindings.create_logical_type(Type.UINTEGER)]);
-  }
-
-  /** Returns a chunk that is valid up to the next call. A column that the block lacks has no values. */
-  write(block: Block): DataChunk {
-    const bindings = this.#bindings;
-    const chunk = this.#chunk;
-    if (this.#ordered !== block.columns) {
-      this.#ordered = block.columns;
-      const byField = new Map(block.columns.map((each) => [each.column.field, each]));
-      this.#sources = this.#columns.map(({ field }) => byField.get(field));
-    }
-    bindings.data_chunk_reset(chunk);
-    this.#sources.forEach((source, i) => this.#writeColumn(source, i, block));
-    const weights = bindings.data_chunk_get_vector(chunk, this.#columns.length);
-    bindings.copy_data_to_vector(weights, 0, block.weights.buffer as ArrayBuffer, 0, 4 * block.rows);
-    bindings.data_chunk_set_size(chunk, block.rows);
-    return chunk;
-  }
-
-  #writeColumn(source: BlockColumn | undefined, i: number, { rows, arena }: Block): void {
-    const bindings = this.#bindings;
-    const vector = bindings.data_chunk_get_vector(this.#chunk, i);
-    const count = source?.count ?? 0;
-    if (count < rows) {
-      const { buffer, byteOffset } = count > 0 ? (source as BlockColumn).validity : noValues;
-      bindings.vector_ensure_validity_writable(vector);
-      bindings.copy_data_to_vector_validity(vector, 0, buffer as ArrayBuffer, byteOffset, Math.ceil(rows / 64) * 8);
-    }
-    if (source === undefined || count === 0) return;
-    const { width, data, long } = source;
-    bindings.copy_data_to_vector(vector, 0, data, 0, width * rows);
-    for (let at = 0; at < long.length; at += 3) {
-      const from = long[at + 1] as number;
-      const text = arena.subarray(from, from + (long[at + 2] as number));
-      bindings.vector_assign_string_element_len(vector, long[at] as number, text);
-    }
-  }
 }
 
 const types: Readonly<Record<SqlValue["type"], string>> = {

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column } from "../column.ts";
 import { flowedColumns } from "../booking.ts";
-import type { Block, BlockColumn } from "../block.ts";
+import { hasValue, wordsOf, type Block, type BlockColumn } from "../block.ts";
 import { sqlType } from "./duckdb-table.ts";
 import { firstName } from "./database-files.ts";
 import { quoted } from "./duckdb-table.ts";
@@ -106,9 +106,9 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
   if (starts !== undefined && starts.count > 0) noteStarts(partition, starts, rows);
   const times = columns.find(({ column }) => column.field === timeField);
   if (times === undefined) return;
-  const { words, validity, count } = times;
+  const words = wordsOf(times);
   for (let row = 0; row < rows; row++) {
-    if (count < rows && ((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue;
+    if (!hasValue(times, row)) continue;
     // Two words of nanoseconds; what is rounded is less than a millisecond.
     const time = (words[2 * row + 1] as number) * 4294.967296 + (words[2 * row] as number) / 1e6;
     partition.from = Math.min(partition.from ?? Number.POSITIVE_INFINITY, Math.floor(time));
@@ -117,10 +117,11 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
   }
 }
 
-function noteStarts(partition: Partition, { words, validity }: BlockColumn, rows: number): void {
+function noteStarts(partition: Partition, starts: BlockColumn, rows: number): void {
+  const words = wordsOf(starts);
   let first = partition.flowedFrom ?? Number.POSITIVE_INFINITY;
   for (let row = 0; row < rows; row++) {
-    if (((validity[row >> 3] as number) & (1 << (row & 7))) === 0) continue;
+    if (!hasValue(starts, row)) continue;
     const start = ((words[2 * row + 1] as number) | 0) * 4_294_967_296 + (words[2 * row] as number);
     if (start < first) first = start;
   }

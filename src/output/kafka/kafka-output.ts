@@ -1,8 +1,11 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
+import { createKafkaTopics, lengthOf, messagesOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
 import { DeliveryError } from "../delivery/output-adapter.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
+import { FlowEncoder, type MessageEncoder } from "./flow-message.ts";
+import { GoflowEncoder } from "./goflow-message.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
+import { MessageWriter } from "./message-writer.ts";
 import { compressor } from "../http/server-settings.ts";
 import { createKeyFinder, type KeyFinder } from "../delivery/line-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
@@ -133,6 +136,8 @@ class KafkaLane {
   #chunks: Chunk[] | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #mustRenew = false;
+  /** The messages of its batch, where it does not send the lines. */
+  readonly messages = new MessageWriter();
 
   constructor(client: KafkaClient, isIdempotent: boolean) {
     this.#client = client;
@@ -334,6 +339,8 @@ export class KafkaOutput implements OutputAdapter {
   readonly #createClient: () => KafkaClient;
   readonly #findKey: KeyFinder;
   readonly #topics: ReturnType<typeof createKafkaTopics>;
+  /** Undefined: lines are sent as they are. */
+  readonly #encoder: MessageEncoder | undefined;
   readonly #free: KafkaLane[] = [];
   readonly #held = new Map<string, KafkaLane>();
   #isIdempotent: boolean;
@@ -346,6 +353,7 @@ export class KafkaOutput implements OutputAdapter {
     this.#createClient = createClient;
     this.#findKey = createKeyFinder(settings.PARTITION_KEY.map(nameOf));
     this.#topics = createKafkaTopics(settings);
+    this.#encoder = encoders[settings.FORMAT]();
     this.#isIdempotent = settings.PRODUCER_IDEMPOTENCE_ENABLE && settings.PRODUCER_REQUIRED_ACKS === "all";
   }
 
@@ -363,7 +371,7 @@ export class KafkaOutput implements OutputAdapter {
     const key = batchKey(batch.id);
     const lane = this.#held.get(key) ?? this.#free.pop() ?? new KafkaLane(client, this.#isIdempotent);
     this.#held.set(key, lane);
-    const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
+    const lines = this.#recordsOf(readLines(batch, this.#findKey, this.#topics.topicOf), lane);
     const fault = await lane.send(lines, () => this.#plan(client, batch, lines), signal);
     // The core has not seen the result of an aborted call: the lane keeps it for the next one.
     signal.throwIfAborted();
@@ -381,6 +389,12 @@ export class KafkaOutput implements OutputAdapter {
     await this.#client?.close();
   }
 
+  /** A try that was aborted before reads nothing more of the lane's messages. */
+  #recordsOf(lines: BatchLines, lane: KafkaLane): BatchLines {
+    if (this.#encoder === undefined) return lines;
+    return messagesOf(lines, this.#encoder, lane.messages, this.#settings.PROTOBUF_DELIMITED);
+  }
+
   async #plan(client: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> {
     const used = new Set(lines.topicOf);
     const counted = this.#topics.names.map(async (name, number) => ({
@@ -391,6 +405,12 @@ export class KafkaOutput implements OutputAdapter {
     return planChunks(batch, lines, { topics: await Promise.all(counted), maxMessageBytes });
   }
 }
+
+const encoders: Readonly<Record<KafkaSettings["FORMAT"], () => MessageEncoder | undefined>> = {
+  json: () => undefined,
+  protobuf: () => new FlowEncoder(),
+  goflow2: () => new GoflowEncoder(),
+};
 
 function outcomeOf(batch: Batch, chunks: readonly Chunk[]): Outcome {
   if (chunks.length > 0 && chunks.every(({ state }) => state === "accepted")) return allAccepted;

@@ -57,6 +57,27 @@ const rows = {
     true,
     "Asks the broker to create a topic that does not exist. The broker's settings decide whether it does, and the number of partitions.",
   ),
+  FORMAT: row(
+    oneOf(["json", "protobuf", "goflow2"]),
+    "json",
+    "What a message is: the record's line of JSON, a `Flow` of proto/flow/v1/flow.proto, or a `FlowMessage` of goflow2's flow.proto, which has fewer fields and only flows.",
+    {
+      needs: [
+        { is: "protobuf", must: { ECS_ENABLE: false } },
+        { is: "goflow2", must: { ECS_ENABLE: false } },
+      ],
+      fault: (format, valueOf) =>
+        format === "goflow2" && String(valueOf("ALLOWED_RECORD_TYPES")) !== "flow"
+          ? "must not be goflow2 for other records than flows: set ALLOWED_RECORD_TYPES to flow"
+          : undefined,
+    },
+  ),
+  PROTOBUF_DELIMITED: row(
+    bool,
+    false,
+    "Each message of `protobuf` or `goflow2` has its length before it, as goflow2 writes them and ClickHouse's format `Protobuf` reads them.",
+    { needs: [{ when: { FORMAT: ["json"] }, must: { FORMAT: "protobuf" } }] },
+  ),
   PARTITION_KEY: row(
     listOrNone(plainText),
     ["flow.export.ip.addr", "system.ip.addr"],

@@ -1,8 +1,20 @@
 import { fieldsJson } from "./fields.gen.ts";
-import type { FieldGroup, FieldPattern, RecordField } from "./record-field.ts";
+import type { FieldGroup, FieldPattern, FieldType, RecordField } from "./record-field.ts";
+
+export { protoRest } from "./fields.gen.ts";
 
 /** Every name that records may have, but those of {@link fieldPatterns} and others that definitions give to metrics of SNMP. */
 export const recordFields: readonly RecordField[] = JSON.parse(fieldsJson) as readonly RecordField[];
+
+/** The numbers of fields in `proto/flow/v1/flow.proto` with their types, by the field's name. */
+export const fieldNumbers: ReadonlyMap<
+  string,
+  { readonly number: number; readonly type: FieldType; readonly isArray: boolean }
+> = new Map(
+  recordFields.flatMap(({ name, type, isArray, protoNumber: number }) =>
+    number === undefined ? [] : [[name, { number, type, isArray }]],
+  ),
+);
 
 /** The fields of records by what they are about, in the order of the docs. */
 export const fieldGroups: Readonly<Record<FieldGroup, readonly RecordField[]>> = {

@@ -53,6 +53,8 @@ export interface RecordField {
   /** As it stands in a line. */
   readonly example: string | number | boolean | readonly (string | number | boolean)[];
   readonly description: string;
+  /** Its number in `proto/flow/v1/flow.proto`, for ever; undefined: it stands there by its name, as fields that flows do not have. */
+  readonly protoNumber: number | undefined;
   /** The source of the value: elements (`IE 8`: IANA's, and those of NetFlow v9), structures of sFlow, headers, settings. */
   readonly source: string;
 }

@@ -257,8 +257,16 @@ const shaped = [
   ...memories.map((memory) => `${memory}.`),
   "hw.sensor.",
   "storage.",
+  "printer.",
   ...sensorCopies.keys(),
 ];
+
+/** Shares that a row has the part and the whole of. */
+const shares = [
+  { share: "storage.used.pct", part: "storage.used.bytes", whole: "storage.total.bytes" },
+  { share: "printer.supply.remaining.pct", part: "printer.supply.level", whole: "printer.supply.capacity" },
+  { share: "printer.input.remaining.pct", part: "printer.input.level", whole: "printer.input.capacity" },
+] as const;
 
 /** Tells whether {@link completeRow} may have something to add to records with these fields. */
 export function isShaped(fields: Iterable<string>): boolean {
@@ -271,6 +279,7 @@ export function isShaped(fields: Iterable<string>): boolean {
  * - `system.cpu.util.pct`: what is not idle, else the average of one minute, five minutes, five seconds.
  * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third of two; `.used.pct`, also of `.free.pct`. Buffers and caches are not used.
  *   A pool of size 0 is none. So is `wireless.ap.memory`.
+ * - `storage.used.pct`, `printer.supply.remaining.pct`, `printer.input.remaining.pct`: of the size or capacity in the row.
  * - `system.memory.*` of a storage area that is main memory (hrStorageRam).
  * - `hw.sensor.type`, `.unit`: as the row says, else as the attribute's syntax does (`sensor`), else the sensor's name;
  *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
@@ -289,6 +298,7 @@ export function completeRow(
   if (isMainMemory(fields)) copyStorage(fields);
   completeCpu(fields);
   for (const memory of memories) completeMemory(fields, memory);
+  completeShares(fields);
   completeSensor(fields, sensor);
   const dropped = dropImplausibleSensor(fields, ranged);
   completeTransceiver(fields);
@@ -351,6 +361,15 @@ function completeMemory(fields: RecordFields, memory: (typeof memories)[number])
   const [whole, part] = [read("total"), read("used")];
   if (whole === undefined || part === undefined || whole <= 0 || part > whole) return;
   if (!fields.has(usedShare)) fields.set(usedShare, roundTo((part / whole) * 100, 100));
+}
+
+/** A part that is more than the whole is no share of it, and nothing is a share of nothing. */
+function completeShares(fields: RecordFields): void {
+  for (const { share, part, whole } of shares) {
+    const [held, size] = [numberOf(fields, part), numberOf(fields, whole)];
+    if (held === undefined || size === undefined || held < 0 || size <= 0 || held > size) continue;
+    if (!fields.has(share)) fields.set(share, roundTo((held / size) * 100, 100));
+  }
 }
 
 /** Fields that say nothing where the size of a pool is 0: there is no such pool. */

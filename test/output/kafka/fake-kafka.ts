@@ -6,6 +6,7 @@ import type { FaultProxy } from "../delivery/fault-proxy.ts";
 interface FakeRecord {
   readonly key: string | undefined;
   readonly value: string;
+  readonly bytes: Buffer;
 }
 
 export interface FakeKafka {
@@ -39,6 +40,7 @@ export function createFakeKafka(topics: Readonly<Record<string, number>>): FakeK
     const records = batch.records.map(({ key, value }) => ({
       key: key === null ? undefined : Buffer.from(key).toString(),
       value: Buffer.from(value ?? "").toString(),
+      bytes: Buffer.from(value ?? ""),
     }));
     const place = `${topic}:${partition}`;
     const code = fake.judge({ partition, records });

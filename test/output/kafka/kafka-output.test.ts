@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { KafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { createFakeKafka, type FakeKafka } from "./fake-kafka.ts";
+import { flowSchema, messageReader } from "./decode-message.ts";
 import { flowsTo, kafkaSettings, type KafkaSettings } from "./kafka-fixture.ts";
 
 const signal = new AbortController().signal;
@@ -230,4 +231,40 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
     config: { TIMEOUT: 0.05 },
     line: numberedFlow,
   });
+});
+
+test("as Protocol Buffers records have the keys, topics and order of their lines; a batch that is sent again the same bytes", async () => {
+  const decode = messageReader(flowSchema, "flow.v1.Flow");
+  const lines = Array.from({ length: 40 }, (_, n) => flow(`192.0.2.${n % 5}`, n));
+  const contents = async (given: Partial<KafkaSettings>) => {
+    const fake = createFakeKafka({ flows: 3 });
+    const adapter = await openTo(fake, { ...flowsTo("flows"), PRODUCER_MAX_MESSAGE_BYTES: 300, ...given });
+    let lost = 2;
+    fake.judge = () => (lost-- > 0 ? 7 : 0);
+    for (let outcome = undefined as unknown, tries = 0; tries < 5 && outcome === undefined; tries++)
+      outcome = await adapter.send(batchOf(lines), signal).then(
+        ({ retry }) => (retry.length === 0 ? true : undefined),
+        () => undefined,
+      );
+    return [...fake.logs].toSorted(([a], [b]) => a.localeCompare(b));
+  };
+  const numbered = (value: string): unknown => (JSON.parse(value) as { n: number }).n;
+  const asLines = (await contents({})).map(([place, log]) => [
+    place,
+    log.map(({ key, value }) => [key, numbered(value)]),
+  ]);
+  for (const isDelimited of [false, true]) {
+    const messages = await contents({ FORMAT: "protobuf", PROTOBUF_DELIMITED: isDelimited });
+    const read = messages.map(([place, log]) => [
+      place,
+      log.map(({ key, bytes }) => {
+        // These are shorter than 128 bytes, so a length is one byte.
+        if (isDelimited) assert.equal(bytes[0], bytes.length - 1);
+        const { flow_export_ip_addr: exporter, other_json: other } = decode(bytes.subarray(isDelimited ? 1 : 0));
+        assert.equal((exporter as number[]).join("."), key);
+        return [key, Number((other as Record<string, string>)["n"])];
+      }),
+    ]);
+    assert.deepEqual(read, asLines);
+  }
 });
