@@ -60,7 +60,7 @@ export class LakeBucket implements Lake {
     if (this.#client === undefined) throw new Error("not open");
     const digest = createHash("sha256");
     for (const chunk of chunks) digest.update(chunk);
-    const request = { method: "PUT", path: `${this.#base}/${path}`, digest: digest.digest("hex") };
+    const request = { method: "PUT", path: escapedPath(`${this.#base}/${path}`), digest: digest.digest("hex") };
     const answer = await this.#client.request({
       ...request,
       body: chunks,
@@ -93,9 +93,14 @@ export class LakeBucket implements Lake {
   }
 }
 
+/** Names have no other character that would be escaped. It goes over the wire as it is signed: not all stores escape it themselves. */
+function escapedPath(path: string): string {
+  return path.replaceAll("=", "%3D");
+}
+
 interface SignedRequest {
   readonly method: string;
-  /** Without characters that would be escaped, but `=`. */
+  /** Escaped. */
   readonly path: string;
   /** SHA-256 of the body, hexadecimal. */
   readonly digest: string;
@@ -120,10 +125,9 @@ function signedHeaders(
     ...(settings.S3_SESSION_TOKEN !== "" && { "x-amz-security-token": settings.S3_SESSION_TOKEN }),
   };
   const names = Object.keys(headers);
-  const escapedPath = (pathname.replace(/\/$/, "") + path).replaceAll("=", "%3D");
   const canonical = [
     method,
-    escapedPath,
+    pathname.replace(/\/$/, "") + path,
     "",
     ...names.map((name) => `${name}:${headers[name]}`),
     "",

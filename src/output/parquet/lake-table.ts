@@ -9,7 +9,7 @@ import {
 } from "../../record/index.ts";
 import { columnName } from "../clickhouse/table-rows.ts";
 import type { NameOf } from "../delivery/line-fields.ts";
-import type { FileColumn, FileType, ParquetEncoder } from "./parquet-file.ts";
+import { microseconds, type FileColumn, type FileType, type ParquetEncoder } from "./parquet-file.ts";
 
 /** Rows that are read at once, and so of a file. */
 const maxRows = 65_536;
@@ -74,6 +74,8 @@ export class LakeTable {
     let [chunk, at] = [0, 0];
     for (let part = 0; chunk < lines.length; part++) {
       const from = [chunk, at] as const;
+      // Also after an error.
+      this.#reader.clear();
       [chunk, at] = this.#read(lines, ...from);
       // Columns are for what has appeared: what appears now is read once more.
       if (this.#learn(this.#reader.batch())) {
@@ -81,7 +83,6 @@ export class LakeTable {
         [chunk, at] = this.#read(lines, ...from);
       }
       files.push(...this.#encode(this.#reader.batch(), 1000 * arrivedAt, part));
-      this.#reader.clear();
     }
     return files;
   }
@@ -135,8 +136,10 @@ export class LakeTable {
     if (batch.rows === 0) return [];
     const byField = new Map(batch.columns.map((column) => [column.column.field, column]));
     const columns = this.#columns.map(({ read, file }) => [file, byField.get(read.field)] as const);
-    const sortedBy = columns.findIndex(([, column]) => column?.column.field === this.#timeField);
-    const times = timesOf(byField.get(this.#timeField), batch.rows, arrivedAt);
+    const time = byField.get(this.#timeField);
+    const times = timesOf(time, batch.rows, arrivedAt);
+    // Rows without a time lie among the others.
+    const sortedBy = time?.count === batch.rows ? columns.findIndex(([, column]) => column === time) : undefined;
     const all = [...columns, [otherColumn, batch.rest] as const];
     return byHours(times).map(({ hour, rows }) => ({
       hour,
@@ -163,9 +166,7 @@ function timesOf(column: BatchColumn | undefined, rows: number, arrivedAt: numbe
   const words = new Int32Array(data.buffer, data.byteOffset, 2 * rows);
   for (let row = 0; row < rows; row++) {
     if ((((column.presence[row >> 3] as number) >> (row & 7)) & 1) === 0) continue;
-    // To the nearest is enough for order: 2^53 nanoseconds are 104 days.
-    const nanoseconds = (words[2 * row + 1] as number) * 2 ** 32 + ((words[2 * row] as number) >>> 0);
-    times[row] = Math.floor(nanoseconds / 1000);
+    times[row] = microseconds((words[2 * row] as number) >>> 0, words[2 * row + 1] as number);
   }
   return times;
 }

@@ -106,15 +106,17 @@ export class ParquetEncoder {
    *
    * @param columns each with its values; undefined: it has none.
    * @param rows of the batch, in the order of the file.
-   * @param sortedBy the position of the column by which they are sorted, ascending.
+   * @param sortedBy the position of the column by which they are sorted, ascending; undefined: there is none.
    */
   encode(
     columns: readonly (readonly [FileColumn, BatchColumn | undefined])[],
     { texts }: Pick<ColumnBatch, "texts">,
     rows: Uint32Array,
-    sortedBy: number,
+    sortedBy: number | undefined,
   ): readonly Uint8Array[] {
     if (this.#places.length < texts.count) this.#places = new Uint32Array(2 * texts.count);
+    // An error may have left some.
+    else this.#places.fill(0, 0, texts.count);
     const chunks: Uint8Array[] = [magic];
     let offset = magic.length;
     const written = columns.map(([column, values]) => {
@@ -305,7 +307,9 @@ export class ParquetEncoder {
       greatest = Math.max(greatest, value);
     }
     const bound = (value: number): Uint8Array => new Uint8Array(Float64Array.of(value).buffer);
-    return { ...this.#plainWords("double", words, count), least: bound(least), greatest: bound(greatest) };
+    // Zeros of both signs are one number: as bounds the format wants the outer one.
+    const bounds = { least: bound(least === 0 ? -0 : least), greatest: bound(greatest + 0) };
+    return { ...this.#plainWords("double", words, count), ...bounds };
   }
 
   /** Numbers as they are, without statistics: some are beyond what can be compared. */
@@ -386,11 +390,11 @@ export class ParquetEncoder {
     return thrift.take();
   }
 
-  #footer(columns: readonly WrittenColumn[], rows: number, sortedBy: number): Buffer {
+  #footer(columns: readonly WrittenColumn[], rows: number, sortedBy: number | undefined): Buffer {
     const thrift = this.#thrift;
     thrift.i32(1, 2);
     const elements = columns.flatMap(({ column }) => elementsOf(column));
-    thrift.structList(2, [{ name: "record", children: columns.length }, ...elements], (element) =>
+    thrift.structList(2, [{ name: "record", repeats: undefined, children: columns.length }, ...elements], (element) =>
       this.#element(element),
     );
     thrift.i64(3, rows);
@@ -401,8 +405,9 @@ export class ParquetEncoder {
         columns.reduce((sum, { rawBytes }) => sum + rawBytes, 0),
       );
       thrift.i64(3, rows);
-      thrift.structList(4, [sortedBy], () => {
-        thrift.i32(1, sortedBy);
+      if (sortedBy === undefined) return;
+      thrift.structList(4, [sortedBy], (column) => {
+        thrift.i32(1, column);
         thrift.bool(2, false);
         thrift.bool(3, false);
       });
@@ -414,10 +419,10 @@ export class ParquetEncoder {
     return thrift.take();
   }
 
-  #element({ name, type, repeats = repetition.optional, children, isList = false }: Element): void {
+  #element({ name, type, repeats, children, isList = false }: Element): void {
     const thrift = this.#thrift;
     if (type !== undefined) thrift.i32(1, physicalTypes[type]);
-    if (name !== "record") thrift.i32(3, repeats);
+    if (repeats !== undefined) thrift.i32(3, repeats);
     thrift.binary(4, name);
     if (children !== undefined) thrift.i32(5, children);
     if (isList) {
@@ -469,15 +474,16 @@ export class ParquetEncoder {
 interface Element {
   readonly name: string;
   readonly type?: FileType;
-  readonly repeats?: number;
+  /** Undefined of the root alone. */
+  readonly repeats: number | undefined;
   readonly children?: number;
   readonly isList?: boolean;
 }
 
 function elementsOf({ name, type, isArray }: FileColumn): readonly Element[] {
-  if (!isArray) return [{ name, type }];
+  if (!isArray) return [{ name, type, repeats: repetition.optional }];
   return [
-    { name, children: 1, isList: true },
+    { name, repeats: repetition.optional, children: 1, isList: true },
     { name: "list", repeats: repetition.repeated, children: 1 },
     { name: "element", type, repeats: repetition.required },
   ];
@@ -506,7 +512,7 @@ function wholeNumber(low: number, high: number): number {
 }
 
 /** Returns nanoseconds as microseconds, rounded down; exact, which a product of the words would not be. */
-function microseconds(low: number, high: number): number {
+export function microseconds(low: number, high: number): number {
   const thousands = Math.floor(high / 1000);
   return thousands * twoTo32 + Math.floor(((high - 1000 * thousands) * twoTo32 + low) / 1000);
 }

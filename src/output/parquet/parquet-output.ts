@@ -29,8 +29,8 @@ const tableOfType: Readonly<Record<RecordType, keyof typeof tableFields>> = {
 const tableNames = Object.keys(tableFields) as (keyof typeof tableFields)[];
 
 /**
- * Writes each batch as a file for each hour and type of records in it. The names of files come from the identity of the batch, so a batch that is
- * sent again, even by a later run, replaces its files.
+ * Writes each batch as a file for each hour and type of records in it. The names of files come from the identity of the batch alone, which no other
+ * collector has: a batch that is sent again, even by a later run in another container, replaces its files.
  */
 export class ParquetOutput implements OutputAdapter {
   readonly isKnownWhole = true;
@@ -68,7 +68,7 @@ export class ParquetOutput implements OutputAdapter {
       for (const { part, hour, chunks } of made) {
         const folder = folderOf(name, hour);
         const suffix = part === 0 ? "" : `-${part}`;
-        await this.#lake.put(`${folder}/${this.#collector}-${key}${suffix}.parquet`, chunks, signal);
+        await this.#lake.put(`${folder}/${key}${suffix}.parquet`, chunks, signal);
         this.#open.add(folder, hour);
       }
     }
