@@ -96,6 +96,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     },
     milliseconds: (time) => `toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC'))`,
     divide: (dividend, divisor) => `intDiv(${dividend}, ${divisor})`,
+    double: (value) => `toFloat64(${value})`,
     unsigned: (value) => `toUInt64(${value})`,
     eachOf: (first, last) => `arrayJoin(range(toUInt64(${first}), toUInt64(${last} + 1)))`,
     sum: (value) => `sum(toInt128(${value}))`,

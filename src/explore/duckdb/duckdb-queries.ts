@@ -15,8 +15,8 @@ import {
   type WantedRows,
 } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
-import { flowedBounds } from "../booking.ts";
-import { cellOf, flowedCells, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
+import { bookedColumns, flowedColumns } from "../booking.ts";
+import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
 import { isOf, minutesOf, planQuery, sourceColumn, sumColumns, type UsedRollups } from "./plan-query.ts";
 import type { DuckDb } from "./duckdb-instance.ts";
 import type { Clock } from "../../base/report/index.ts";
@@ -96,41 +96,71 @@ class DuckDbEngine implements QueryEngine {
     return `SELECT ${[...cells, ...(sum === undefined ? [] : [sum])].join(", ")} FROM (${selects.join(" UNION ALL ")})`;
   }
 
-  /** The same by when bytes flowed. Most rows are in one bucket; those of several are read once more, and unfolded. */
-  #flowed({ columns, granularitySeconds = 0, range }: WantedRows, summand: Summand): string {
+  /**
+   * The same by when bytes flowed. All rows are read for their first bucket, those of several once more for their last one, and only those that have
+   * buckets between are unfolded, because that costs six times as much. Bounds are numbers on plain columns, which DuckDB tests where it reads.
+   */
+  #flowed(
+    { columns, granularitySeconds = 0, range, milliseconds: { from, to } }: WantedRows,
+    summand: Summand,
+  ): string {
     const weight = this.#weight;
     const columnNamed = (field: string): Column => this.columnOf(field);
     const read = new Map([...columns, ...summandColumns(summand, columnNamed)].map((column) => [column.field, column]));
-    const [from, to] = [duckDbDialect.milliseconds(range.from), duckDbDialect.milliseconds(range.to)];
-    const rows = this.#partitions.map((partition) => {
-      const flow = flowedCells(partition);
-      const times = [`${flow.start} AS flow_start`, `${flow.end} AS flow_end`];
-      const cells = [...read.values()].map((column) => namedCell(column, partition));
-      const all = [...cells, ...times, ...(weight === undefined ? [] : [weight])].join(", ");
-      // None ends later than it is received, but for the clocks.
-      const isLater = `${quoted(timeField)} >= ${boundOf(`${range.from} - INTERVAL ${flowedBounds.ahead} MILLISECONDS`, partition)}`;
-      return `SELECT ${all} FROM ${tableOf(partition.name)} WHERE ${isLater} AND ${flow.end} >= ${from} AND ${flow.start} < ${to}`;
-    });
-    const flow = { from: "flow_start", to: "flow_end" };
-    const value = `CAST(${recordSum(summand, duckDbDialect, columnNamed, undefined)} AS UBIGINT)`;
-    const select = (bucket: string | undefined, within: typeof flow, source: string): string => {
-      const part = flowedPart(duckDbDialect, "flow_value", flow, within);
-      const sum = `${weight === undefined ? part : duckDbDialect.product(`(${part})`, weight)} AS ${sumName}`;
-      const at = bucket === undefined ? [] : [`${bucket} AS ${bucketName}`];
-      return `SELECT ${[...columns.map(({ field }) => quoted(field)), ...at, sum].join(", ")} FROM ${source}`;
-    };
-    const all = `(SELECT *, ${value} AS flow_value FROM (${rows.join(" UNION ALL ")}))`;
-    if (granularitySeconds === 0) return select(undefined, { from, to }, all);
+    const value = recordSum(summand, duckDbDialect, columnNamed, undefined);
     const step = 1000 * granularitySeconds;
-    const first = `greatest(flow_start, ${from}) // ${step}`;
-    const last = `least(flow_end, ${to} - 1) // ${step}`;
-    const several = `(SELECT *, ${duckDbDialect.eachOf(first, last)} AS flow_bucket FROM ${all} WHERE ${first} < ${last})`;
-    const bucket = { from: `flow_bucket * ${step}`, to: `(flow_bucket + 1) * ${step}` };
+    const bucketed = (bucket: string): readonly string[] => (step === 0 ? [] : [`${bucket} AS ${bucketName}`]);
+    const select = (bucket: readonly string[], sum: string, source: string): string => {
+      const weighed = weight === undefined ? sum : duckDbDialect.product(`(${sum})`, weight);
+      return `SELECT ${[...columns.map(({ field }) => quoted(field)), ...bucket, `${weighed} AS ${sumName}`].join(", ")} FROM ${source}`;
+    };
+    const rowsOf = (partitions: readonly Partition[], more: readonly string[], isRead: (each: Partition) => string) => {
+      const selects = partitions.map((partition) => {
+        const cells = [...read.values()].map((column) => namedCell(column, partition));
+        const all = [...cells, ...more, ...(weight === undefined ? [] : [weight])].join(", ");
+        return `SELECT ${all} FROM ${tableOf(partition.name)} WHERE ${isRead(partition)}`;
+      });
+      return `(SELECT *, CAST(${value} AS UBIGINT) AS flow_value FROM (${selects.join(" UNION ALL ")}))`;
+    };
+
+    const atReceipt = rowsOf(this.#partitions, bucketCells(granularitySeconds), (partition) =>
+      [...(hasFlowed(partition) ? [`${flowed.start} IS NULL`] : []), isWithin(range, partition)].join(" AND "),
+    );
+    const parts = [select(bucketed(bucketName), "flow_value", atReceipt)];
+    const booked = this.#partitions.filter(hasFlowed);
+    if (booked.length === 0) return parts.join("");
+
+    const times = [`${flowed.start} AS flow_start`, `${flowed.end} AS flow_end`];
+    const overlaps = `${flowed.end} >= ${from} AND ${flowed.start} < ${to}`;
+    const rows = rowsOf(booked, times, () => overlaps);
+    const flow = { from: "flow_start", to: "flow_end" };
+    const part = (within: typeof flow): string => flowedPart(duckDbDialect, "flow_value", flow, within);
+    if (step === 0)
+      return [...parts, select([], part({ from: String(from), to: String(to) }), rows)].join(" UNION ALL ");
+    const first = `(greatest(flow_start, ${from}) // ${step})`;
+    const last = `(least(flow_end, ${to} - 1) // ${step})`;
+    const bucket = { from: "flow_bucket", to: `(flow_bucket + ${step})` };
+    const bookedIn = (each: string, within: typeof flow, where: string): string =>
+      select(
+        bucketed("flow_bucket"),
+        part(within),
+        `(SELECT *, ${each} * ${step} AS flow_bucket FROM ${rows}${where})`,
+      );
+    // A flow that is shorter than a bucket has none between its first and its last one.
+    const isLong = `flow_end - flow_start >= ${step} AND ${last} - ${first} > 1`;
     return [
-      `${select(`(${first}) * ${step}`, { from, to }, all)} WHERE ${first} = ${last}`,
-      select(bucket.from, { from: `greatest(${from}, ${bucket.from})`, to: `least(${to}, ${bucket.to})` }, several),
+      ...parts,
+      bookedIn(first, { from: String(from), to: `least(${to}, ${bucket.to})` }, ""),
+      bookedIn(last, { from: bucket.from, to: String(to) }, ` WHERE ${first} < ${last}`),
+      bookedIn(duckDbDialect.eachOf(`${first} + 1`, `${last} - 1`), bucket, ` WHERE ${isLong}`),
     ].join(" UNION ALL ");
   }
+}
+
+const flowed = { start: quoted(flowedColumns.start.field), end: quoted(flowedColumns.end.field) };
+
+function hasFlowed(partition: Partition): boolean {
+  return bookedColumns.every(({ field }) => partition.columns.has(field));
 }
 
 function minutesSql(

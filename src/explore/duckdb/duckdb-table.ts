@@ -65,6 +65,7 @@ export const duckDbDialect: SqlDialect = {
   bucket: (time, seconds) => `(epoch_ms(${time}) // ${1000 * seconds}) * ${1000 * seconds}`,
   milliseconds: (time) => `epoch_ms(${time})`,
   divide: (dividend, divisor) => `(${dividend} // ${divisor})`,
+  double: (value) => `CAST(${value} AS DOUBLE)`,
   unsigned: (value) => `CAST(${value} AS UBIGINT)`,
   eachOf: (first, last) => `unnest(range(${first}, ${last} + 1))`,
   sum: (value) => `sum(${value})`,

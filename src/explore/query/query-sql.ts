@@ -216,7 +216,11 @@ export function flowsStatement(
   const used = new Set<Column>([...columns, timeColumn]);
   const where = whereSql(query, used, values);
   const time = engine.dialect.column(timeColumn);
-  const from = engine.from({ columns: [...used], range: timeRangeSql(query, values) });
+  const from = engine.from({
+    columns: [...used],
+    range: timeRangeSql(query, values),
+    milliseconds: roundedRange(query),
+  });
   const cells = columns.map((column, i) => `${engine.dialect.column(column)} AS c${i}`);
   return {
     sql: `SELECT ${cells.join(", ")} FROM ${from}${where} ORDER BY ${time} DESC LIMIT ${limit}`,
@@ -238,6 +242,7 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
     when: bookedAt(query),
     granularitySeconds,
     range,
+    milliseconds: roundedRange(query),
   });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${from}${where})`;
@@ -278,6 +283,10 @@ function whereSql(
     return column;
   };
   return ` WHERE ${filterSql(filter, { dialect: engine.dialect, values, columnOf })}`;
+}
+
+function roundedRange({ from, to }: TimeRange): TimeRange {
+  return { from: Math.round(from), to: Math.round(to) };
 }
 
 function timeRangeSql({ from, to }: TimeRange, values: SqlValues): WantedRows["range"] {

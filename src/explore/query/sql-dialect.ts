@@ -1,5 +1,5 @@
 import type { Column, ColumnType } from "../column.ts";
-import type { When } from "./explore-query.ts";
+import type { TimeRange, When } from "./explore-query.ts";
 import type { Address } from "../../base/ip/index.ts";
 
 /** A quantity that is added up. */
@@ -47,18 +47,23 @@ interface Milliseconds {
  * @param flow its first and its last millisecond. @param within overlaps it; the second time does not belong to it.
  */
 export function flowedPart(dialect: SqlDialect, value: string, flow: Milliseconds, within: Milliseconds): string {
+  const length = `(${flow.to} - ${flow.from} + 1)`;
+  const [first, second] = [
+    `(greatest(${within.from}, ${flow.from}) - ${flow.from})`,
+    `(least(${within.to}, ${flow.to} + 1) - ${flow.from})`,
+  ];
   const whole = (number: string): string => dialect.unsigned(number);
-  const length = whole(`(${flow.to} - ${flow.from} + 1)`);
-  const upTo = (time: string): string => {
-    const passed = whole(`(${time} - ${flow.from})`);
+  const inWhole = (passed: string): string =>
     // In two products, each of 64 bits.
-    return `(${dialect.divide(value, length)} * ${passed} + ${dialect.divide(`(${value} % ${length}) * ${passed}`, length)})`;
-  };
-  // A difference has a sign in ClickHouse.
-  const part = whole(
-    `(${upTo(`least(${within.to}, ${flow.to} + 1)`)} - ${upTo(`greatest(${within.from}, ${flow.from})`)})`,
-  );
-  return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${part} END`;
+    `(${dialect.divide(value, whole(length))} * ${whole(passed)} + ${dialect.divide(`(${value} % ${whole(length)}) * ${whole(passed)}`, whole(length))})`;
+  // Up to 2^53 a product of doubles is exact, and then the quotient rounded down is, too: a fifth of the time of whole numbers.
+  const inDouble = (passed: string): string => `floor(${dialect.double(value)} * ${passed} / ${length})`;
+  const difference = (upTo: (passed: string) => string): string => whole(`(${upTo(second)} - ${upTo(first)})`);
+  const isExact = `${dialect.double(value)} * ${length} <= 9007199254740992`;
+  return [
+    `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value}`,
+    `WHEN ${isExact} THEN ${difference(inDouble)} ELSE ${difference(inWhole)} END`,
+  ].join(" ");
 }
 
 export interface WantedRows {
@@ -71,6 +76,8 @@ export interface WantedRows {
   readonly granularitySeconds?: number;
   /** Expressions of times: the first one belongs to the range, the last one does not. */
   readonly range: { readonly from: string; readonly to: string };
+  /** The same range in numbers. */
+  readonly milliseconds: TimeRange;
 }
 
 /** A value as answers have it: an address, a text and a time are texts. */
@@ -133,6 +140,8 @@ export interface SqlDialect {
   divide(dividend: string, divisor: string): string;
   /** A whole number of 64 bits without a sign. */
   unsigned(value: string): string;
+  /** A whole number as a floating-point number of 64 bits. */
+  double(value: string): string;
   /** A row for each whole number from the first to the last one. */
   eachOf(first: string, last: string): string;
   /** Exact for whole numbers of 64 bits. */
