@@ -1,6 +1,6 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Clock } from "../../base/report/index.ts";
-import { HttpClient, httpFailure, isPage, notAcknowledged, type HttpAnswer } from "../delivery/http-client.ts";
+import { HttpClient, httpFailure, notAcknowledged, type HttpAnswer } from "../delivery/http-client.ts";
 import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
 import { tlsOf } from "../http/server-settings.ts";
 import type { Lake } from "./lake.ts";
@@ -67,7 +67,7 @@ export class LakeBucket implements Lake {
       headersFor: (url) => signedHeaders(url, request, this.#settings, this.#clock.now()),
       signal,
     });
-    if (answer.status === 200 && !isPage(answer)) return;
+    if (isStored(answer)) return;
     if (answer.status >= 200 && answer.status < 300) throw notAcknowledged(answer, "S3");
     throw this.#failure(answer);
   }
@@ -96,6 +96,11 @@ export class LakeBucket implements Lake {
 /** Names have no other character that would be escaped. It goes over the wire as it is signed: not all stores escape it themselves. */
 function escapedPath(path: string): string {
   return path.replaceAll("=", "%3D");
+}
+
+/** Each object that is stored has an ETag, which a page of something between has not. The type of an empty body says nothing. */
+function isStored({ status, headers, body }: HttpAnswer): boolean {
+  return status === 200 && headers.etag !== undefined && body.length === 0;
 }
 
 interface SignedRequest {

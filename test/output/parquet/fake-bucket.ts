@@ -19,9 +19,9 @@ export class FakeBucket {
       const parts: Buffer[] = [];
       request.on("data", (part: Buffer) => parts.push(part));
       request.on("end", () => {
-        const [status, code] = bucket.#answer(request, Buffer.concat(parts));
+        const [status, code, isStored = false] = bucket.#answer(request, Buffer.concat(parts));
         const body = code === "" ? "" : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>m</Message></Error>`;
-        response.writeHead(status, { "content-type": "application/xml" }).end(body);
+        response.writeHead(status, { "content-type": "application/xml", ...(isStored && { etag: '"1"' }) }).end(body);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -33,7 +33,7 @@ export class FakeBucket {
     return bucket;
   }
 
-  #answer(request: IncomingMessage, body: Buffer): [number, string] {
+  #answer(request: IncomingMessage, body: Buffer): [status: number, code: string, isStored?: boolean] {
     const given = this.answers.shift();
     if (given !== undefined) return given;
     if (!isSigned(request, body)) return [403, "SignatureDoesNotMatch"];
@@ -41,7 +41,7 @@ export class FakeBucket {
     const [, bucket, ...key] = decodeURIComponent(request.url ?? "").split("/");
     if (bucket !== "flows") return [404, "NoSuchBucket"];
     this.objects.set(key.join("/"), body);
-    return [200, ""];
+    return [200, "", true];
   }
 }
 

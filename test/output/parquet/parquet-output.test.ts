@@ -241,6 +241,7 @@ test("parquet: a bucket gets whole objects by signed requests, and its errors sa
     [301, "PermanentRedirect", "operator"],
     [413, "EntityTooLarge", "operator"],
     [204, "", "operator"],
+    [200, "", "operator"],
   ] as const;
   for (const [status, code, blame] of judged) {
     bucket.answers.push([status, code]);
