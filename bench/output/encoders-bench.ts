@@ -6,6 +6,9 @@ import { forEachLine, joinChunks, type Batch } from "../../src/output/delivery/b
 import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
 import { createLayouts } from "../../src/output/clickhouse/table-rows.ts";
 import { createRowReader, rowsByTable } from "../../src/output/clickhouse/table-rows.ts";
+import { BatchMessages, MessageMemory } from "../../src/output/kafka/batch-messages.ts";
+import { FlowEncoder } from "../../src/output/kafka/flow-message.ts";
+import { GoflowEncoder } from "../../src/output/kafka/goflow-message.ts";
 import { readLines } from "../../src/output/kafka/record-batch.ts";
 import { planChunks } from "../../src/output/kafka/kafka-output.ts";
 import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/output/kafka/record-batch.ts";
@@ -49,8 +52,13 @@ const recordBatches = createRecordBatchEncoder({ compression: undefined, crc32c 
 const { bitmask: bits, compressSync: compress } = compressionsAlgorithms.lz4;
 const compressedBatches = createRecordBatchEncoder({ compression: { bits, compress }, crc32c });
 
-function kafka(batch: Batch, encode: RecordBatchEncoder): void {
-  const read = readLines(batch, findKey, () => 0);
+const flowMessages = new BatchMessages(new FlowEncoder(), false);
+const goflowMessages = new BatchMessages(new GoflowEncoder(), false);
+const memory = new MessageMemory();
+
+function kafka(batch: Batch, encode: RecordBatchEncoder, messages?: BatchMessages): void {
+  const asLines = readLines(batch, findKey, () => 0);
+  const read = messages?.make(batch, asLines, memory) ?? asLines;
   for (const { positions } of planChunks(batch, read, { topics, maxMessageBytes: 1_000_000 })) {
     encode(read, positions, { time: 0, producer: undefined, sequence: 0 });
   }
@@ -81,6 +89,9 @@ const encoders: Readonly<Record<string, (batch: Batch) => unknown>> = {
   "OTLP: log records": (batch) => encodeLogs(batch, labels),
   "Kafka: record batches": (batch) => kafka(batch, recordBatches),
   "Kafka: record batches, lz4": (batch) => kafka(batch, compressedBatches),
+  "Kafka: messages of Protocol Buffers": (batch) => kafka(batch, recordBatches, flowMessages),
+  "Kafka: messages of Protocol Buffers, lz4": (batch) => kafka(batch, compressedBatches, flowMessages),
+  "Kafka: goflow2's messages, lz4": (batch) => kafka(batch, compressedBatches, goflowMessages),
   "syslog: messages": (batch) => frameMessages(batch, headerOf),
   "columns of all fields": readColumns,
   "JSON.parse": parseLines,

@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 592,
-  singleUserFiles: 92,
-  interfaces: 995,
-  interfacesWithOneImplementation: 71,
+  files: 597,
+  singleUserFiles: 91,
+  interfaces: 1001,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 245,
 } as const;

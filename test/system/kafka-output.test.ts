@@ -10,6 +10,7 @@ import type { RecordBatch } from "../../src/output/index.ts";
 import { startFaultProxy } from "../output/delivery/fault-proxy.ts";
 import { keepLedger, numberedFlow } from "../output/delivery/output-contract.ts";
 import { adapterOf, tlsSettings } from "../output/adapter-fixture.ts";
+import { goldenLines, recordOfLine, recordOfMessage } from "../output/kafka/decode-message.ts";
 import { flowsTo, kafkaSettings, type KafkaSettings } from "../output/kafka/kafka-fixture.ts";
 import { killPartner, startPartner, type Partner } from "../support/partner.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -22,8 +23,24 @@ interface Held {
   readonly n: number;
 }
 
-/** All records of a topic, read past the proxy. */
+interface Message {
+  readonly key: string | undefined;
+  readonly partition: number;
+  readonly value: Buffer;
+}
+
+/** All records of a topic that are lines, read past the proxy. */
 async function readTopic(partner: Partner, topic: string): Promise<Held[]> {
+  const messages = await readMessages(partner, topic);
+  return messages.map(({ key, partition, value }) => ({
+    key,
+    partition,
+    n: (JSON.parse(value.toString()) as { n: number }).n,
+  }));
+}
+
+/** All messages of a topic, read past the proxy. */
+async function readMessages(partner: Partner, topic: string): Promise<Message[]> {
   const consumer = new Consumer({
     clientId: "reader",
     groupId: `reader-${topic}-${Date.now()}`,
@@ -32,12 +49,11 @@ async function readTopic(partner: Partner, topic: string): Promise<Held[]> {
   });
   const ends = await consumer.listOffsets({ topics: [topic] });
   const total = (ends.get(topic) ?? []).reduce((sum, end) => sum + Number(end), 0);
-  const held: Held[] = [];
+  const held: Message[] = [];
   if (total > 0) {
     const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
     for await (const { key, value, partition } of stream) {
-      const { n } = JSON.parse(value.toString()) as { n: number };
-      held.push({ key: key?.toString(), partition, n });
+      held.push({ key: key?.toString(), partition, value });
       if (held.length === total) break;
     }
   }
@@ -125,6 +141,21 @@ test("kafka: records arrive once through all faults; every way to connect, and w
       (await readTopic(partner, "counters")).map(({ n }) => n).toSorted((a, b) => a - b),
       compressions.map((_, i) => i),
     );
+  });
+
+  await t.test("messages of Protocol Buffers say what their lines say, with the keys of these", async () => {
+    const lines = goldenLines().filter((line) => line.includes('"flow.export.ip.addr"'));
+    const outcome = await open(plain, { ...flowsTo("messages"), FORMAT: "protobuf" }, lines);
+    assert.deepEqual(outcome, { refused: [], retry: [] });
+    const inOrder = (texts: readonly string[]): string[] => texts.toSorted((x, y) => (x < y ? -1 : 1));
+    const textOf = (record: ReadonlyMap<string, unknown>): string =>
+      JSON.stringify([...record].toSorted(([x], [y]) => (x < y ? -1 : 1)));
+    const messages = await readMessages(partner, "messages");
+    for (const { key, value } of messages)
+      assert.equal(key, recordOfMessage(value).get("flow.export.ip.addr"), "the exporter is the key");
+    const read = messages.map(({ value }) => textOf(recordOfMessage(value)));
+    const expected = lines.map((line) => textOf(recordOfLine(line)));
+    assert.deepEqual(inOrder(read), inOrder(expected));
   });
 
   await t.test("TLS, client certificate, PLAIN, SCRAM", async () => {

@@ -56,7 +56,7 @@ export function flowedPart(dialect: SqlDialect, value: string, flow: Millisecond
   const inWhole = (passed: string): string =>
     // In two products, each of 64 bits.
     `(${dialect.divide(value, whole(length))} * ${whole(passed)} + ${dialect.divide(`(${value} % ${whole(length)}) * ${whole(passed)}`, whole(length))})`;
-  // Up to 2^53 a product of doubles is exact, and then the quotient rounded down is, too: a fifth of the time of whole numbers.
+  // Up to 2^53 a product of doubles is exact, and then the quotient rounded down is, too.
   const inDouble = (passed: string): string => `floor(${dialect.double(value)} * ${passed} / ${length})`;
   const difference = (upTo: (passed: string) => string): string => whole(`(${upTo(second)} - ${upTo(first)})`);
   const isExact = `${dialect.double(value)} * ${length} <= 9007199254740992`;

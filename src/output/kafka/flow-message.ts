@@ -1,102 +1,209 @@
-import { fieldNumbers, LineWalker, protoRest, type FieldType } from "../../record/index.ts";
-import { MessageWriter, tagOf, wireType } from "./message-writer.ts";
+import {
+  columnOf,
+  copyLines,
+  fieldNumbers,
+  LineWalker,
+  protoRest,
+  type BatchColumn,
+  type Column,
+  type ColumnBatch,
+  type TextTable,
+} from "../../record/index.ts";
+import {
+  has,
+  measure,
+  putVarint,
+  tagOf,
+  textSource,
+  varintLength,
+  wireType,
+  writeAddresses,
+  writeArrays,
+  writeBooleans,
+  writeFixed,
+  writeTexts,
+  writeWholes,
+  type Messages,
+  type TextSource,
+} from "./column-writer.ts";
 
-/** Makes a message of Protocol Buffers of a line. */
+/** Makes messages of Protocol Buffers of rows. */
 export interface MessageEncoder {
-  /** Writes the message of the line at `from` … `to`; the writer has room for it. */
-  encode(out: MessageWriter, lines: Uint8Array, from: number, to: number): void;
-}
-
-/** Writes a value into the message; false: it is not of the field's type. */
-type WriteValue = (out: MessageWriter, lines: Uint8Array, from: number, to: number) => boolean;
-
-interface Use {
-  /** Undefined: the field has no number. */
-  readonly write: WriteValue | undefined;
-  /** As UTF-8. */
-  readonly name: Uint8Array;
+  /** What it reads. */
+  readonly columns: readonly Column[];
+  readonly hasRest: boolean;
+  /** Adds the most bytes of each row's message. To be called before `write`, for the same batch. */
+  measure(batch: ColumnBatch, sizes: Uint32Array): void;
+  write(batch: ColumnBatch, messages: Messages): void;
 }
 
 const quote = 0x22;
+const backslash = 0x5c;
 const textsTag = tagOf(protoRest.texts, wireType.bytes);
 const valuesTag = tagOf(protoRest.values, wireType.bytes);
+const emptyArray = Buffer.from("[]");
+
+interface NumberedField {
+  readonly number: number;
+  /** The entry that says that the field is an empty array, which cannot be told from none in a message. */
+  readonly empty: Uint8Array;
+}
 
 /**
  * Makes messages of `proto/flow/v1/flow.proto`. What has no number, or is not of its field's type, stands in the maps by its name, so
  * that message and line say the same.
  */
 export class FlowEncoder implements MessageEncoder {
-  readonly #walker = new LineWalker<Use>(useOf);
-  #out = new MessageWriter();
-  #lines: Uint8Array = new Uint8Array(0);
+  readonly columns: readonly Column[];
+  readonly hasRest = true;
+  readonly #fields: readonly NumberedField[];
+  readonly #entries = new RestEntries();
 
-  encode(out: MessageWriter, lines: Uint8Array, from: number, to: number): void {
-    this.#out = out;
-    this.#lines = lines;
-    this.#walker.walk(lines, from, to, this.#visit);
+  constructor() {
+    const fields = [...fieldNumbers].flatMap(([name, { number }]) => {
+      const column = columnOf(name);
+      const empty = new Entries();
+      empty.add(valuesTag, Buffer.from(name), emptyArray, 0, emptyArray.length);
+      return column === undefined ? [] : [{ column, number, empty: empty.bytes.subarray(0, empty.length) }];
+    });
+    this.columns = fields.map(({ column }) => column);
+    this.#fields = fields;
   }
 
-  readonly #visit = ({ write, name }: Use, _: number, value: number, end: number): void => {
-    if (write?.(this.#out, this.#lines, value, end) === true) return;
-    this.#out.entry(this.#lines[value] === quote ? textsTag : valuesTag, name, this.#lines, value, end);
+  measure({ rows, columns, rest, texts }: ColumnBatch, sizes: Uint32Array): void {
+    for (const [index, column] of columns.entries()) {
+      if (column.count === 0) continue;
+      measure(column, texts, sizes, rows);
+      if (!column.column.isArray) continue;
+      const { empty } = this.#fields[index] as NumberedField;
+      for (let row = 0; row < rows; row++) sizes[row] = (sizes[row] as number) + empty.length;
+    }
+    if (rest === undefined || rest.count === 0) return;
+    const { ends } = this.#entries.read(rest, texts, rows);
+    for (let row = 0; row < rows; row++)
+      sizes[row] = (sizes[row] as number) + (ends[row + 1] as number) - (ends[row] as number);
+  }
+
+  write({ rows, columns, rest, texts }: ColumnBatch, messages: Messages): void {
+    const source = textSource(texts);
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index] as BatchColumn;
+      if (column.count === 0) continue;
+      const field = this.#fields[index] as NumberedField;
+      if (!column.column.isArray) writeScalars(column, rows, field.number, source, messages);
+      else {
+        writeArrays(column, rows, field.number, source, messages);
+        writeEmpty(column, rows, field.empty, messages);
+      }
+    }
+    if (rest === undefined || rest.count === 0) return;
+    const { at, bytes } = messages;
+    const { ends, bytes: entries } = this.#entries;
+    for (let row = 0; row < rows; row++)
+      at[row] = copyBytes(entries, ends[row] as number, ends[row + 1] as number, bytes, at[row] as number);
+  }
+}
+
+function writeScalars(
+  { column, data, presence }: BatchColumn,
+  rows: number,
+  number: number,
+  texts: TextSource,
+  messages: Messages,
+): void {
+  const bytes = tagOf(number, wireType.bytes);
+  switch (column.type) {
+    case "text":
+      return writeTexts(data as Uint32Array, presence, rows, bytes, texts, messages);
+    case "address":
+      return writeAddresses(data as Uint8Array, presence, rows, bytes, messages);
+    case "integer":
+    case "unsigned":
+      return writeWholes(data, presence, rows, tagOf(number, wireType.varint), messages);
+    case "boolean":
+      return writeBooleans(data as Uint8Array, presence, rows, tagOf(number, wireType.varint), messages);
+    case "double":
+    case "time":
+      break;
+  }
+  writeFixed(data, presence, rows, tagOf(number, wireType.fixed64), messages);
+}
+
+function writeEmpty(
+  { presence, offsets }: BatchColumn,
+  rows: number,
+  entry: Uint8Array,
+  { bytes, at }: Messages,
+): void {
+  for (let row = 0; row < rows; row++)
+    if (offsets[row] === offsets[row + 1] && has(presence, row))
+      at[row] = copyBytes(entry, 0, entry.length, bytes, at[row] as number);
+}
+
+/** Holds entries of the maps of a message, in memory that is used again. */
+class Entries {
+  bytes = Buffer.allocUnsafeSlow(4096);
+  length = 0;
+
+  /** @param key as UTF-8. @param tag of the map. */
+  add(tag: number, key: Uint8Array, value: Uint8Array, from: number, to: number): void {
+    const ofKey = 1 + varintLength(key.length) + key.length;
+    const size = ofKey + 1 + varintLength(to - from) + to - from;
+    this.#reserve(size + 10);
+    const { bytes } = this;
+    let at = putVarint(bytes, putVarint(bytes, this.length, tag), size);
+    bytes[at++] = tagOf(1, wireType.bytes);
+    at = copyBytes(key, 0, key.length, bytes, putVarint(bytes, at, key.length));
+    bytes[at++] = tagOf(2, wireType.bytes);
+    this.length = copyBytes(value, from, to, bytes, putVarint(bytes, at, to - from));
+  }
+
+  #reserve(size: number): void {
+    if (this.length + size <= this.bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (this.length + size));
+    copyLines(this.bytes, 0, this.length, larger, 0);
+    this.bytes = larger;
+  }
+}
+
+/** Makes entries of the fields that have no column. */
+class RestEntries {
+  readonly #entries = new Entries();
+  readonly #walker = new LineWalker((name): Uint8Array => Buffer.from(name));
+  #texts: Uint8Array = new Uint8Array(0);
+  /** Where the entries of each row end, by the row behind. */
+  ends = new Uint32Array(1);
+
+  get bytes(): Uint8Array {
+    return this.#entries.bytes;
+  }
+
+  read({ data, presence }: BatchColumn<"text">, { offsets, bytes }: TextTable, rows: number): this {
+    if (this.ends.length <= rows) this.ends = new Uint32Array(rows + 1);
+    this.#texts = bytes;
+    this.#entries.length = 0;
+    for (let row = 0; row < rows; row++) {
+      const code = data[row] as number;
+      if (has(presence, row)) this.#walker.walk(bytes, offsets[code] as number, offsets[code + 1] as number, this.#add);
+      this.ends[row + 1] = this.#entries.length;
+    }
+    return this;
+  }
+
+  readonly #add = (name: Uint8Array, _: number, from: number, to: number): void => {
+    const texts = this.#texts;
+    if (texts[from] !== quote) this.#entries.add(valuesTag, name, texts, from, to);
+    else if (!texts.subarray(from, to).includes(backslash)) this.#entries.add(textsTag, name, texts, from + 1, to - 1);
+    else {
+      const text = Buffer.from(JSON.parse(Buffer.from(texts.subarray(from, to)).toString()) as string);
+      this.#entries.add(textsTag, name, text, 0, text.length);
+    }
   };
 }
 
-function useOf(name: string): Use {
-  const field = fieldNumbers.get(name);
-  const write =
-    field && (field.isArray ? arrayWriter(field.type, field.number) : scalarWriter(field.type, field.number));
-  return { name: Buffer.from(name), write };
-}
-
-function scalarWriter(type: FieldType, number: number): WriteValue {
-  const bytes = tagOf(number, wireType.bytes);
-  const varint = tagOf(number, wireType.varint);
-  const fixed = tagOf(number, wireType.fixed64);
-  switch (type) {
-    case "keyword":
-    case "geo_point":
-      return (out, lines, from, to) => out.text(lines, from, to, bytes);
-    case "ip":
-      return (out, lines, from, to) => out.address(lines, from, to, bytes);
-    case "long":
-      return (out, lines, from, to) => out.whole(lines, from, to, varint, true);
-    case "unsigned_long":
-      return (out, lines, from, to) => out.whole(lines, from, to, varint, false);
-    case "double":
-      return (out, lines, from, to) => out.double(lines, from, to, fixed);
-    case "boolean":
-      return (out, lines, from, to) => out.boolean(lines, from, to, varint);
-    case "date":
-    case "date_nanos":
-      break;
-  }
-  return (out, lines, from, to) => out.time(lines, from, to, fixed, true);
-}
-
-/** Numbers stand together behind one tag, the others have one each. */
-function arrayWriter(type: FieldType, number: number): WriteValue {
-  const tag = tagOf(number, wireType.bytes);
-  switch (type) {
-    case "long":
-    case "unsigned_long":
-      return (out, lines, from, to) =>
-        out.packed(lines, from, to, tag, (begin, end) => out.wholeItem(lines, begin, end, type === "long"));
-    case "double":
-      return (out, lines, from, to) =>
-        out.packed(lines, from, to, tag, (begin, end) => out.doubleItem(lines, begin, end));
-    case "boolean":
-      return (out, lines, from, to) =>
-        out.packed(lines, from, to, tag, (begin, end) => out.booleanItem(lines, begin, end));
-    case "date":
-    case "date_nanos":
-      // The table has no array of times.
-      return () => false;
-    case "keyword":
-    case "geo_point":
-    case "ip":
-      break;
-  }
-  const one = scalarWriter(type, number);
-  return (out, lines, from, to) => out.repeated(lines, from, to, (begin, end) => one(out, lines, begin, end));
+/** @returns where the copy ends. */
+function copyBytes(source: Uint8Array, from: number, to: number, target: Buffer, at: number): number {
+  if (to - from >= 32) return copyLines(source, from, to, target, at);
+  for (let i = from, place = at; i < to; i++, place++) target[place] = source[i] as number;
+  return at + to - from;
 }

@@ -1,10 +1,21 @@
-import { LineWalker } from "../../record/index.ts";
+import { columnOf, type BatchColumn, type Column, type ColumnBatch, type TextTable } from "../../record/index.ts";
 import type { MessageEncoder } from "./flow-message.ts";
-import { tagOf, wireType, type MessageWriter } from "./message-writer.ts";
+import {
+  has,
+  measure,
+  putVarint,
+  putVarint64,
+  tagOf,
+  wireType,
+  writeAddresses,
+  writeWholes,
+  type Messages,
+} from "./column-writer.ts";
 
 /** How a value of a line becomes one of the message. */
 type Conversion =
   | "number"
+  | "longNumber"
   | "address"
   | "time"
   | "mac"
@@ -24,7 +35,7 @@ export interface GoflowField {
   readonly conversion: Conversion;
 }
 
-const row = (number: number, name: string, conversion: Conversion, ...from: readonly string[]): GoflowField => ({
+const madeOf = (number: number, name: string, conversion: Conversion, ...from: readonly string[]): GoflowField => ({
   number,
   name,
   from,
@@ -33,100 +44,120 @@ const row = (number: number, name: string, conversion: Conversion, ...from: read
 
 /** Numbers and types are those of goflow2's pb/flow.proto. Its users multiply bytes and packets by the sampling rate themselves. */
 export const goflowFields: readonly GoflowField[] = [
-  row(1, "type", "flowType", "flow.export.version.name"),
-  row(3, "sampling_rate", "rounded", "flow.sample_rate"),
-  row(4, "sequence_num", "number", "flow.export.sequence"),
-  row(6, "src_addr", "address", "flow.src.ip.addr"),
-  row(7, "dst_addr", "address", "flow.dst.ip.addr"),
-  row(9, "bytes", "number", "flow.raw.bytes", "flow.bytes"),
-  row(10, "packets", "number", "flow.raw.packets", "flow.packets"),
-  row(11, "sampler_address", "address", "flow.export.agent.ip.addr", "flow.export.ip.addr"),
-  row(12, "next_hop", "address", "flow.next_hop.ip.addr"),
-  row(13, "next_hop_as", "number", "hop.dst.as.asn"),
-  row(14, "src_as", "number", "flow.src.as.asn"),
-  row(15, "dst_as", "number", "flow.dst.as.asn"),
-  row(16, "src_net", "number", "flow.src.ip.prefix.length"),
-  row(17, "dst_net", "number", "flow.dst.ip.prefix.length"),
-  row(18, "in_if", "number", "flow.in.netif.index"),
-  row(19, "out_if", "number", "flow.out.netif.index"),
-  row(20, "proto", "number", "l4.proto.id"),
-  row(21, "src_port", "number", "flow.src.l4.port.id"),
-  row(22, "dst_port", "number", "flow.dst.l4.port.id"),
-  row(23, "ip_tos", "dscp", "ip.dscp.id"),
-  row(24, "forwarding_status", "number", "flow.forwarding.status.id"),
-  row(25, "ip_ttl", "number", "flow.ie.ipTTL"),
-  row(26, "tcp_flags", "number", "tcp.flags.bits"),
-  row(27, "src_mac", "mac", "flow.src.mac.addr"),
-  row(28, "dst_mac", "mac", "flow.dst.mac.addr"),
-  row(29, "vlan_id", "number", "flow.src.vlan.tag.id"),
-  row(30, "etype", "etherType", "ip.version.ver"),
-  row(31, "icmp_type", "number", "icmp.type.id"),
-  row(32, "icmp_code", "number", "icmp.code.id"),
-  row(33, "src_vlan", "number", "flow.src.vlan.tag.id"),
-  row(34, "dst_vlan", "number", "flow.dst.vlan.tag.id"),
-  row(35, "fragment_id", "number", "flow.ie.fragmentIdentification"),
-  row(36, "fragment_offset", "number", "flow.ie.fragmentOffset"),
-  row(37, "ipv6_flow_label", "number", "flow.ie.flowLabelIPv6"),
-  row(70, "observation_domain_id", "number", "flow.export.domain.id"),
-  row(71, "observation_point_id", "number", "flow.ie.observationPointId"),
-  row(81, "mpls_label", "numbers", "mpls.label.id"),
-  row(100, "bgp_next_hop", "address", "flow.bgp.next_hop.ip.addr"),
-  row(101, "bgp_communities", "communities", "flow.bgp.communities"),
-  row(102, "as_path", "asPath", "flow.bgp.as_path"),
-  row(110, "time_received_ns", "time", "@timestamp"),
-  row(111, "time_flow_start_ns", "time", "flow.start.timestamp"),
-  row(112, "time_flow_end_ns", "time", "flow.end.timestamp"),
+  madeOf(1, "type", "flowType", "flow.export.version.name"),
+  madeOf(3, "sampling_rate", "rounded", "flow.sample_rate"),
+  madeOf(4, "sequence_num", "number", "flow.export.sequence"),
+  madeOf(6, "src_addr", "address", "flow.src.ip.addr"),
+  madeOf(7, "dst_addr", "address", "flow.dst.ip.addr"),
+  madeOf(9, "bytes", "longNumber", "flow.raw.bytes", "flow.bytes"),
+  madeOf(10, "packets", "longNumber", "flow.raw.packets", "flow.packets"),
+  madeOf(11, "sampler_address", "address", "flow.export.agent.ip.addr", "flow.export.ip.addr"),
+  madeOf(12, "next_hop", "address", "flow.next_hop.ip.addr"),
+  madeOf(13, "next_hop_as", "number", "hop.dst.as.asn"),
+  madeOf(14, "src_as", "number", "flow.src.as.asn"),
+  madeOf(15, "dst_as", "number", "flow.dst.as.asn"),
+  madeOf(16, "src_net", "number", "flow.src.ip.prefix.length"),
+  madeOf(17, "dst_net", "number", "flow.dst.ip.prefix.length"),
+  madeOf(18, "in_if", "number", "flow.in.netif.index"),
+  madeOf(19, "out_if", "number", "flow.out.netif.index"),
+  madeOf(20, "proto", "number", "l4.proto.id"),
+  madeOf(21, "src_port", "number", "flow.src.l4.port.id"),
+  madeOf(22, "dst_port", "number", "flow.dst.l4.port.id"),
+  madeOf(23, "ip_tos", "dscp", "ip.dscp.id"),
+  madeOf(24, "forwarding_status", "number", "flow.forwarding.status.id"),
+  madeOf(25, "ip_ttl", "number", "flow.ie.ipTTL"),
+  madeOf(26, "tcp_flags", "number", "tcp.flags.bits"),
+  madeOf(27, "src_mac", "mac", "flow.src.mac.addr"),
+  madeOf(28, "dst_mac", "mac", "flow.dst.mac.addr"),
+  madeOf(29, "vlan_id", "number", "flow.src.vlan.tag.id"),
+  madeOf(30, "etype", "etherType", "ip.version.ver"),
+  madeOf(31, "icmp_type", "number", "icmp.type.id"),
+  madeOf(32, "icmp_code", "number", "icmp.code.id"),
+  madeOf(33, "src_vlan", "number", "flow.src.vlan.tag.id"),
+  madeOf(34, "dst_vlan", "number", "flow.dst.vlan.tag.id"),
+  madeOf(35, "fragment_id", "number", "flow.ie.fragmentIdentification"),
+  madeOf(36, "fragment_offset", "number", "flow.ie.fragmentOffset"),
+  madeOf(37, "ipv6_flow_label", "number", "flow.ie.flowLabelIPv6"),
+  madeOf(70, "observation_domain_id", "number", "flow.export.domain.id"),
+  madeOf(71, "observation_point_id", "number", "flow.ie.observationPointId"),
+  madeOf(81, "mpls_label", "numbers", "mpls.label.id"),
+  madeOf(100, "bgp_next_hop", "address", "flow.bgp.next_hop.ip.addr"),
+  madeOf(101, "bgp_communities", "communities", "flow.bgp.communities"),
+  madeOf(102, "as_path", "asPath", "flow.bgp.as_path"),
+  madeOf(110, "time_received_ns", "time", "@timestamp"),
+  madeOf(111, "time_flow_start_ns", "time", "flow.start.timestamp"),
+  madeOf(112, "time_flow_end_ns", "time", "flow.end.timestamp"),
 ];
 
-/** Makes messages of goflow2's `FlowMessage` of lines of flows. What that has no field for is left out, and zeros, as its own writer does. */
-export class GoflowEncoder implements MessageEncoder {
-  /** The places of a field's values are kept one after the other, by the order of this list. */
-  readonly #names = [...new Set([...goflowFields.flatMap(({ from }) => from), ecn])];
-  readonly #walker = new LineWalker((name) => {
-    const index = this.#names.indexOf(name);
-    return index < 0 ? undefined : index;
-  });
-  readonly #begins = new Int32Array(this.#names.length);
-  readonly #ends = new Int32Array(this.#names.length);
-  readonly #sources = goflowFields.map(({ from }) => from.map((name) => this.#names.indexOf(name)));
-  readonly #ecn = this.#names.indexOf(ecn);
+/** Where a field's values are, and the rows that take them from there. */
+interface Source {
+  readonly field: GoflowField;
+  readonly column: BatchColumn;
+  readonly presence: Uint8Array;
+}
 
-  encode(out: MessageWriter, lines: Uint8Array, from: number, to: number): void {
-    this.#ends.fill(0);
-    this.#walker.walk(lines, from, to, this.#note);
-    for (let i = 0; i < goflowFields.length; i++) {
-      const source = (this.#sources[i] as number[]).find((index) => this.#ends[index] !== 0);
-      if (source !== undefined) this.#write(out, lines, goflowFields[i] as GoflowField, source);
+/**
+ * Makes messages of goflow2's `FlowMessage` of rows of flows. What that has no field for is left out, and zeros, as its own writer does; so
+ * are values that its types do not hold.
+ */
+export class GoflowEncoder implements MessageEncoder {
+  readonly hasRest = false;
+  readonly columns: readonly Column[];
+  readonly #positions: ReadonlyMap<string, number>;
+
+  constructor() {
+    const names = [...new Set([...goflowFields.flatMap(({ from }) => from), ecn])];
+    this.columns = names.map(goflowColumn);
+    this.#positions = new Map(names.map((name, index) => [name, index]));
+  }
+
+  measure(batch: ColumnBatch, sizes: Uint32Array): void {
+    for (const { column } of this.#sources(batch)) measure(column, batch.texts, sizes, batch.rows);
+  }
+
+  write(batch: ColumnBatch, messages: Messages): void {
+    for (const source of this.#sources(batch)) this.#write(source, batch, messages);
+  }
+
+  /** A row takes a field from the most preferred column that it has. */
+  *#sources(batch: ColumnBatch): Generator<Source> {
+    for (const field of goflowFields) {
+      let before: Uint8Array | undefined;
+      for (const name of field.from) {
+        const column = this.#column(batch, name);
+        if (column.count === 0) continue;
+        const taken = before;
+        const presence =
+          taken === undefined ? column.presence : column.presence.map((bits, i) => bits & ~(taken[i] as number));
+        yield { field, column, presence };
+        before = taken === undefined ? presence : presence.map((bits, i) => bits | (taken[i] as number));
+      }
     }
   }
 
-  readonly #note = (index: number, _: number, begin: number, end: number): void => {
-    this.#begins[index] = begin;
-    this.#ends[index] = end;
-  };
+  #column({ columns }: ColumnBatch, name: string): BatchColumn {
+    return columns[this.#positions.get(name) as number] as BatchColumn;
+  }
 
-  #write(out: MessageWriter, lines: Uint8Array, { number, conversion }: GoflowField, source: number): void {
-    const [from, to] = [this.#begins[source] as number, this.#ends[source] as number];
+  #write({ field, column, presence }: Source, batch: ColumnBatch, messages: Messages): void {
+    const { rows, texts } = batch;
+    const { data } = column;
+    const { number, conversion } = field;
     const varint = tagOf(number, wireType.varint);
+    const bytes = tagOf(number, wireType.bytes);
+    const most = column.column.type === "unsigned" ? 0xffff_ffff : 0x7fff_ffff;
     switch (conversion) {
       case "number":
-        if (to - from > 1 || lines[from] !== zero) out.whole(lines, from, to, varint, false);
-        return;
-      case "address":
-        out.address(lines, from, to, tagOf(number, wireType.bytes));
-        return;
+        return writeWholes(data, presence, rows, varint, messages, 0, false);
+      case "longNumber":
       case "time":
-        out.time(lines, from, to, varint, false);
-        return;
+        return writeWholes(data, presence, rows, varint, messages, most, false);
+      case "address":
+        return writeAddresses(data as Uint8Array, presence, rows, bytes, messages);
       case "numbers":
-        out.packed(lines, from, to, tagOf(number, wireType.bytes), (begin, end) =>
-          out.wholeItem(lines, begin, end, false),
-        );
-        return;
       case "communities":
       case "asPath":
-        this.#writeList(out, number, JSON.parse(textOf(lines, from, to)) as string | readonly string[]);
-        return;
+        return writeLists(listReader(conversion, column, texts), presence, rows, bytes, messages);
       case "dscp":
       case "etherType":
       case "flowType":
@@ -134,55 +165,142 @@ export class GoflowEncoder implements MessageEncoder {
       case "rounded":
         break;
     }
-    const value = this.#convert(lines, conversion, textOf(lines, from, to));
-    if (value > 0 && value <= Number.MAX_SAFE_INTEGER) out.number(value, varint);
-  }
-
-  /** Writes communities (RFC 1997), or the path up to a set of systems, whose order says nothing. */
-  #writeList(out: MessageWriter, number: number, given: string | readonly string[]): void {
-    const texts = typeof given === "string" ? given.split(" ") : given;
-    const values: number[] = [];
-    for (const text of texts) {
-      const [, upper, lower] = /^(?:(\d+):)?(\d+)$/.exec(text) ?? [];
-      if (lower === undefined) break;
-      values.push(upper === undefined ? Number(lower) : 65_536 * Number(upper) + Number(lower));
-    }
-    if (values.length === 0) return;
-    const list = Buffer.from(JSON.stringify(values));
-    out.packed(list, 0, list.length, tagOf(number, wireType.bytes), (begin, end) =>
-      out.wholeItem(list, begin, end, false),
-    );
-  }
-
-  /** @returns 0 or NaN: there is no such value. */
-  #convert(lines: Uint8Array, conversion: "dscp" | "etherType" | "flowType" | "mac" | "rounded", text: string): number {
-    switch (conversion) {
-      case "dscp": {
-        const end = this.#ends[this.#ecn] as number;
-        return 4 * Number(text) + (end === 0 ? 0 : Number(textOf(lines, this.#begins[this.#ecn] as number, end)));
-      }
-      case "etherType":
-        return { 4: 0x0800, 6: 0x86dd }[text] ?? 0;
-      case "flowType":
-        return flowTypes[text] ?? 0;
-      case "mac":
-        return /^"(?:[0-9a-f]{2}:){5}[0-9a-f]{2}"$/.test(text) ? Number.parseInt(text.replaceAll(/[":]/g, ""), 16) : 0;
-      case "rounded":
-        break;
-    }
-    return Math.round(Number(text));
+    const value = numberReader(conversion, column, this.#column(batch, ecn), texts);
+    writeNumbers(value, presence, rows, varint, messages);
   }
 }
 
-const zero = 0x30;
 /** The two lower bits of the octet whose upper six are `ip.dscp.id`. */
 const ecn = "ip.ecn.id";
 const flowTypes: Readonly<Record<string, number>> = {
-  '"sFlow v5"': 1,
-  '"NetFlow v5"': 2,
-  '"NetFlow v9"': 3,
-  '"IPFIX"': 4,
+  "sFlow v5": 1,
+  "NetFlow v5": 2,
+  "NetFlow v9": 3,
+  IPFIX: 4,
 };
+const etherTypes: Readonly<Record<string, number>> = { 4: 0x0800, 6: 0x86dd };
+const pastWord = 2 ** 32;
 
-const textOf = (lines: Uint8Array, from: number, to: number): string =>
-  Buffer.from(lines.buffer, lines.byteOffset + from, to - from).toString();
+/** Elements without a name of ours are whole numbers here. */
+function goflowColumn(field: string): Column {
+  const column = field.startsWith("flow.ie.") ? undefined : columnOf(field);
+  return column ?? { field, type: "unsigned", isArray: false };
+}
+
+/** Writes the numbers of rows. @param valueOf 0, NaN: the row has none. */
+function writeNumbers(
+  valueOf: (row: number) => number,
+  presence: Uint8Array,
+  rows: number,
+  tag: number,
+  { bytes, at }: Messages,
+): void {
+  for (let row = 0; row < rows; row++) {
+    if (!has(presence, row)) continue;
+    const value = valueOf(row);
+    if (!(value > 0 && value <= Number.MAX_SAFE_INTEGER)) continue;
+    const place = putVarint(bytes, at[row] as number, tag);
+    at[row] = putVarint64(bytes, place, value >>> 0, Math.floor(value / pastWord));
+  }
+}
+
+/** Writes lists of numbers of 32 bits, behind one tag each. */
+function writeLists(
+  listOf: (row: number) => readonly number[],
+  presence: Uint8Array,
+  rows: number,
+  tag: number,
+  { bytes, at }: Messages,
+): void {
+  for (let row = 0; row < rows; row++) {
+    const list = has(presence, row) ? listOf(row) : [];
+    if (list.length === 0) continue;
+    const packed = Buffer.alloc(5 * list.length);
+    let length = 0;
+    for (const value of list) length = putVarint64(packed, length, value, 0);
+    const place = putVarint(bytes, putVarint(bytes, at[row] as number, tag), length);
+    packed.copy(bytes, place, 0, length);
+    at[row] = place + length;
+  }
+}
+
+/** Reads the lists of a column's rows: numbers, communities (RFC 1997), a path up to a set of systems, whose order says nothing. */
+function listReader(
+  conversion: "numbers" | "communities" | "asPath",
+  { data, offsets }: BatchColumn,
+  texts: TextTable,
+): (row: number) => readonly number[] {
+  if (conversion === "asPath") return (row) => numbersOf(textOf(texts, data[row] as number).split(" "));
+  return (row) => {
+    const items = [...data.subarray(offsets[row], offsets[row + 1])];
+    return numbersOf(items.map((item) => (conversion === "numbers" ? String(item) : textOf(texts, Number(item)))));
+  };
+}
+
+/** Returns numbers up to the first that is none of 32 bits. */
+function numbersOf(texts: readonly string[]): number[] {
+  const values: number[] = [];
+  for (const text of texts) {
+    const [, upper, lower] = /^(?:(\d{1,5}):)?(\d{1,10})$/.exec(text) ?? [];
+    if (lower === undefined || (upper !== undefined && Number(lower) > 0xffff)) break;
+    const value = 65_536 * Number(upper ?? 0) + Number(lower);
+    if (value >= pastWord) break;
+    values.push(value);
+  }
+  return values;
+}
+
+/** Reads the numbers that a column's values stand for; 0 or NaN: there is none. */
+function numberReader(
+  conversion: "dscp" | "etherType" | "flowType" | "mac" | "rounded",
+  { data }: BatchColumn,
+  ecns: BatchColumn,
+  texts: TextTable,
+): (row: number) => number {
+  switch (conversion) {
+    case "dscp":
+      return (row) => 4 * Number(data[row]) + (ecns.count === 0 ? 0 : Number(ecns.data[row]));
+    case "etherType":
+      return (row) => etherTypes[String(data[row])] ?? 0;
+    case "flowType": {
+      let [code, value] = [0, 0];
+      return (row) => {
+        if (data[row] !== code) {
+          code = data[row] as number;
+          value = flowTypes[textOf(texts, code)] ?? 0;
+        }
+        return value;
+      };
+    }
+    case "mac":
+      return (row) => macOf(texts, data[row] as number);
+    case "rounded":
+      break;
+  }
+  return (row) => Math.round(Number(data[row]));
+}
+
+const macBytes = 17;
+
+/** Reads `00:00:5e:00:53:01`; 0: it is no MAC address. */
+function macOf({ offsets, bytes }: TextTable, code: number): number {
+  const from = offsets[code] as number;
+  if ((offsets[code + 1] as number) - from !== macBytes) return 0;
+  let value = 0;
+  for (let i = 0; i < macBytes; i++) {
+    const byte = bytes[from + i] as number;
+    if (i % 3 === 2) {
+      if (byte !== 0x3a) return 0;
+    } else if (byte >= 0x30 && byte <= 0x39) value = 16 * value + byte - 0x30;
+    else if (byte >= 0x61 && byte <= 0x66) value = 16 * value + byte - 0x57;
+    else return 0;
+  }
+  return value;
+}
+
+const textOf = ({ offsets, bytes }: TextTable, code: number): string =>
+  Buffer.from(
+    bytes.buffer,
+    bytes.byteOffset + (offsets[code] as number),
+    (offsets[code + 1] as number) - (offsets[code] as number),
+  ).toString();

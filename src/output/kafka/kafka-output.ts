@@ -1,11 +1,11 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { createKafkaTopics, lengthOf, messagesOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
+import { BatchMessages, MessageMemory } from "./batch-messages.ts";
+import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
 import { DeliveryError } from "../delivery/output-adapter.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { FlowEncoder, type MessageEncoder } from "./flow-message.ts";
 import { GoflowEncoder } from "./goflow-message.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
-import { MessageWriter } from "./message-writer.ts";
 import { compressor } from "../http/server-settings.ts";
 import { createKeyFinder, type KeyFinder } from "../delivery/line-fields.ts";
 import { allAccepted, type Outcome, type OutputAdapter, type Refusal } from "../delivery/output-adapter.ts";
@@ -137,7 +137,7 @@ class KafkaLane {
   #running: Promise<unknown> = Promise.resolve();
   #mustRenew = false;
   /** The messages of its batch, where it does not send the lines. */
-  readonly messages = new MessageWriter();
+  readonly messages = new MessageMemory();
 
   constructor(client: KafkaClient, isIdempotent: boolean) {
     this.#client = client;
@@ -340,7 +340,7 @@ export class KafkaOutput implements OutputAdapter {
   readonly #findKey: KeyFinder;
   readonly #topics: ReturnType<typeof createKafkaTopics>;
   /** Undefined: lines are sent as they are. */
-  readonly #encoder: MessageEncoder | undefined;
+  readonly #messages: BatchMessages | undefined;
   readonly #free: KafkaLane[] = [];
   readonly #held = new Map<string, KafkaLane>();
   #isIdempotent: boolean;
@@ -353,7 +353,8 @@ export class KafkaOutput implements OutputAdapter {
     this.#createClient = createClient;
     this.#findKey = createKeyFinder(settings.PARTITION_KEY.map(nameOf));
     this.#topics = createKafkaTopics(settings);
-    this.#encoder = encoders[settings.FORMAT]();
+    const encoder = encoders[settings.FORMAT]();
+    this.#messages = encoder && new BatchMessages(encoder, settings.PROTOBUF_DELIMITED);
     this.#isIdempotent = settings.PRODUCER_IDEMPOTENCE_ENABLE && settings.PRODUCER_REQUIRED_ACKS === "all";
   }
 
@@ -371,7 +372,7 @@ export class KafkaOutput implements OutputAdapter {
     const key = batchKey(batch.id);
     const lane = this.#held.get(key) ?? this.#free.pop() ?? new KafkaLane(client, this.#isIdempotent);
     this.#held.set(key, lane);
-    const lines = this.#recordsOf(readLines(batch, this.#findKey, this.#topics.topicOf), lane);
+    const lines = this.#recordsOf(batch, lane);
     const fault = await lane.send(lines, () => this.#plan(client, batch, lines), signal);
     // The core has not seen the result of an aborted call: the lane keeps it for the next one.
     signal.throwIfAborted();
@@ -390,9 +391,9 @@ export class KafkaOutput implements OutputAdapter {
   }
 
   /** A try that was aborted before reads nothing more of the lane's messages. */
-  #recordsOf(lines: BatchLines, lane: KafkaLane): BatchLines {
-    if (this.#encoder === undefined) return lines;
-    return messagesOf(lines, this.#encoder, lane.messages, this.#settings.PROTOBUF_DELIMITED);
+  #recordsOf(batch: Batch, lane: KafkaLane): BatchLines {
+    const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
+    return this.#messages?.make(batch, lines, lane.messages) ?? lines;
   }
 
   async #plan(client: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> {

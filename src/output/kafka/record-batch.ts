@@ -2,8 +2,6 @@ import { bufferOf, forEachLine, type Batch } from "../delivery/batch.ts";
 import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/line-fields.ts";
 import { recordTypes, type RecordType } from "../delivery/settings.ts";
-import type { MessageEncoder } from "./flow-message.ts";
-import type { MessageWriter } from "./message-writer.ts";
 import type { KafkaSettings } from "./settings.ts";
 import { copyLines } from "../../record/index.ts";
 
@@ -61,44 +59,6 @@ export function readLines(batch: Batch, findKey: KeyFinder, topicOf: TopicOf): B
     topics[index] = topicOf(lines, begin, end);
   });
   return { count, memories, memoryOf, from, to, keyFrom, keyTo, topicOf: topics, ...createIndex(batch) };
-}
-
-/** Bytes before a message for its length, at most. */
-const lengthBytes = 5;
-
-/**
- * Makes messages of the lines of a batch, with the keys and topics that the lines have.
- *
- * @param out has the messages, so it must stay as it is as long as the records are of use.
- * @param isDelimited each message has its length before it.
- */
-export function messagesOf(
-  lines: BatchLines,
-  encoder: MessageEncoder,
-  out: MessageWriter,
-  isDelimited: boolean,
-): BatchLines {
-  const { count } = lines;
-  const [from, to] = [new Uint32Array(count), new Uint32Array(count)];
-  const [keyFrom, keyTo] = [new Int32Array(count).fill(-1), new Int32Array(count).fill(-1)];
-  out.clear();
-  for (let index = 0; index < count; index++) {
-    const memory = lines.memories[lines.memoryOf[index] as number] as Buffer;
-    const [begin, end] = [lines.from[index] as number, lines.to[index] as number];
-    out.reserve(end - begin);
-    const key = lines.keyFrom[index] as number;
-    if (key >= 0) {
-      keyFrom[index] = out.at;
-      out.raw(memory, key, lines.keyTo[index] as number);
-      keyTo[index] = out.at;
-    }
-    if (isDelimited) out.skip(lengthBytes);
-    const start = out.at;
-    encoder.encode(out, memory, begin, end);
-    from[index] = isDelimited ? out.lengthBefore(start) : start;
-    to[index] = out.at;
-  }
-  return { ...lines, memories: [out.bytes], memoryOf: new Uint32Array(count), from, to, keyFrom, keyTo };
 }
 
 function createIndex({ positions, count }: Batch): Pick<BatchLines, "indexOf" | "has"> {

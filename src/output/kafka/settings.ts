@@ -75,7 +75,7 @@ const rows = {
   PROTOBUF_DELIMITED: row(
     bool,
     false,
-    "Each message of `protobuf` or `goflow2` has its length before it, as goflow2 writes them and ClickHouse's format `Protobuf` reads them.",
+    "Each message of `protobuf` or `goflow2` has its length before it, as goflow2 writes them.",
     { needs: [{ when: { FORMAT: ["json"] }, must: { FORMAT: "protobuf" } }] },
   ),
   PARTITION_KEY: row(

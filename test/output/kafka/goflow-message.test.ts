@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { goflowFields, GoflowEncoder, MessageWriter } from "../../../src/output/index.ts";
-import { messageReader } from "./decode-message.ts";
+import { goflowFields, GoflowEncoder } from "../../../src/output/index.ts";
+import { messageMaker, messageReader } from "./decode-message.ts";
 
 /** What this output writes of goflow2's message, by the numbers and types that its schema has. */
 const types: Readonly<Record<string, string>> = {
@@ -19,13 +19,10 @@ const schema = [
   "}",
 ].join("\n");
 const decode = messageReader(schema, "FlowMessage");
+const messagesOf = messageMaker(new GoflowEncoder());
 
 function messageOf(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const line = Buffer.from(JSON.stringify(record));
-  const writer = new MessageWriter();
-  writer.reserve(line.length);
-  new GoflowEncoder().encode(writer, line, 0, line.length);
-  return decode(writer.bytes.subarray(0, writer.at));
+  return decode(messagesOf([JSON.stringify(record)])[0] as Uint8Array);
 }
 
 const record = {
@@ -77,6 +74,19 @@ test("goflow2: its numbers, in its units; counters as exported; zeros and what i
     [192, 0, 2, 253],
   );
   assert.deepEqual(messageOf({ "flow.src.ip.addr": "no address", "flow.bytes": "x", "flow.src.mac.addr": "y" }), {});
+});
+
+test("goflow2: each row takes the most preferred field that it has; numbers that a type does not hold are left out", () => {
+  const lines = [
+    '{"flow.raw.bytes":1099511627776,"flow.bytes":7,"flow.src.as.asn":4294967296,"flow.src.l4.port.id":-1}',
+    '{"flow.bytes":7,"flow.packets":-7,"flow.src.as.asn":4294967295,"flow.bgp.as_path":"64500 4294967296 7"}',
+    '{"flow.export.ip.addr":"192.0.2.1","flow.ie.ipTTL":64,"ip.dscp.id":46,"flow.start.timestamp":"1969-12-31T00:00:00Z"}',
+  ];
+  assert.deepEqual(messagesOf(lines).map(decode), [
+    { bytes: "1099511627776" },
+    { bytes: "7", src_as: "4294967295", as_path: [64_500] },
+    { sampler_address: [192, 0, 2, 1], ip_ttl: "64", ip_tos: "184" },
+  ]);
 });
 
 test("the docs name each of its fields with what it is made of", () => {
