@@ -48,6 +48,7 @@ const source = {
   names: { interfaceName: () => undefined } as unknown as NameTables,
   count: () => undefined,
   facts: new Map(),
+  boot: 0,
 };
 
 const linesOf = (readings: LastReadings): string[] =>

@@ -13,7 +13,7 @@ interface Rig {
   /** Neighbors and links that the last inference did not look at. */
   readonly leftOut: () => Promise<number>;
   /** @param isWhole false: the polls were cut short. */
-  readonly say: (device: LabDevice, isWhole?: boolean) => void;
+  readonly say: (device: LabDevice, isWhole?: boolean, boot?: number) => void;
   /** Lets the links be inferred. */
   readonly pass: (ms: number) => Promise<void>;
 }
@@ -34,9 +34,9 @@ function rigOf(t: TestContext): Rig {
     topology,
     leftOut: async () => Number(/^netgloss_snmp_topology_left_out (\d+)$/m.exec(await metrics.render())?.[1]),
     records,
-    say({ id, ip, name, tables }, isWhole = true) {
+    say({ id, ip, name, tables }, isWhole = true, boot = 0) {
       for (const [object, rows] of tables) {
-        const polled = topology.begin(id, { ip, name }, { id: object, name: object } as PolledObject);
+        const polled = topology.begin(id, { ip, name, boot }, { id: object, name: object } as PolledObject);
         for (const row of rows) polled?.add(row);
         polled?.end(isWhole);
       }
@@ -311,6 +311,192 @@ test("a /30 that is used twice joins nobody who has another MAC address in ARP, 
     verdicts(topology).filter((verdict) => !verdict.includes(" gone ")),
     ["192.0.2.1:161|1 192.0.2.4:161|1 up confirmed", "192.0.2.2:161|1 192.0.2.3:161|1 up confirmed"],
   );
+});
+
+const network = (last: number, index = 1) => ({
+  "ip.addr": `198.51.100.${last}`,
+  "ip.netmask": "255.255.255.252",
+  "netif.index": index,
+});
+
+/** A router with an address of 198.51.100.0/30, a session with the other one, and the ids that both have. */
+function routerOf(n: number, last: number, id: string, peerId?: string): LabDevice {
+  const peer = { "ospf.neighbor.ip.addr": `198.51.100.${3 - last}`, "ospf.neighbor.state.name": "full" };
+  const bgp = { "bgp.peer.remote.ip.addr": `198.51.100.${3 - last}`, "bgp.peer.state.name": "established" };
+  return switchOf(n, {
+    "IP-MIB::ipAddrTable": rows(network(last)),
+    "OSPF-MIB::ospfGeneralGroup": rows({ "ospf.router.id": id }),
+    "OSPF-MIB::ospfNbrTable": rows(peerId === undefined ? peer : { ...peer, "ospf.neighbor.id": peerId }),
+    "BGP4-MIB::bgpPeerTable": rows(bgp),
+  });
+}
+
+test("sessions across a /30 confirm it by the router id alone: another router may have the address", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(routerOf(1, 1, "203.0.113.1"));
+  say(routerOf(2, 2, "203.0.113.2"));
+  await pass(10_000);
+  const now = () => verdicts(topology).filter((verdict) => verdict.includes(" up ") && !verdict.includes("?"));
+  assert.deepEqual(now(), ["192.0.2.1:161|1 192.0.2.2:161|1 up likely"]);
+  say(routerOf(1, 1, "203.0.113.1", "203.0.113.9"));
+  await pass(10_000);
+  assert.deepEqual(now(), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 up unsure The router at 198.51.100.2 of sw1 is 203.0.113.9, which sw2 is not.",
+  ]);
+  say(routerOf(1, 1, "203.0.113.1", "203.0.113.2"));
+  await pass(10_000);
+  assert.deepEqual(now(), ["192.0.2.1:161|1 192.0.2.2:161|1 up confirmed"]);
+});
+
+test("of one /30 in two VRFs of a device, ARP says which interface the other end is at", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const arp = (index: number, n: number) => ({
+    "netif.index": index,
+    "neighbor.addr": "198.51.100.2",
+    "neighbor.mac.addr": `02:00:00:00:0${n}:01`,
+  });
+  say(
+    switchOf(1, {
+      "IP-MIB::ipAddrTable": rows(network(1, 1), network(1, 2)),
+      "IP-MIB::ipNetToMediaTable": rows(arp(1, 2), arp(2, 3)),
+    }),
+  );
+  for (const n of [2, 3]) say(switchOf(n, { "IP-MIB::ipAddrTable": rows(network(2)) }));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 up confirmed",
+    "192.0.2.1:161|2 192.0.2.3:161|1 up confirmed",
+  ]);
+});
+
+test("spanning tree names the next bridge; two bridges at one port have a hub between", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const bridge = (n: number) => ({ "BRIDGE-MIB::dot1dBase": rows({ "bridge.mac.addr": `02:00:00:00:0${n}:01` }) });
+  const towardsOne = (port: number) => ({
+    "BRIDGE-MIB::dot1dStpPortTable": rows({
+      "bridge.port.index": port,
+      "stp.port.state.name": "forwarding",
+      "stp.port.designated.bridge": "8000020000000101",
+      "stp.port.designated.port": "8003",
+    }),
+  });
+  say(switchOf(1, bridge(1)));
+  say(switchOf(2, { ...bridge(2), ...towardsOne(2) }));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), ["192.0.2.1:161|3 192.0.2.2:161|2 up likely"]);
+  say(switchOf(3, { ...bridge(3), ...towardsOne(4) }));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|3 192.0.2.2:161|2 up unsure sw3 is at Ethernet 3 of sw1, too.",
+    "192.0.2.1:161|3 192.0.2.3:161|4 up unsure sw2 is at Ethernet 3 of sw1, too.",
+  ]);
+});
+
+/** A device of which these tables are read. */
+const partOf = (n: number, tables: Readonly<Record<string, readonly RecordFields[]>>): LabDevice => ({
+  ...switchOf(n, {}),
+  tables: new Map(Object.entries(tables)),
+});
+
+test("tables of before a restart, or of before interfaces had other numbers, are not mixed with those after", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const numbered = (first: number) => ({
+    "IF-MIB::ifTable": rows(
+      ...[0, 1].map((port) => ({
+        "netif.index": first + port,
+        "netif.descr": `Ethernet ${port + 1}`,
+        "netif.type.name": "ethernetCsmacd",
+      })),
+    ),
+  });
+  say(switchOf(1, { ...numbered(1), ...lldp(heard(1, 2, 1)) }));
+  say(switchOf(2, lldp(heard(1, 1, 1))));
+  await pass(10_000);
+  const links = () => verdicts(topology).filter((verdict) => verdict.includes(" up "));
+  const before = ["192.0.2.1:161|1 192.0.2.2:161|1 up confirmed"];
+  assert.deepEqual(links(), before);
+  say(partOf(1, numbered(2)), true, 1);
+  await pass(10_000);
+  assert.deepEqual(links(), before);
+  say(partOf(1, lldp(heard(2, 2, 1))), true, 1);
+  await pass(10_000);
+  assert.deepEqual(links(), ["192.0.2.1:161|2 192.0.2.2:161|1 up confirmed"]);
+  say(partOf(1, numbered(1)), true, 1);
+  await pass(10_000);
+  assert.deepEqual(links(), ["192.0.2.1:161|2 192.0.2.2:161|1 up confirmed"]);
+  say(partOf(1, lldp(heard(1, 2, 1))), true, 1);
+  await pass(10_000);
+  assert.deepEqual(links(), before);
+});
+
+test("each pair of subinterfaces has a link of layer 3 of its own, confirmed by the announcements below it", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  const trunk = (n: number, other: number): LabDevice =>
+    switchOf(n, {
+      "IF-MIB::ifXTable": rows(
+        { "netif.index": 1, "netif.name": "ge-0/0/0" },
+        { "netif.index": 11, "netif.name": "ge-0/0/0.100" },
+        { "netif.index": 12, "netif.name": "ge-0/0/0.200" },
+      ),
+      "IP-MIB::ipAddrTable": rows(network(n, 11), { ...network(n, 12), "ip.addr": `198.51.100.${n + 4}` }),
+      ...lldp(heard(1, other, 1)),
+    });
+  say(trunk(1, 2));
+  say(trunk(2, 1));
+  await pass(10_000);
+  assert.deepEqual(verdicts(topology), [
+    "192.0.2.1:161|1 192.0.2.2:161|1 up confirmed",
+    "192.0.2.1:161|11 192.0.2.2:161|11 up confirmed",
+    "192.0.2.1:161|12 192.0.2.2:161|12 up confirmed",
+  ]);
+});
+
+test("a table that a device no longer has is not awaited for ever, though it restarts every ten minutes", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  const { "IF-MIB::ifTable": ports } = Object.fromEntries(switchOf(1, {}).tables);
+  const states: string[] = [];
+  for (let boot = 1; boot <= 9; boot++) {
+    say(partOf(1, { "IF-MIB::ifTable": ports ?? [] }), true, boot);
+    await pass(600_000);
+    states.push(topology.links()[0]?.state ?? "none");
+  }
+  assert.deepEqual([states.indexOf("gone"), new Set(states.slice(7))], [7, new Set(["gone"])]);
+});
+
+test("links of a device that restarts before its tables are complete stay for three hours, then are what is known", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  const gone: number[] = [];
+  for (let boot = 1; boot <= 20; boot++) {
+    // One table is read before each second restart, the other before the others.
+    const [name, all] = [...switchOf(1, lldp(heard(1, 2, 1))).tables][boot % 2] ?? ["", []];
+    say(partOf(1, { [name]: all }), true, boot);
+    say(switchOf(2, {}));
+    await pass(600_000);
+    if (topology.links()[0]?.state === "gone") gone.push(boot);
+  }
+  assert.equal(gone[0], 18);
+  assert.equal(topology.links()[0]?.state, "up");
+});
+
+test("links of a device that is silent after a restart go like those of any other", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, lldp(heard(1, 2, 1))));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  const { "IF-MIB::ifTable": ports } = Object.fromEntries(switchOf(1, {}).tables);
+  say(partOf(1, { "IF-MIB::ifTable": ports ?? [] }), true, 1);
+  for (const minutes of [1, 15, 15, 15, 15]) {
+    await pass(minutes * 60_000);
+    assert.equal(topology.links()[0]?.state, "up");
+  }
+  await pass(900_000);
+  assert.equal(topology.links()[0]?.state, "gone");
 });
 
 test("peers beyond other routers are no links, though an interface has a mask of 0", async (t) => {

@@ -55,11 +55,22 @@ function parameterText({ value }: SqlValue): string {
   return String(value).replace(/[\\\t\n\r\0]/g, (character) => escapes[character] as string);
 }
 
+/** Functions that make numbers of texts. */
+const numbersOfTexts: Readonly<Partial<Record<Column["type"], string>>> = {
+  integer: "toInt64OrNull",
+  unsigned: "toUInt64OrNull",
+  double: "toFloat64OrNull",
+};
+
 /** @param columns by field; a field without a column is in the map `other`. */
 function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): SqlDialect {
-  const valueOf = ({ field, isArray }: Column): string => {
+  const valueOf = ({ field, type, isArray }: Column): string => {
     const own = columns.get(field);
-    if (own === undefined) return `nullIf(other[${quotedText(field)}], '')`;
+    if (own === undefined) {
+      const text = `other[${quotedText(field)}]`;
+      const numberOf = isArray ? undefined : numbersOfTexts[type];
+      return numberOf === undefined ? `nullIf(${text}, '')` : `${numberOf}(${text})`;
+    }
     const name = quotedName(own.name);
     // Absent values are empty where a column has no NULL.
     if (isArray || own.type.startsWith("Nullable") || own.type.startsWith("DateTime")) return name;
@@ -132,13 +143,16 @@ const maxWaiting = 16;
 
 /** Runs statements over the table of flows. */
 class ClickHouseEngine implements QueryEngine {
-  readonly dialect: SqlDialect;
+  dialect: SqlDialect;
   readonly plain = plainValue;
+  readonly #options: ClickHouseExploreOptions;
   readonly #ask: AskClickHouse;
   readonly #table: string;
   readonly #settings: Readonly<Record<string, string>>;
 
-  constructor({ ask, database, table, columns, memoryBytes, timeoutMs }: ClickHouseExploreOptions) {
+  constructor(options: ClickHouseExploreOptions) {
+    const { ask, database, table, columns, memoryBytes, timeoutMs } = options;
+    this.#options = options;
     this.dialect = createClickHouseDialect(columns);
     this.#ask = ask;
     this.#table = `${quotedName(database)}.${quotedName(table)}`;
@@ -149,6 +163,16 @@ class ClickHouseEngine implements QueryEngine {
       output_format_json_quote_64bit_integers: "1",
       join_use_nulls: "0",
     };
+  }
+
+  /** Learns which columns the table has: it may be an operator's own, or of an earlier version. */
+  async learn(signal: AbortSignal): Promise<void> {
+    const { columns, database, table } = this.#options;
+    const sql = `SELECT name FROM system.columns WHERE database = ${quotedText(database)} AND table = ${quotedText(table)}`;
+    const names = new Set((await this.rows({ sql, values: [] }, signal)).map(([name]) => name));
+    // Who may not look there sees none.
+    const there = names.size === 0 ? columns : new Map([...columns].filter(([, { name }]) => names.has(name)));
+    this.dialect = createClickHouseDialect(there);
   }
 
   columnOf(field: string): Column {
@@ -250,6 +274,7 @@ export class ClickHouseExplore {
     const { clock } = this.#options;
     return this.#gate.run(signal, async () => {
       const begun = clock.monotonic();
+      await this.#engine.learn(signal);
       const answer = await runQuery(query, this.#engine, signal);
       const { rows, from } = await this.#engine.bounds(signal);
       const since = rows > 0 ? from : undefined;
@@ -269,6 +294,7 @@ export class ClickHouseExplore {
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
     const engine = this.#engine;
     return this.#gate.run(signal, async () => {
+      await engine.learn(signal);
       const wanted = query.fields.length > 0 ? query.fields.map((field) => engine.columnOf(field)) : this.#usual;
       const found = await engine.rows(flowsStatement({ ...query, engine }, wanted, query.limit), signal);
       const { rows, from } = await engine.bounds(signal);

@@ -30,7 +30,7 @@ const link = object({
   state: choice(["up", "gone"], "Gone: no table says so any more, for up to a day."),
   confidence: choice(
     confidences,
-    "Confirmed: both ends or two kinds of evidence say so. Likely: one does. Unsure: something speaks against it.",
+    "Confirmed: both ends say so, or two facts that do not follow from each other. Likely: one does. Unsure: something speaks against it.",
   ),
   evidence: list(
     object({

@@ -303,7 +303,7 @@ export class ObjectPolls {
   }
 
   async #write(object: PolledObject, polled: PolledRows, isOfThisBoot: boolean, intervalMs: number): Promise<void> {
-    const { device, definitions, hostName, facts } = this.#now();
+    const { device, definitions, hostName, facts, restarts } = this.#now();
     const written = await this.#shared.writer.write(
       {
         deviceId: device.id,
@@ -312,6 +312,7 @@ export class ObjectPolls {
         names: this.#learnt.nameTables(definitions.enums, isOfThisBoot),
         count: (one, at) => (isOfThisBoot ? this.#learnt.count(one, at, intervalMs) : undefined),
         facts,
+        boot: isOfThisBoot ? restarts : undefined,
       },
       object,
       polled,

@@ -152,6 +152,8 @@ export interface RecordSource {
   readonly count: (object: PolledObject, at: number) => CountedRows | undefined;
   /** Facts about the device: `system.vendor` and so on of the record of its system group. */
   readonly facts: DeviceFacts;
+  /** How often the device has restarted; undefined: the rows were read before its last restart. */
+  readonly boot: number | undefined;
 }
 
 export interface WrittenRows {
@@ -173,7 +175,7 @@ export interface RowReader {
    */
   begin(
     deviceId: string,
-    device: { readonly ip: string; readonly name: string },
+    device: { readonly ip: string; readonly name: string; readonly boot: number | undefined },
     object: PolledObject,
   ): { add(fields: RecordFields): void; end(isWhole: boolean): void } | undefined;
 }
@@ -238,7 +240,7 @@ export class RecordWriter {
   ): Promise<WrittenRows> {
     const lines = this.#idle.pop() ?? new LineBuffer();
     const timestamp = new Date(this.#clock.now()).toISOString();
-    const device = { ip: source.ip, name: source.hostName };
+    const device = { ip: source.ip, name: source.hostName, boot: source.boot };
     const readers = this.#readers.map((reader) => reader.begin(source.deviceId, device, object));
     const counted = source.count(object, polled.at);
     const written = { records: 0, unreadable: 0, implausible: 0, badIndexes: 0 };

@@ -1,4 +1,5 @@
 import { addressKey, parseAddress } from "../../base/ip/index.ts";
+import { atOnce } from "../limits.ts";
 import type { DeviceTables, LldpPort, RowTypes } from "./device-tables.ts";
 
 /** A port of a device; without an index where the device does not say which of its interfaces it is. */
@@ -32,6 +33,9 @@ const maxAlike = 16;
 /** A network of fewer bits is none of a link: agents have masks of 0 for interfaces without an address. */
 const leastNetworkBits = { 4: 8n, 6: 16n } as const;
 
+/** Tells whether so many rows are a step's work. */
+const isPause = (count: number): boolean => count % 256 === 0;
+
 /** Finds the ports of a device by all that tables and announcements call them. Made of its tables as they are. */
 export class DevicePorts {
   readonly #interfaces = new Map<number, Interface>();
@@ -47,11 +51,38 @@ export class DevicePorts {
   readonly #bridgePorts = new Map<number, number>();
   readonly #aggregates = new Map<number, number>();
   readonly #addresses = new Map<string, RowTypes["address"]>();
+  /** Addresses whose network is known. One may be there twice, as in two VRFs. */
+  readonly #inNetworks = new Map<string, RowTypes["address"]>();
   readonly #wholes = new Map<number, string>();
   /** By size, smallest first, then by the first address. */
   #networks: readonly (readonly [size: bigint, ReadonlyMap<string, number>])[] | undefined;
 
-  constructor(tables: DeviceTables) {
+  /** Makes the ports in steps: devices may have ten thousand of them. */
+  static *of(tables: DeviceTables): Generator<void, DevicePorts> {
+    const ports = new DevicePorts();
+    yield* ports.#addInterfaces(tables);
+    for (const row of tables.rows("announcedPort")) {
+      ports.#announced.set(row.number, row);
+      if (row.id !== undefined) put(ports.#byAnnouncement, announcementKey(row), row.number);
+      if (isPause(ports.#announced.size)) yield;
+    }
+    for (const { port, index } of tables.rows("bridgePort")) ports.#bridgePorts.set(port, index);
+    yield;
+    for (const { lower, higher } of tables.rows("layer")) {
+      if (ports.#isAggregate(higher)) ports.#aggregates.set(lower, higher);
+    }
+    for (const { index, aggregate } of tables.rows("member")) ports.#aggregates.set(index, aggregate);
+    yield;
+    for (const row of tables.rows("address")) {
+      if (row.network !== undefined || !ports.#addresses.has(row.address)) ports.#addresses.set(row.address, row);
+      if (row.network !== undefined) ports.#inNetworks.set(`${row.index} ${row.address}`, row);
+      if (isPause(ports.#addresses.size)) yield;
+    }
+    return ports;
+  }
+
+  *#addInterfaces(tables: DeviceTables): Generator<void> {
+    let count = 0;
     for (const row of tables.rows("interface")) {
       const { index } = row;
       const earlier = this.#interfaces.get(index);
@@ -63,6 +94,7 @@ export class DevicePorts {
         mac: row.mac ?? earlier?.mac,
         type: row.type ?? earlier?.type,
       });
+      if (isPause(++count)) yield;
     }
     for (const one of this.#interfaces.values()) {
       for (const calling of callings) {
@@ -71,24 +103,18 @@ export class DevicePorts {
       }
       for (const called of [one.name, one.descr]) if (called !== undefined) this.#addShortened(called, one.index);
       if (one.mac !== undefined) put(this.#byMac, one.mac, one.index);
-    }
-    for (const row of tables.rows("announcedPort")) {
-      this.#announced.set(row.number, row);
-      if (row.id !== undefined) put(this.#byAnnouncement, announcementKey(row), row.number);
-    }
-    for (const { port, index } of tables.rows("bridgePort")) this.#bridgePorts.set(port, index);
-    for (const { lower, higher } of tables.rows("layer")) {
-      if (this.#isAggregate(higher)) this.#aggregates.set(lower, higher);
-    }
-    for (const { index, aggregate } of tables.rows("member")) this.#aggregates.set(index, aggregate);
-    for (const row of tables.rows("address")) {
-      if (row.network !== undefined || !this.#addresses.has(row.address)) this.#addresses.set(row.address, row);
+      if (isPause(++count)) yield;
     }
   }
 
   /** The device's own addresses by their text. */
   get addresses(): ReadonlyMap<string, RowTypes["address"]> {
     return this.#addresses;
+  }
+
+  /** The device's own addresses with the networks that they are in; one address may be at several interfaces. */
+  get inNetworks(): Iterable<RowTypes["address"]> {
+    return this.#inNetworks.values();
   }
 
   get macs(): Iterable<string> {
@@ -188,10 +214,10 @@ export class DevicePorts {
     const parsed = parseAddress(address);
     if (parsed === undefined || this.#addresses.has(address)) return undefined;
     const { family, first } = addressKey(parsed);
-    this.#networks ??= networksOf(this.#addresses.values());
+    this.#networks ??= networksOf(this.#inNetworks.values());
     for (const [size, indexes] of this.#networks) {
       const index = indexes.get(`${family} ${first - (first % size)}`);
-      if (index !== undefined) return this.port(index);
+      if (index !== undefined) return index === ofSeveral ? undefined : this.port(index);
     }
     return undefined;
   }
@@ -250,6 +276,9 @@ export class DevicePorts {
 /** Of more interfaces that have one address or one name none is looked for. */
 const maxSubinterfaces = 256;
 
+/** In the place of an ifIndex: several interfaces have the network, as in several VRFs. */
+const ofSeveral = -1;
+
 function networksOf(rows: Iterable<RowTypes["address"]>): (readonly [bigint, ReadonlyMap<string, number>])[] {
   const bySize = new Map<bigint, Map<string, number>>();
   for (const { network, index } of rows) {
@@ -259,7 +288,9 @@ function networksOf(rows: Iterable<RowTypes["address"]>): (readonly [bigint, Rea
     const bits = family === 4 ? 32n : 128n;
     if (size > 1n << (bits - leastNetworkBits[family])) continue;
     const known = bySize.get(size) ?? new Map<string, number>();
-    bySize.set(size, known.set(`${family} ${first}`, index));
+    const key = `${family} ${first}`;
+    const earlier = known.get(key) ?? index;
+    bySize.set(size, known.set(key, earlier === index ? index : ofSeveral));
   }
   return [...bySize].sort(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -270,17 +301,28 @@ const announcementKey = ({ type, id }: LldpPort): string => `${type} ${id}`;
 export class KnownDevice {
   readonly tables: DeviceTables;
   #ports: DevicePorts | undefined;
+  #changes = 0;
 
   constructor(tables: DeviceTables) {
     this.tables = tables;
   }
 
   get ports(): DevicePorts {
-    return (this.#ports ??= new DevicePorts(this.tables));
+    return (this.#ports ??= atOnce(DevicePorts.of(this.tables)));
+  }
+
+  /** Makes the ports in steps. */
+  *inSteps(): Generator<void, DevicePorts> {
+    if (this.#ports !== undefined) return this.#ports;
+    const changes = this.#changes;
+    const made = yield* DevicePorts.of(this.tables);
+    if (changes === this.#changes) this.#ports = made;
+    return made;
   }
 
   /** The tables are others. */
   changed(): void {
+    this.#changes++;
     this.#ports = undefined;
   }
 }
@@ -310,13 +352,26 @@ export class DeviceDirectory {
   /** What each device announces of itself, if it says that. */
   readonly #chassisOf = new Map<string, Set<string>>();
   readonly #byChassis = new Map<string, Set<string>>();
+  readonly #byRouter = new Map<string, Set<string>>();
+  readonly #routersOf = new Map<string, Set<string>>();
 
-  add(tables: DeviceTables, ports: DevicePorts): void {
+  *add(tables: DeviceTables, ports: DevicePorts): Generator<void> {
     const { id } = tables;
-    for (const mac of ports.macs) put(this.#byMac, mac, id);
+    let count = 0;
+    for (const mac of ports.macs) {
+      put(this.#byMac, mac, id);
+      if (isPause(++count)) yield;
+    }
     for (const { mac } of tables.rows("bridge")) put(this.#byMac, mac, id);
+    for (const router of tables.rows("router")) {
+      put(this.#byRouter, router.id, id);
+      put(this.#routersOf, id, router.id);
+    }
     put(this.#byAddress, tables.ip, id);
-    for (const address of ports.addresses.keys()) if (!isLocal(address)) put(this.#byAddress, address, id);
+    for (const address of ports.addresses.keys()) {
+      if (!isLocal(address)) put(this.#byAddress, address, id);
+      if (isPause(++count)) yield;
+    }
     this.#addName(tables.name, id);
     for (const chassis of tables.rows("chassis")) {
       put(this.#byChassis, chassis.id.toLowerCase(), id);
@@ -327,6 +382,16 @@ export class DeviceDirectory {
 
   ofMac(mac: string): string | undefined {
     return only(this.#byMac.get(mac));
+  }
+
+  /** The device that calls itself so in routing. */
+  ofRouter(router: string): string | undefined {
+    return only(this.#byRouter.get(router));
+  }
+
+  /** What a device calls itself in routing, as far as it says so. */
+  routersOf(device: string): ReadonlySet<string> | undefined {
+    return this.#routersOf.get(device);
   }
 
   ofAddress(address: string): string | undefined {

@@ -45,10 +45,16 @@ export interface RowTypes {
   readonly member: { readonly index: number; readonly aggregate: number };
   /** IF-MIB: an interface that runs on another one. */
   readonly layer: { readonly higher: number; readonly lower: number };
+  /** BRIDGE-MIB: the bridge that spanning tree names for a port, which is the next one, and its port. */
+  readonly designated: { readonly port: number; readonly bridge: string; readonly bridgePort: number | undefined };
+  /** OSPF-MIB, BGP4-MIB: what the device is called in routing. */
+  readonly router: { readonly id: string };
   /** OSPF-MIB, BGP4-MIB: a neighbour in routing with which a session stands. */
   readonly peer: {
     readonly protocol: "ospf" | "bgp";
     readonly address: string;
+    /** What the neighbour calls itself. */
+    readonly router: string | undefined;
     /** OSPF: the interface without an address; 0 for others. */
     readonly index: number;
   };
@@ -189,19 +195,48 @@ function readLayer(fields: RecordFields): RowTypes["layer"] | undefined {
     : { higher, lower };
 }
 
+/** A blocked port, and one that leads to the root, have the bridge at the other end; others name their own. */
+function readDesignated(fields: RecordFields): RowTypes["designated"] | undefined {
+  const port = number(fields, "bridge.port.index");
+  // Two octets of priority, six of the address.
+  const [, digits] = /^[\da-f]{4}([\da-f]{12})$/.exec(text(fields, "stp.port.designated.bridge") ?? "") ?? [];
+  const bridge = realMac(digits?.match(/../g)?.join(":"));
+  const state = text(fields, "stp.port.state.name");
+  if (port === undefined || bridge === undefined || state === "disabled" || state === "broken") return undefined;
+  // Four bits of priority, twelve of the number (IEEE 802.1D-2004 9.2.7).
+  const [, written] = /^[\da-f]([\da-f]{3})$/.exec(text(fields, "stp.port.designated.port") ?? "") ?? [];
+  return { port, bridge, bridgePort: written === undefined ? undefined : Number.parseInt(written, 16) };
+}
+
+/** Reads the identifier of a router; 0.0.0.0 is none. */
+function routerId(fields: RecordFields, name: string): string | undefined {
+  const id = canonicalAddress(text(fields, name));
+  return id === "0.0.0.0" ? undefined : id;
+}
+
+function readRouter(name: string): Source<"router">["read"] {
+  return (fields) => {
+    const id = routerId(fields, name);
+    return id === undefined ? undefined : { id };
+  };
+}
+
 function readPeer(
   protocol: "ospf" | "bgp",
-  addressField: string,
-  stateField: string,
+  { address: addressField, router: routerField, state: stateField }: Readonly<Record<string, string>>,
   states: readonly string[],
 ): Source<"peer">["read"] {
   return (fields) => {
-    const address = canonicalAddress(text(fields, addressField));
-    const state = text(fields, stateField) ?? "";
+    const address = canonicalAddress(text(fields, addressField ?? ""));
+    const state = text(fields, stateField ?? "") ?? "";
+    const router = routerId(fields, routerField ?? "");
     const index = protocol === "ospf" ? (number(fields, "ospf.neighbor.index") ?? 0) : 0;
-    return address !== undefined && states.includes(state) ? { protocol, address, index } : undefined;
+    return address !== undefined && states.includes(state) ? { protocol, address, router, index } : undefined;
   };
 }
+
+const ospfPeer = { address: "ospf.neighbor.ip.addr", router: "ospf.neighbor.id", state: "ospf.neighbor.state.name" };
+const bgpPeer = { address: "bgp.peer.remote.ip.addr", router: "bgp.peer.remote.id", state: "bgp.peer.state.name" };
 
 /** The tables that links are inferred from, by the name of the object. */
 export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
@@ -256,14 +291,11 @@ export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
   ["BRIDGE-MIB::dot1dTpFdbTable", source("forwarding", readForwarding)],
   ["Q-BRIDGE-MIB::dot1qTpFdbTable", source("forwarding", readForwarding)],
   ["IEEE8023-LAG-MIB::dot3adAggPortTable", source("member", readMember)],
-  [
-    "OSPF-MIB::ospfNbrTable",
-    source("peer", readPeer("ospf", "ospf.neighbor.ip.addr", "ospf.neighbor.state.name", ["full", "two way"])),
-  ],
-  [
-    "BGP4-MIB::bgpPeerTable",
-    source("peer", readPeer("bgp", "bgp.peer.remote.ip.addr", "bgp.peer.state.name", ["established"])),
-  ],
+  ["BRIDGE-MIB::dot1dStpPortTable", source("designated", readDesignated)],
+  ["OSPF-MIB::ospfGeneralGroup", source("router", readRouter("ospf.router.id"))],
+  ["OSPF-MIB::ospfNbrTable", source("peer", readPeer("ospf", ospfPeer, ["full", "two way"]))],
+  ["BGP4-MIB::bgp", source("router", readRouter("bgp.local.id"))],
+  ["BGP4-MIB::bgpPeerTable", source("peer", readPeer("bgp", bgpPeer, ["established"]))],
 ]);
 
 /** Prefixes of MAC addresses that wander from device to device: VRRP (RFC 9568), HSRP version 1 and 2, GLBP. */
@@ -292,8 +324,12 @@ export class DeviceTables {
   readonly id: string;
   readonly ip: string;
   name = "";
+  /** Restarts of the device; tables of two boots may number interfaces in two ways. */
+  boot = 0;
   /** By the id of the object, which differs by context. */
   readonly #tables = new Map<string, KeptTable>();
+  /** Objects that were read before interfaces had other numbers, and not since: since when. */
+  readonly #awaited = new Map<string, { readonly kind: RowKind; readonly since: number }>();
 
   constructor(id: string, ip: string) {
     this.id = id;
@@ -308,9 +344,45 @@ export class DeviceTables {
   replace(objectId: string, table: KeptTable): boolean {
     const earlier = this.#tables.get(objectId);
     if (!table.isWhole && earlier?.isWhole === true) return false;
+    this.#awaited.delete(objectId);
     const isSame = earlier !== undefined && areSame(earlier.rows, table.rows);
     this.#tables.set(objectId, isSame ? { ...table, rows: earlier.rows } : table);
     return !isSame;
+  }
+
+  /** Forgets all tables: interfaces may have other numbers than before. */
+  setAside(now: number): void {
+    // What is awaited already goes on being so: a device that restarts often may no longer have it.
+    for (const [objectId, { kind }] of this.#tables) this.#awaited.set(objectId, { kind, since: now });
+    this.#tables.clear();
+  }
+
+  /** True from {@link setAside} until all that was known has been read again. */
+  get isAwaited(): boolean {
+    return this.#awaited.size > 0;
+  }
+
+  /** Tells whether a table of one of these kinds has not been read again since {@link setAside}. */
+  awaits(kinds: readonly RowKind[]): boolean {
+    for (const { kind } of this.#awaited.values()) if (kinds.includes(kind)) return true;
+    return false;
+  }
+
+  /** Waits no longer for tables that have been awaited since this time or before: the device no longer has them. */
+  awaitOnlySince(time: number): void {
+    for (const [objectId, { since }] of this.#awaited) if (since <= time) this.#awaited.delete(objectId);
+  }
+
+  /** Tells whether a port of before has another number in these rows of ifTable. Interfaces of sessions come and go. */
+  isRenumberedBy(objectId: string, { kind, rows }: KeptTable): boolean {
+    const earlier = this.#tables.get(objectId);
+    if (kind !== "interface" || earlier === undefined) return false;
+    const before = portNumbers(earlier.rows as readonly RowTypes["interface"][]);
+    for (const [descr, index] of portNumbers(rows as readonly RowTypes["interface"][])) {
+      const known = before.get(descr);
+      if (known !== undefined && index !== undefined && known !== index) return true;
+    }
+    return false;
   }
 
   *rows<K extends RowKind>(kind: K): Generator<RowTypes[K]> {
@@ -342,6 +414,16 @@ export class DeviceTables {
   get count(): number {
     return [...this.#tables.values()].reduce((sum, { rows }) => sum + rows.length, 0);
   }
+}
+
+/** The ifIndex of each Ethernet port by its description; undefined where several have one. */
+function portNumbers(rows: readonly RowTypes["interface"][]): ReadonlyMap<string, number | undefined> {
+  const numbers = new Map<string, number | undefined>();
+  for (const { index, descr, type } of rows) {
+    if (descr === undefined || type !== "ethernetCsmacd") continue;
+    numbers.set(descr, numbers.has(descr) ? undefined : index);
+  }
+  return numbers;
 }
 
 /** Tells whether two values have the same content; agents answer in the order of their indexes. */

@@ -1,150 +1,10 @@
-import type { Key } from "../../base/ip/index.ts";
 import { DeviceDirectory, type Port, type KnownDevice } from "./device-ports.ts";
-import {
-  endOf,
-  type EvidenceKind,
-  type Link,
-  LinkDrafts,
-  type Node,
-  portKey,
-  type LinkDraft,
-  type LinkEnd,
-} from "./link-drafts.ts";
-import type { RowTypes } from "./device-tables.ts";
+import { endOf, type Link, LinkDrafts, type Node, portKey, push, type LinkDraft, type LinkEnd } from "./link-drafts.ts";
+import type { RowKind, RowTypes } from "./device-tables.ts";
+import { addRoutedLinks } from "./routed-links.ts";
 
-/** Networks of more addresses are those of a site, not of a link: /30, /31, /126, /127. */
-const addressesOfALink = 4n;
 /** More neighbours at one port, by one protocol, are not looked at. */
 const maxNeighborsOfPort = 256;
-
-interface Member {
-  readonly node: Node;
-  readonly port: Port;
-  readonly address: string;
-}
-
-/**
- * Adds the links of layer 3: networks of at most four addresses that two devices have addresses of, and sessions of OSPF and BGP with
- * an address of a connected network. Sessions that go through other routers are no links.
- *
- * @returns the links to peers that are not polled.
- */
-function* addRoutedLinks(
-  drafts: LinkDrafts,
-  nodes: ReadonlyMap<string, Node>,
-  directory: DeviceDirectory,
-): Generator<void, readonly Link[]> {
-  const networks = new Map<string, Member[]>();
-  for (const node of nodes.values()) {
-    for (const { address, index, network } of node.ports.addresses.values()) {
-      if (network === undefined || !isOfALink(network)) continue;
-      const key = `${network.family} ${network.first} ${network.last}`;
-      push(networks, key, { node, port: node.ports.port(index), address });
-    }
-    yield;
-  }
-  for (const members of networks.values()) {
-    addNetwork(drafts, members, nodes, directory);
-    yield;
-  }
-  const unpolled = new Map<string, Link>();
-  for (const node of nodes.values()) {
-    const { tables } = node;
-    for (const { protocol, address, index } of tables.rows("peer")) {
-      const port = index === 0 ? node.ports.towards(address) : node.ports.port(index);
-      yield;
-      if (port === undefined) continue;
-      const other = nodes.get(directory.ofAddress(address) ?? "");
-      if (other === undefined) {
-        const id = `3 ${tables.id}|${port.index} ${address}`;
-        unpolled.set(id, linkToPeer(id, node, port, address, protocol, unpolled.get(id)));
-      } else if (other !== node) {
-        const row = other.ports.addresses.get(address);
-        drafts.at(node, port, other, row && other.ports.port(row.index))?.add(protocol, node);
-      }
-    }
-    yield;
-  }
-  return [...unpolled.values()];
-}
-
-const isOfALink = ({ first, last }: Key): boolean => first !== last && last - first < addressesOfALink;
-
-/** Joins the two members of a network. Of more, as where networks are used twice, it joins those that ARP shows to each other. */
-function addNetwork(
-  drafts: LinkDrafts,
-  members: readonly Member[],
-  nodes: ReadonlyMap<string, Node>,
-  directory: DeviceDirectory,
-): void {
-  if (new Set(members.map(({ node }) => node)).size === 2) {
-    for (const [i, a] of members.entries()) for (const b of members.slice(i + 1)) addMembers(drafts, a, b);
-    return;
-  }
-  const addresses = new Set(members.map(({ address }) => address));
-  const byEnd = new Map(members.map((member) => [`${member.node.tables.id} ${member.address}`, member]));
-  for (const a of members) {
-    for (const address of addresses) {
-      for (const mac of arpOf(a.node).get(address) ?? []) {
-        const other = nodes.get(directory.ofMac(mac) ?? "");
-        const b = other && byEnd.get(`${other.tables.id} ${address}`);
-        if (b !== undefined) addMembers(drafts, a, b);
-      }
-    }
-  }
-}
-
-function addMembers(drafts: LinkDrafts, a: Member, b: Member): void {
-  // The same network elsewhere has the same addresses.
-  if (a.node === b.node || a.address === b.address) return;
-  const draft = drafts.at(a.node, a.port, b.node, b.port);
-  if (draft === undefined) return;
-  for (const [one, other] of [
-    [a, b],
-    [b, a],
-  ] as const) {
-    draft.add("subnet", one.node);
-    const macs = arpOf(one.node).get(other.address);
-    if (macs === undefined) continue;
-    if ([...macs].some((mac) => other.node.ports.hasMac(mac))) draft.add("arp", one.node);
-    else if (other.node.ports.hasMacs && macs.size > 0)
-      draft.doubts.add(
-        `${one.node.tables.name} has ${other.address} with a MAC address that is none of ${other.node.tables.name}.`,
-      );
-  }
-}
-
-/** The MAC addresses that a device has for addresses of others. */
-function arpOf(node: Node): ReadonlyMap<string, ReadonlySet<string>> {
-  if (node.arp !== undefined) return node.arp;
-  const arp = new Map<string, Set<string>>();
-  for (const { address, mac } of node.tables.rows("arp")) {
-    const macs = arp.get(address) ?? new Set<string>();
-    arp.set(address, macs.add(mac));
-  }
-  return (node.arp = arp);
-}
-
-function push<V>(table: Map<string, V[]>, key: string, value: V): void {
-  const values = table.get(key);
-  if (values === undefined) table.set(key, [value]);
-  else values.push(value);
-}
-
-function linkToPeer(
-  id: string,
-  node: Node,
-  port: Port,
-  address: string,
-  kind: EvidenceKind,
-  earlier: Link | undefined,
-): Link {
-  if (earlier?.evidence.some((known) => known.kind === kind) === true) return earlier;
-  const evidence = [...(earlier?.evidence ?? []), { kind, by: node.tables.id, at: node.tables.readAt("peer") ?? 0 }];
-  const b = { device: undefined, name: undefined, address, port: undefined, aggregate: undefined };
-  const confidence = evidence.length > 1 ? "confirmed" : "likely";
-  return { id, layer: 3, a: endOf(node, port), b, confidence, evidence, doubts: [] };
-}
 
 /** What a device says of a neighbour at one of its ports. */
 interface Claim {
@@ -153,7 +13,9 @@ interface Claim {
   /** Undefined: it is no polled device. */
   readonly to: Node | undefined;
   readonly toPort: Port | undefined;
-  readonly neighbor: RowTypes["neighbor"];
+  readonly protocol: RowTypes["neighbor"]["protocol"] | "stp";
+  /** What it announces of itself. Spanning tree names bridges that are polled, and nothing else. */
+  readonly neighbor: RowTypes["neighbor"] | undefined;
   readonly address: string | undefined;
   /** True if what it says of itself fits different devices. */
   readonly isDoubtful: boolean;
@@ -172,8 +34,10 @@ interface Claim {
 export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void): Generator<void, readonly Link[]> {
   const nodes = new Map<string, Node>();
   const directory = new DeviceDirectory();
-  for (const { tables, ports } of devices) {
-    directory.add(tables, ports);
+  for (const device of devices) {
+    const { tables } = device;
+    const ports = yield* device.inSteps();
+    yield* directory.add(tables, ports);
     nodes.set(tables.id, { tables, ports, seen: new Map(), behind: new Map(), arp: undefined });
     yield;
   }
@@ -185,17 +49,17 @@ export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void)
       yield;
     }
   }
-  const bridged = new LinkDrafts(leftOut);
+  const bridged = new LinkDrafts(2, leftOut);
   yield* addAnnounced(bridged, claims);
   const announced = announcedPorts(bridged);
   const isTaken = (node: Node, port: Port): boolean => announced.get(node)?.has(node.ports.wholeOf(port)) === true;
   for (const node of nodes.values()) yield* addSeen(bridged, node, isTaken);
-  const routed = new LinkDrafts(leftOut);
-  const peers = yield* addRoutedLinks(routed, nodes, directory);
+  const routed = new LinkDrafts(3, leftOut);
+  const peers = yield* addRoutedLinks(routed, bridged, nodes, directory);
   const links: Link[] = [];
-  for (const [layer, drafts] of [[2, bridged] as const, [3, routed] as const]) {
+  for (const drafts of [bridged, routed]) {
     for (const draft of drafts) {
-      links.push(draft.finish(layer));
+      links.push(draft.finish());
       yield;
     }
   }
@@ -260,9 +124,25 @@ function* claimsOf(
       port: protocol === "lldp" ? from.ports.ofLldp(port, neighbor.portName) : from.ports.port(port),
       to,
       toPort: to?.ports.ofAnnouncement(neighbor.remote),
+      protocol,
       neighbor,
       address: addresses[0],
       isDoubtful: found?.isDoubtful === true,
+    };
+  }
+  for (const { port, bridge, bridgePort } of from.tables.rows("designated")) {
+    const to = nodes.get(directory.ofMac(bridge) ?? "");
+    if (to === undefined || to === from) continue;
+    const toPort = bridgePort === undefined ? undefined : to.ports.ofBridge(bridgePort);
+    yield {
+      from,
+      port: from.ports.ofBridge(port),
+      to,
+      toPort,
+      protocol: "stp",
+      neighbor: undefined,
+      address: undefined,
+      isDoubtful: false,
     };
   }
 }
@@ -273,17 +153,23 @@ const maxAddressesOfNeighbor = 16;
 function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<void> {
   const atPort = new Map<string, Claim[]>();
   // Claims that name both ports first: they say which of several links one without is about.
-  const namesBoth = ({ toPort }: Claim): boolean => toPort?.index !== undefined;
-  const ordered = [...claims.filter(namesBoth), ...claims.filter((claim) => !namesBoth(claim))];
+  // Of an aggregated interface, LLDP names the parts, spanning tree the whole.
+  const rank = ({ toPort, protocol }: Claim): number => (toPort?.index === undefined ? 2 : protocol === "stp" ? 1 : 0);
+  const ordered = [0, 1, 2].flatMap((wanted) => claims.filter((claim) => rank(claim) === wanted));
+  const hearing = new Map<string, Set<Node>>();
   for (const claim of ordered) {
-    const { from, port, to, toPort, neighbor, isDoubtful } = claim;
+    const { from, port, to, toPort, protocol, isDoubtful } = claim;
     push(atPort, claimKey(from, port), claim);
     if (to === undefined) continue;
     yield;
+    if (toPort?.index !== undefined && protocol !== "cdp") {
+      const key = claimKey(to, toPort);
+      hearing.set(key, (hearing.get(key) ?? new Set<Node>()).add(from));
+    }
     const draft = drafts.at(from, port, to, toPort?.index === undefined ? undefined : toPort);
     if (draft === undefined) continue;
     if (toPort !== undefined) draft.setPort(to, toPort);
-    draft.add(neighbor.protocol, from);
+    draft.add(protocol, from);
     if (isDoubtful) draft.doubts.add(`What ${to.tables.name} announces fits other devices, too.`);
   }
   const listed = new Map<Node, ReadonlySet<string>>();
@@ -294,6 +180,7 @@ function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<
       if (port === undefined) continue;
       const other = otherEnd(draft, node);
       doubtSharedPort(draft, node, port, atPort.get(claimKey(node, port)) ?? []);
+      doubtOthersHear(draft, node, port, hearing.get(claimKey(node, port)));
       if (isSeenAt(node, port, other)) draft.add("forwarding", node);
     }
     doubtSilence(draft, listed);
@@ -309,11 +196,22 @@ const otherEnd = ({ ends: [a, b] }: LinkDraft, node: Node): Node => (node === a 
 function doubtSharedPort(draft: LinkDraft, node: Node, port: Port, claims: readonly Claim[]): void {
   const others = claims.filter(({ to }) => to !== otherEnd(draft, node));
   // LLDP goes no further than the next bridge, CDP through bridges that do not know it.
-  const nearer = draft.has("lldp", node) ? undefined : others.find(({ neighbor }) => neighbor.protocol === "lldp");
-  const shared = nearer ?? others.find(({ to, neighbor }) => to !== undefined && draft.has(neighbor.protocol, node));
+  const nearer = draft.has("lldp", node) ? undefined : others.find(({ protocol }) => protocol === "lldp");
+  const shared = nearer ?? others.find(({ to, protocol }) => to !== undefined && draft.has(protocol, node));
   if (shared === undefined) return;
-  const name = shared.to?.tables.name ?? shared.neighbor.name ?? shared.address ?? "another device";
+  const name = shared.to?.tables.name ?? shared.neighbor?.name ?? shared.address ?? "another device";
   draft.doubts.add(`${name} announces itself at ${port.name ?? port.index} of ${node.tables.name}, too.`);
+}
+
+/** Several devices name this port as that at their other end: a hub is between, or an unmanaged switch. */
+function doubtOthersHear(draft: LinkDraft, node: Node, port: Port, hearing: ReadonlySet<Node> | undefined): void {
+  const own = otherEnd(draft, node);
+  if (hearing?.has(own) !== true) return;
+  for (const other of hearing) {
+    if (other === own) continue;
+    draft.doubts.add(`${other.tables.name} is at ${port.name ?? port.index} of ${node.tables.name}, too.`);
+    return;
+  }
 }
 
 /** One end says nothing of the other, though it lists its neighbours by the same protocol. */
@@ -338,6 +236,9 @@ function doubtBetween(draft: LinkDraft): void {
   if (between !== undefined) draft.doubts.add(`${between.tables.name} lies between.`);
 }
 
+/** Without these, the ports at which a bridge sees others are not known. */
+const learning: readonly RowKind[] = ["forwarding", "bridgePort"];
+
 /** Returns a third bridge behind this port that sees the two at different ports. */
 function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | undefined {
   const behind = (port && node.behind.get(node.ports.wholeOf(port))) ?? [];
@@ -345,6 +246,8 @@ function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | 
   for (let i = 0; i < behind.length; i++) {
     const third = behind[i % 2 === 0 ? i / 2 : behind.length - (i + 1) / 2] as Node;
     if (third === other) continue;
+    // It may see them at different ports, and has not been asked since it started.
+    if (third.tables.awaits(learning)) return third;
     const here = third.seen.get(node);
     const there = here && third.seen.get(other);
     if (there !== undefined && !here?.some((one) => there.some((two) => one.whole === two.whole))) return third;
@@ -413,7 +316,7 @@ function* linksToUnpolled(claims: readonly Claim[]): Generator<void, readonly Li
   const links = new Map<string, Link>();
   for (const { from, port, to, neighbor, address } of claims) {
     yield;
-    if (to !== undefined) continue;
+    if (to !== undefined || neighbor === undefined) continue;
     const { protocol, name, chassis, remote } = neighbor;
     const called = remote.id ?? remote.descr;
     const a = endOf(from, port);

@@ -2,7 +2,7 @@ import type { DevicePorts, Port } from "./device-ports.ts";
 import type { DeviceTables, RowKind } from "./device-tables.ts";
 
 /** What says that a link is there. */
-export const evidenceKinds = ["lldp", "cdp", "forwarding", "subnet", "arp", "ospf", "bgp"] as const;
+export const evidenceKinds = ["lldp", "cdp", "stp", "forwarding", "subnet", "arp", "ospf", "bgp"] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
 
 export interface Evidence {
@@ -13,7 +13,10 @@ export interface Evidence {
   readonly at: number;
 }
 
-/** `confirmed`: both ends or two kinds of evidence say so, and nothing speaks against it; `unsure`: something does. */
+/**
+ * `confirmed`: both ends say so, or two facts that do not follow from each other, and nothing speaks against it; `unsure`: something
+ * does.
+ */
 export const confidences = ["confirmed", "likely", "unsure"] as const;
 export type Confidence = (typeof confidences)[number];
 
@@ -48,8 +51,8 @@ export interface Node {
   readonly seen: Map<Node, Seen[]>;
   /** The devices of which MAC addresses were learnt, by {@link DevicePorts.wholeOf}. */
   readonly behind: Map<string, Node[]>;
-  /** The MAC addresses of its ARP tables by the address, once they were asked for. */
-  arp: ReadonlyMap<string, ReadonlySet<string>> | undefined;
+  /** The MAC addresses of its ARP tables by interface and address, once they were asked for. */
+  arp: Map<number, Map<string, Set<string>>> | undefined;
 }
 
 /** A port at which MAC addresses of a device were learnt. */
@@ -63,6 +66,7 @@ export type Seen = {
 const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
   lldp: "neighbor",
   cdp: "neighbor",
+  stp: "designated",
   forwarding: "forwarding",
   subnet: "address",
   arp: "arp",
@@ -70,17 +74,38 @@ const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
   bgp: "peer",
 };
 
-/** Kinds that two together confirm a link from one end. A learnt address may be that of a device further away. */
-const confirming: ReadonlySet<EvidenceKind> = new Set(["lldp", "cdp", "subnet", "arp", "ospf", "bgp"]);
+/**
+ * The fact behind each kind that says which device is at the other end. LLDP and spanning tree know it by one MAC address. Networks and
+ * sessions know an IP address, which another device may have, too, unless its router id or MAC address is known.
+ */
+const factOf: Partial<Readonly<Record<EvidenceKind, string>>> = {
+  lldp: "announced",
+  stp: "announced",
+  cdp: "name",
+  arp: "mac",
+  ospf: "router",
+  bgp: "router",
+};
+
+/** Adds a value to those of a key. */
+export function push<K, V>(table: Map<K, V[]>, key: K, value: V): void {
+  const values = table.get(key);
+  if (values === undefined) table.set(key, [value]);
+  else values.push(value);
+}
 
 /** A link that is put together: its two devices, the ports as far as they are known, what speaks for it and against it. */
 export class LinkDraft {
+  readonly layer: Link["layer"];
   readonly ends: readonly [Node, Node];
   readonly ports: [Port | undefined, Port | undefined] = [undefined, undefined];
   readonly evidence: Evidence[] = [];
   readonly doubts = new Set<string>();
+  /** Evidence that knows the other end by an IP address alone. */
+  readonly #byAddress = new Set<Evidence>();
 
-  constructor(a: Node, b: Node) {
+  constructor(layer: Link["layer"], a: Node, b: Node) {
+    this.layer = layer;
     this.ends = [a, b];
   }
 
@@ -100,20 +125,28 @@ export class LinkDraft {
   fits(node: Node, port: Port | undefined): boolean {
     const own = this.portOf(node);
     // A name that is none of the device's interfaces may be that of any.
-    return own?.index === undefined || port?.index === undefined || node.ports.areOne(own, port);
+    if (own?.index === undefined || port?.index === undefined) return true;
+    // Each subinterface has links of layer 3 of its own.
+    return this.layer === 3 ? own.index === port.index : node.ports.areOne(own, port);
   }
 
-  add(kind: EvidenceKind, by: Node): void {
+  /** @param isByAddress whether it knows the other end by an IP address alone. */
+  add(kind: EvidenceKind, by: Node, isByAddress = false): void {
     const { id } = by.tables;
-    if (this.evidence.some((known) => known.kind === kind && known.by === id)) return;
-    this.evidence.push({ kind, by: id, at: by.tables.readAt(tableOf[kind]) ?? 0 });
+    let evidence = this.evidence.find((known) => known.kind === kind && known.by === id);
+    if (evidence === undefined) {
+      evidence = { kind, by: id, at: by.tables.readAt(tableOf[kind]) ?? 0 };
+      this.evidence.push(evidence);
+      if (isByAddress) this.#byAddress.add(evidence);
+    } else if (!isByAddress) this.#byAddress.delete(evidence);
   }
 
   has(kind: EvidenceKind, by?: Node): boolean {
     return this.evidence.some((known) => known.kind === kind && (by === undefined || known.by === by.tables.id));
   }
 
-  finish(layer: 2 | 3): Link {
+  finish(): Link {
+    const { layer } = this;
     const [a, b] = this.ends.map((node, side) => endOf(node, this.ports[side])) as [LinkEnd, LinkEnd];
     return {
       id: `${layer} ${portKey(a)} ${portKey(b)}`,
@@ -132,13 +165,23 @@ export class LinkDraft {
 
   #confidence(): Confidence {
     if (this.doubts.size > 0) return "unsure";
-    const strong = this.evidence.filter(({ kind }) => confirming.has(kind));
-    const kinds = new Set(strong.map(({ kind }) => kind));
-    // That both have an address of a network is one fact, not two.
-    const saying = new Set(strong.filter(({ kind }) => kind !== "subnet").map(({ by }) => by));
-    const isSupported = this.has("lldp") && this.has("forwarding");
-    const hasBothPorts = this.ports.every((port) => port?.index !== undefined);
-    return hasBothPorts && (saying.size === 2 || kinds.size > 1 || isSupported) ? "confirmed" : "likely";
+    if (!this.ports.every((port) => port?.index !== undefined)) return "likely";
+    const facts = new Set<string>();
+    const saying = new Set<string>();
+    for (const one of this.evidence) {
+      const fact = factOf[one.kind];
+      if (this.#byAddress.has(one)) facts.add("address");
+      else if (fact !== undefined) {
+        facts.add(fact);
+        saying.add(one.by);
+      }
+    }
+    // A learnt address may be that of a device further away: it supports what the other end announces.
+    const isSupported = this.ends.some((node, side) => {
+      const other = this.ends[1 - side] as Node;
+      return (this.has("lldp", node) || this.has("stp", node)) && this.has("forwarding", other);
+    });
+    return saying.size === 2 || facts.size > 1 || isSupported ? "confirmed" : "likely";
   }
 }
 
@@ -156,13 +199,15 @@ export function portKey({ device, name, address, port }: LinkEnd): string {
 /** Two devices have no more links of one layer; what agents say of others is not looked at. */
 const maxLinksOfPair = 256;
 
-/** The links between polled devices while they are put together, by their two devices. */
+/** The links of one layer between polled devices while they are put together, by their two devices. */
 export class LinkDrafts {
   readonly #byPair = new Map<string, LinkDraft[]>();
+  readonly #layer: Link["layer"];
   readonly #leftOut: () => void;
 
   /** @param leftOut is called for a link that is one too many. */
-  constructor(leftOut: () => void) {
+  constructor(layer: Link["layer"], leftOut: () => void) {
+    this.#layer = layer;
     this.#leftOut = leftOut;
   }
 
@@ -191,7 +236,8 @@ export class LinkDrafts {
   }
 
   #begin(a: Node, b: Node): LinkDraft | undefined {
-    const draft = a.tables.id < b.tables.id ? new LinkDraft(a, b) : new LinkDraft(b, a);
+    const [first, second] = a.tables.id < b.tables.id ? [a, b] : [b, a];
+    const draft = new LinkDraft(this.#layer, first, second);
     const key = pairKey(a, b);
     const drafts = this.#byPair.get(key);
     if (drafts === undefined) this.#byPair.set(key, [draft]);

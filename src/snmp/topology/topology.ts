@@ -22,6 +22,13 @@ const leastRestMs = 10_000;
 const restShare = 20;
 /** The time after which the tables of a silent device no longer count, milliseconds. */
 const silentMs = 3 * 3_600_000;
+/**
+ * The time after a restart after which a table that was not read again is no longer awaited, milliseconds. Those that change seldom, such as
+ * that of addresses, are read once an hour.
+ */
+const rereadMs = 75 * 60_000;
+/** While tables are awaited, links are inferred at least this often, milliseconds. */
+const awaitedMs = 900_000;
 /** The time for which a link that is gone is shown, milliseconds. */
 const goneMs = 24 * 3_600_000;
 /** Each link has a record at least this often, milliseconds. */
@@ -140,11 +147,11 @@ export class Topology implements RowReader {
   /** {@link RowReader.begin} */
   begin(
     deviceId: string,
-    { ip, name }: { readonly ip: string; readonly name: string },
+    { ip, name, boot }: { readonly ip: string; readonly name: string; readonly boot: number | undefined },
     object: PolledObject,
   ): ReturnType<RowReader["begin"]> {
     const source = sources.get(object.name);
-    if (source === undefined) return undefined;
+    if (source === undefined || boot === undefined) return undefined;
     const rows: RowTypes[RowKind][] = [];
     return {
       add: (fields) => {
@@ -152,7 +159,12 @@ export class Topology implements RowReader {
         if (row !== undefined) rows.push(row);
       },
       end: (isWhole) =>
-        this.#replace(deviceId, ip, name, object.id, { kind: source.kind, rows, at: this.#clock.now(), isWhole }),
+        this.#replace(this.#deviceOf(deviceId, ip, boot), name, object.id, {
+          kind: source.kind,
+          rows,
+          at: this.#clock.now(),
+          isWhole,
+        }),
     };
   }
 
@@ -255,10 +267,26 @@ export class Topology implements RowReader {
     );
   }
 
-  #replace(deviceId: string, ip: string, name: string, objectId: string, table: KeptTable): void {
+  /** Returns the device, without what it said before its last restart. */
+  #deviceOf(deviceId: string, ip: string, boot: number): KnownDevice {
     const device = this.#devices.get(deviceId) ?? new KnownDevice(new DeviceTables(deviceId, ip));
     this.#devices.set(deviceId, device);
     const { tables } = device;
+    if (tables.boot !== boot) this.#setAside(device);
+    tables.boot = boot;
+    return device;
+  }
+
+  /** Its interfaces may have other numbers now: tables of both times must not be mixed. */
+  #setAside(device: KnownDevice): void {
+    this.#rows -= device.tables.count;
+    device.tables.setAside(this.#clock.now());
+    device.changed();
+  }
+
+  #replace(device: KnownDevice, name: string, objectId: string, table: KeptTable): void {
+    const { tables } = device;
+    if (table.isWhole && tables.isRenumberedBy(objectId, table)) this.#setAside(device);
     const before = tables.count;
     const room = maxRows - this.#rows + tables.countOf(objectId);
     this.#leftOut += Math.max(0, table.rows.length - room);
@@ -291,17 +319,23 @@ export class Topology implements RowReader {
     const began = this.#clock.monotonic();
     let cut = 0;
     const leftOut = (): void => void cut++;
-    const heardSince = this.#clock.now() - silentMs;
-    const heard = [...this.#devices.values()].filter(({ tables }) => tables.saidAt >= heardSince);
+    const start = this.#clock.now();
+    const known = [...this.#devices.values()];
+    for (const { tables } of known) tables.awaitOnlySince(start - rereadMs);
+    const heard = known.filter(({ tables }) => tables.saidAt >= start - silentMs);
+    const awaitedBefore = this.#awaited();
     const links = await inPieces(inferLinks(heard, leftOut), this.#pacer);
     if (this.#isStopped) return;
+    // What is read or set aside meanwhile may be in the links, or not.
+    const awaited = new Set([...awaitedBefore, ...this.#awaited()]);
     this.#cut = cut;
     this.#restMs = Math.max(this.#leastRestMs, restShare * (this.#clock.monotonic() - began));
-    if (!this.#isDue) this.#inferIn(recordMs);
+    if (!this.#isDue) this.#inferIn(known.some(({ tables }) => tables.isAwaited) ? awaitedMs : recordMs);
     const now = this.#clock.now();
     const found = new Set<string>();
     for (const link of links) {
       if (this.#pacer.isDue()) await this.#pacer.rest();
+      if (isOfOne(link, awaited)) continue;
       found.add(link.id);
       const earlier = this.#links.get(link.id);
       const isOther = earlier?.state !== "up" || earlier.link.confidence !== link.confidence;
@@ -310,13 +344,26 @@ export class Topology implements RowReader {
       if (recorded === now) this.#record(link, "up", earlier?.since ?? now, now);
     }
     for (const [key, kept] of this.#links) {
-      if (found.has(key)) continue;
+      // The tables of a device that restarts again and again are never complete.
+      const isKept = kept.state === "up" && now - kept.seen < silentMs && isOfOne(kept.link, awaited);
+      if (found.has(key) || isKept) continue;
       if (kept.state === "up") this.#record(kept.link, "gone", kept.since, now);
       if (now - kept.seen >= goneMs) this.#links.delete(key);
       else this.#links.set(key, { ...kept, state: "gone" });
     }
     const { count } = this.#lines;
     if (count > 0) this.#sink.write(this.#lines.take(), count);
+  }
+
+  /** The devices that have links and whose tables are read again: what half of their tables say would be other links. */
+  #awaited(): ReadonlySet<string> {
+    const awaited = new Set<string>();
+    for (const { link, state } of this.#links.values()) {
+      for (const { device } of state === "up" ? [link.a, link.b] : []) {
+        if (this.#devices.get(device ?? "")?.tables.isAwaited === true) awaited.add(device ?? "");
+      }
+    }
+    return awaited;
   }
 
   #record(
@@ -348,6 +395,9 @@ export class Topology implements RowReader {
     this.#lines.append(fields);
   }
 }
+
+const isOfOne = ({ a, b }: Link, devices: ReadonlySet<string>): boolean =>
+  devices.has(a.device ?? "") || devices.has(b.device ?? "");
 
 function countOf<T>(values: Iterable<T>, isCounted: (value: T) => boolean): number {
   let counted = 0;

@@ -421,7 +421,7 @@ export type GetTopologyAnswer = {
     readonly state: "up" | "gone";
     readonly confidence: "confirmed" | "likely" | "unsure";
     readonly evidence: readonly {
-      readonly kind: "lldp" | "cdp" | "forwarding" | "subnet" | "arp" | "ospf" | "bgp";
+      readonly kind: "lldp" | "cdp" | "stp" | "forwarding" | "subnet" | "arp" | "ospf" | "bgp";
       readonly by: string;
       readonly at: number;
     }[];
