@@ -1,5 +1,6 @@
 // What a store's protocol adds to a record in the thread of its output: CPU time of its encoder, in turns, next to copying the line.
 // Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
+import * as zlib from "node:zlib";
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { forEachLine, joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
 import { createKeyFinder } from "../../src/output/delivery/line-fields.ts";
@@ -15,6 +16,8 @@ import { planChunks } from "../../src/output/kafka/kafka-output.ts";
 import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/output/kafka/record-batch.ts";
 import { encodeStreams } from "../../src/output/loki/loki-output.ts";
 import { encodeLogs } from "../../src/output/otlp/otlp-output.ts";
+import { LakeTable } from "../../src/output/parquet/lake-table.ts";
+import { ParquetEncoder, type PageCompression } from "../../src/output/parquet/parquet-file.ts";
 import { bulkBody } from "../../src/output/search/search-output.ts";
 import { createIndexOf } from "../../src/output/search/index-template.ts";
 import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-output.ts";
@@ -108,6 +111,31 @@ for (let round = 0; round <= rounds; round++) {
     if (round > 0) each.push(((user + system) * 1000) / records);
   }
 }
+const { zstdCompressSync } = zlib as { readonly zstdCompressSync?: (bytes: Uint8Array) => Buffer };
+const compressions: Readonly<Record<string, PageCompression>> = {
+  gzip: { codec: 2, compress: (bytes) => zlib.gzipSync(bytes, { level: 4 }) },
+  ...(zstdCompressSync !== undefined && { zstd: { codec: 6, compress: zstdCompressSync } }),
+};
+/** As many records as make a file. */
+const fileLines = lines.filter((_, i) => lines.slice(0, i + 1).reduce((sum, { count }) => sum + count, 0) <= 50_000);
+const fileRecords = fileLines.reduce((sum, { count }) => sum + count, 0);
+const fileBytes = fileLines.map(({ bytes }) => bytes);
+
+/** What a file takes of CPU time and of room for each record. */
+function measureFiles(compression: PageCompression): { readonly nanoseconds: number; readonly bytes: number } {
+  const table = new LakeTable(recordFields, (field) => field, new ParquetEncoder(compression));
+  const each: number[] = [];
+  let size = 0;
+  for (let round = 0; round <= rounds; round++) {
+    const start = process.cpuUsage();
+    const files = table.files(fileBytes, 0);
+    const { user, system } = process.cpuUsage(start);
+    if (round > 0) each.push(((user + system) * 1000) / fileRecords);
+    size = files.flatMap(({ chunks }) => chunks).reduce((sum, { length }) => sum + length, 0);
+  }
+  return { nanoseconds: median(each), bytes: size / fileRecords };
+}
+
 const peer = { what: "copying the line", value: median(figures[0]?.each ?? []) };
 for (const { what, each } of figures) {
   reportRow({ what, value: median(each), unit: "ns/record", ...(what !== peer.what && { peer }) });
@@ -118,3 +146,10 @@ for (const batch of batches) {
   for (const { body } of blocks.insertsOf(batch)) wireBytes += (await lz4?.(body))?.length ?? 0;
 }
 reportRow({ what: "ClickHouse: Native blocks, lz4, on the wire", value: wireBytes / records, unit: "bytes/record" });
+
+const lineBytes = { what: "lines", value: fileBytes.reduce((sum, { length }) => sum + length, 0) / fileRecords };
+for (const [name, compression] of Object.entries(compressions)) {
+  const { nanoseconds, bytes } = measureFiles(compression);
+  reportRow({ what: `Parquet: files, ${name}`, value: nanoseconds, unit: "ns/record", peer });
+  reportRow({ what: `Parquet: size of files, ${name}`, value: bytes, unit: "bytes/record", peer: lineBytes });
+}

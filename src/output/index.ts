@@ -32,6 +32,8 @@ export { FlowEncoder, type MessageEncoder } from "./kafka/flow-message.ts";
 export { readLines } from "./kafka/record-batch.ts";
 export { goflowFields, GoflowEncoder } from "./kafka/goflow-message.ts";
 export { BatchMessages, MessageMemory } from "./kafka/batch-messages.ts";
+export { LakeFolder } from "./parquet/lake-folder.ts";
+export { ParquetOutput } from "./parquet/parquet-output.ts";
 export { cloudIdUrl } from "./search/settings.ts";
 export { createAdapter } from "./create-adapter.ts";
 export type { TlsConfig } from "./delivery/tls-options.ts";

@@ -7,6 +7,7 @@ import { loki } from "./loki/settings.ts";
 import { nats } from "./nats/settings.ts";
 import { otlp } from "./otlp/settings.ts";
 import type { OwnSettings } from "./output-kind.ts";
+import { parquet } from "./parquet/settings.ts";
 import { elasticsearch, opensearch } from "./search/settings.ts";
 import { splunk } from "./splunk/settings.ts";
 import { syslog } from "./syslog/settings.ts";
@@ -26,6 +27,7 @@ export const outputKinds = [
   kafka,
   nats,
   syslog,
+  parquet,
 ] as const;
 
 export { fileRows, monitorRows, stdoutRows } from "./local/settings.ts";

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 595,
-  singleUserFiles: 92,
-  interfaces: 996,
+  files: 605,
+  singleUserFiles: 95,
+  interfaces: 1005,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,

@@ -58,7 +58,9 @@ function configure(
       hasScaledCounters: settings.SVC_PROCESSOR_SCALE_COUNTERS_ENABLE,
     },
     addressSetting: show(kind.addresses),
-    addresses: (own as unknown as Record<string, readonly string[]>)[kind.addresses] ?? [],
+    addresses: [(own as unknown as Record<string, string | readonly string[]>)[kind.addresses] ?? []]
+      .flat()
+      .filter((address) => address !== ""),
     tls: tlsOf(own),
   };
   const { ROLLUP_FIELDS: rollupFields, FILTER: filter, THIN_RATE: thinRate } = values;

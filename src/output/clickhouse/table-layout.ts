@@ -73,8 +73,15 @@ const ofTelemetry = [
   enriched.filter(({ name }) => /^(system|flow\.export)\./.test(name)),
 ].flat();
 
+/** The fields that stores with tables have columns for, by the name of the table. */
+export const tableFields: Readonly<Record<TableLayout["name"], readonly RecordField[]>> = {
+  flow: ofFlows,
+  flow_option: ofFlows,
+  telemetry: ofTelemetry,
+};
+
 /** The name of a field's column. */
-function columnName(field: string): string {
+export function columnName(field: string): string {
   return field.replace("@", "").replaceAll(".", "_");
 }
 

@@ -111,6 +111,8 @@ interface HttpRequest {
   /** Behind the path of the URL; begins with a slash or a question mark, or is empty. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Returns further headers, which depend on the URL that is used: a signature. */
+  readonly headersFor?: (url: string) => Readonly<Record<string, string>>;
   /** Written one after the other, not copied. */
   readonly body?: readonly Uint8Array[];
   readonly signal: AbortSignal;
@@ -164,13 +166,18 @@ export class HttpClient {
     for (const { agent } of this.#targets.values()) agent.destroy();
   }
 
-  #send(target: Target, { method, path, headers, body = [], signal }: HttpRequest): Promise<Answer> {
+  #send(target: Target, { method, path, headers, headersFor, body = [], signal }: HttpRequest): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const length = body.reduce((sum, chunk) => sum + chunk.length, 0);
       const outgoing = target.send({
         ...target.optionsOf(path),
         method,
-        headers: { ...this.#headers, ...headers, ...(body.length > 0 && { "content-length": length }) },
+        headers: {
+          ...this.#headers,
+          ...headers,
+          ...headersFor?.(target.url),
+          ...(body.length > 0 && { "content-length": length }),
+        },
       });
       const abort = (): void => void outgoing.destroy(signal.reason as Error);
       signal.addEventListener("abort", abort);
@@ -187,12 +194,12 @@ export class HttpClient {
 class Target {
   readonly agent: Agent;
   readonly send: typeof httpRequest;
-  readonly #url: string;
+  readonly url: string;
   readonly #tls: ReturnType<typeof tlsOptions> | undefined;
   #last: { readonly path: string; readonly options: RequestOptions } | undefined;
 
   constructor(url: string, tls: ReturnType<typeof tlsOptions>, maxConnections: number) {
-    this.#url = url;
+    this.url = url;
     this.#tls = url.startsWith("https:") ? tls : undefined;
     this.send = url.startsWith("https:") ? httpsRequest : httpRequest;
     this.agent = agentFor(url, { ...this.#tls, maxSockets: maxConnections });
@@ -200,7 +207,7 @@ class Target {
 
   optionsOf(path: string): RequestOptions {
     if (this.#last?.path !== path) {
-      const url = new URL(this.#url.replace(/\/$/, "") + path);
+      const url = new URL(this.url.replace(/\/$/, "") + path);
       this.#last = { path, options: { ...urlToHttpOptions(url), agent: this.agent, ...this.#tls } };
     }
     return this.#last.options;

@@ -1,0 +1,172 @@
+/** Bytes that grow: levels, indexes and values of a page of Parquet, packed by bits. Bits are filled from the lowest one on. */
+export class PageBytes {
+  #bytes = Buffer.allocUnsafe(65_536);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  clear(): void {
+    this.#length = 0;
+  }
+
+  /** @returns what was written, valid until the next `clear`. */
+  view(): Uint8Array {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = value;
+  }
+
+  u32(value: number): void {
+    this.#reserve(4);
+    this.#length = this.#bytes.writeUInt32LE(value, this.#length);
+  }
+
+  bytes(from: Uint8Array): void {
+    this.#reserve(from.length);
+    this.#bytes.set(from, this.#length);
+    this.#length += from.length;
+  }
+
+  copy(from: Uint8Array, start: number, end: number): void {
+    this.#reserve(end - start);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    // Most texts are so short that a call of the engine takes longer.
+    for (let i = start; i < end; i++) bytes[at++] = from[i] as number;
+    this.#length = at;
+  }
+
+  /** @param value a whole number from 0 to 2^53 - 1. */
+  varint(value: number): void {
+    let left = value;
+    for (; left >= 128; left = Math.floor(left / 128)) this.byte((left % 128) | 128);
+    this.byte(left);
+  }
+
+  /** @param value a whole number, less than 2^52 from 0. */
+  zigzag(value: number): void {
+    this.varint(value >= 0 ? 2 * value : -2 * value - 1);
+  }
+
+  /** Levels as a data page begins with them: their length, then a run. */
+  levels(values: Uint32Array, count: number, width: number): void {
+    this.u32(0);
+    const from = this.#length;
+    this.run(values, count, width);
+    this.#bytes.writeUInt32LE(this.#length - from, from - 4);
+  }
+
+  /** As `levels`, where all are the same. */
+  sameLevels(value: number, count: number): void {
+    this.u32(0);
+    const from = this.#length;
+    this.varint(2 * count);
+    this.byte(value);
+    this.#bytes.writeUInt32LE(this.#length - from, from - 4);
+  }
+
+  /** A run of values of a width in bits, in the encoding RLE: as repetitions where there is one value only, else bit by bit. */
+  run(values: Uint32Array, count: number, width: number): void {
+    const groups = Math.ceil(count / 8);
+    this.varint(2 * groups + 1);
+    this.pack(values, 0, count, 8 * groups, width);
+  }
+
+  /** Packs `count` values from `from` on, and zeros until there are `padded`. @param width of each, up to 24. */
+  pack(values: Uint32Array, from: number, count: number, padded: number, width: number): void {
+    const length = (padded * width) >> 3;
+    this.#reserve(length);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    const end = at + length;
+    let pending = 0;
+    let bits = 0;
+    for (let i = from; i < from + count; i++) {
+      pending |= (values[i] as number) << bits;
+      bits += width;
+      while (bits >= 8) {
+        bytes[at++] = pending & 255;
+        pending >>>= 8;
+        bits -= 8;
+      }
+    }
+    if (bits > 0) bytes[at++] = pending;
+    bytes.fill(0, at, end);
+    this.#length = end;
+  }
+
+  /** Whole numbers that follow one another closely, by their differences: the encoding DELTA_BINARY_PACKED. Each is less than 2^51 from 0. */
+  deltas(values: Float64Array, count: number): void {
+    this.varint(blockValues);
+    this.varint(miniBlocks);
+    this.varint(count);
+    this.zigzag(count > 0 ? (values[0] as number) : 0);
+    for (let at = 1; at < count; at += blockValues) this.#deltaBlock(values, at, Math.min(count, at + blockValues));
+  }
+
+  #deltaBlock(values: Float64Array, from: number, to: number): void {
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = from; i < to; i++) least = Math.min(least, (values[i] as number) - (values[i - 1] as number));
+    this.zigzag(least);
+    const widthsAt = this.#length;
+    for (let i = 0; i < miniBlocks; i++) this.byte(0);
+    for (let mini = 0, at = from; at < to; mini++, at += miniValues) {
+      const end = Math.min(to, at + miniValues);
+      let largest = 0;
+      for (let i = at; i < end; i++) {
+        const rest = (values[i] as number) - (values[i - 1] as number) - least;
+        if (rest > largest) largest = rest;
+        const high = Math.floor(rest / 0x1000000);
+        lows[i - at] = rest - high * 0x1000000;
+        highs[i - at] = high;
+      }
+      const width = bitWidth(largest);
+      this.#bytes[widthsAt + mini] = width;
+      if (width <= 24) this.pack(lows, 0, end - at, miniValues, width);
+      else this.#packWide(end - at, width);
+    }
+  }
+
+  /** Packs values of more than 24 bits, which lie in two parts. */
+  #packWide(count: number, width: number): void {
+    let pending = 0;
+    let bits = 0;
+    const put = (value: number, valueBits: number): void => {
+      pending |= value << bits;
+      for (bits += valueBits; bits >= 8; bits -= 8) {
+        this.byte(pending & 255);
+        pending >>>= 8;
+      }
+    };
+    for (let i = 0; i < miniValues; i++) {
+      const high = i < count ? (highs[i] as number) : 0;
+      put(i < count ? (lows[i] as number) : 0, 24);
+      put(high % 0x1000000, Math.min(24, width - 24));
+      if (width > 48) put(Math.floor(high / 0x1000000), width - 48);
+    }
+  }
+
+  #reserve(count: number): void {
+    if (this.#length + count <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * (this.#length + count));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+  }
+}
+
+/** Values of a block of differences, and of each of its parts that has a width of its own. */
+const blockValues = 128;
+const miniBlocks = 4;
+const miniValues = blockValues / miniBlocks;
+const lows = new Uint32Array(miniValues);
+const highs = new Float64Array(miniValues);
+
+/** The bits that a whole number from 0 to 2^53 - 1 takes. */
+export function bitWidth(value: number): number {
+  return value < 0x100000000 ? 32 - Math.clz32(value) : 64 - Math.clz32(Math.floor(value / 0x100000000));
+}

@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
+import * as zlib from "node:zlib";
+import { tableFields } from "../clickhouse/table-layout.ts";
+import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
+import { recordTypeOf } from "../delivery/line-fields.ts";
+import { allAccepted, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
+import type { RecordType } from "../delivery/settings.ts";
+import { zstdFault } from "../http/server-settings.ts";
+import type { AdapterContext } from "../output-kind.ts";
+import { LakeBucket } from "./lake-bucket.ts";
+import { LakeFolder } from "./lake-folder.ts";
+import { LakeTable } from "./lake-table.ts";
+import type { Lake } from "./lake.ts";
+import { ParquetEncoder, type PageCompression } from "./parquet-file.ts";
+import { bucketOf, type ParquetSettings } from "./settings.ts";
+
+const hourMs = 3_600_000;
+/** So long after the end of an hour its records have come, but for late ones. */
+const graceMs = 600_000;
+
+/** Names of tables by the types of records. */
+const tableOfType: Readonly<Record<RecordType, keyof typeof tableFields>> = {
+  flow: "flow",
+  flow_option: "flow_option",
+  telemetry: "telemetry",
+  as_path_hop: "flow",
+};
+const tableNames = Object.keys(tableFields) as (keyof typeof tableFields)[];
+
+/**
+ * Writes each batch as a file for each hour and type of records in it. The names of files come from the identity of the batch alone, which no other
+ * collector has: a batch that is sent again, even by a later run in another container, replaces its files.
+ */
+export class ParquetOutput implements OutputAdapter {
+  readonly isKnownWhole = true;
+  readonly #lake: Lake;
+  readonly #tables: ReadonlyMap<string, LakeTable>;
+  readonly #isZstdMissing: boolean;
+  readonly #collector = hostname().replaceAll(/[^\w.-]/g, "_");
+  readonly #open = new OpenHours();
+
+  constructor(settings: ParquetSettings, { clock, nameOf }: AdapterContext, lake?: Lake) {
+    const bucket = bucketOf(settings.LOCATION);
+    this.#lake =
+      lake ??
+      (bucket === undefined ? new LakeFolder(settings.LOCATION, clock) : new LakeBucket(bucket, settings, clock));
+    this.#isZstdMissing = zstdFault(settings.COMPRESSION) !== undefined;
+    const encoder = new ParquetEncoder(compressionOf(this.#isZstdMissing ? "gzip" : settings.COMPRESSION));
+    this.#tables = new Map(tableNames.map((name) => [name, new LakeTable(tableFields[name], nameOf, encoder)]));
+  }
+
+  async open(signal: AbortSignal): Promise<readonly string[]> {
+    const warnings = await this.#lake.open(signal);
+    return this.#isZstdMissing
+      ? [...warnings, `files are compressed by gzip: Node ${process.version} has no zstd, 22.15 has it`]
+      : warnings;
+  }
+
+  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+    // All of them before the first wait: other batches use the same memory.
+    const files = [...linesByTable(batch)].map(
+      ([name, lines]) => [name, this.#tables.get(name)?.files(lines, batch.oldestAt) ?? []] as const,
+    );
+    const key = `${batchKey(batch.id)}${partOf(batch)}`;
+    this.#open.begin(batch);
+    for (const [name, made] of files) {
+      for (const { part, hour, chunks } of made) {
+        const folder = folderOf(name, hour);
+        const suffix = part === 0 ? "" : `-${part}`;
+        await this.#lake.put(`${folder}/${key}${suffix}.parquet`, chunks, signal);
+        this.#open.add(folder, hour);
+      }
+    }
+    this.#open.end(batch);
+    for (const folder of this.#open.finished()) {
+      await this.#lake.put(`${folder}/_SUCCESS.${this.#collector}`, [], signal);
+      this.#open.close(folder);
+    }
+    return allAccepted;
+  }
+
+  async close(): Promise<void> {
+    this.#lake.close();
+  }
+}
+
+/** Hours that get files, until they are over. */
+class OpenHours {
+  /** The end of each folder's hour, milliseconds since the epoch. */
+  readonly #ends = new Map<string, number>();
+  /** When the oldest record of each batch arrived that is not written. */
+  readonly #underWay = new Map<string, number>();
+  #newest = 0;
+
+  begin({ id, oldestAt }: Batch): void {
+    this.#underWay.set(batchKey(id), oldestAt);
+  }
+
+  end({ id, oldestAt }: Batch): void {
+    this.#underWay.delete(batchKey(id));
+    this.#newest = Math.max(this.#newest, oldestAt);
+  }
+
+  add(folder: string, hour: number): void {
+    this.#ends.set(folder, (hour + 1) * hourMs);
+  }
+
+  /** @returns the folders of hours that have become over. */
+  finished(): readonly string[] {
+    const until = Math.min(this.#newest, ...this.#underWay.values()) - graceMs;
+    return [...this.#ends].flatMap(([folder, end]) => (end <= until ? [folder] : []));
+  }
+
+  close(folder: string): void {
+    this.#ends.delete(folder);
+  }
+}
+
+function folderOf(table: string, hour: number): string {
+  const time = new Date(hour * hourMs).toISOString();
+  return `${table}/date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}`;
+}
+
+/** Names some records of a batch; all of them: it is empty. */
+function partOf(batch: Batch): string {
+  if (batch.positions === undefined) return "";
+  const positions = Uint32Array.from({ length: batch.count }, (_, index) => positionOf(batch, index));
+  return `-${createHash("sha256").update(new Uint8Array(positions.buffer)).digest("hex").slice(0, 16)}`;
+}
+
+/** Stretches of lines one behind the other, by the tables of their records. */
+function linesByTable(batch: Batch): ReadonlyMap<string, readonly Uint8Array[]> {
+  const found = new Map<string, Uint8Array[]>();
+  let begun: { readonly name: string; readonly chunk: Buffer; readonly from: number; to: number } | undefined;
+  const end = (): void => {
+    if (begun === undefined) return;
+    const { name, chunk, from, to } = begun;
+    const lines = found.get(name) ?? [];
+    found.set(name, lines);
+    lines.push(chunk.subarray(from, to));
+  };
+  forEachLine(batch, (chunk, from, to) => {
+    const name = tableOfType[recordTypeOf(chunk, from, to)];
+    const next = Math.min(to + 1, chunk.length);
+    if (begun?.chunk === chunk && begun.name === name) begun.to = next;
+    else {
+      end();
+      begun = { name, chunk, from, to: next };
+    }
+  });
+  end();
+  return found;
+}
+
+function compressionOf(compression: ParquetSettings["COMPRESSION"]): PageCompression {
+  const { zstdCompressSync } = zlib as { readonly zstdCompressSync?: (bytes: Uint8Array) => Buffer };
+  if (compression === "zstd" && zstdCompressSync !== undefined) return { codec: 6, compress: zstdCompressSync };
+  return { codec: 2, compress: (bytes) => zlib.gzipSync(bytes, { level: 4 }) };
+}
