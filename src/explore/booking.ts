@@ -15,7 +15,7 @@ export const bookedColumns: readonly Column[] = Object.values(flowedColumns);
 
 /** Bounds of the times of a flow that can be, milliseconds. Queries know by them where rows may be. */
 export const flowedBounds = {
-  /** The longest time-out of exporters is half an hour; many report long flows of their own accord, and none for so long. */
+  /** The longest time-out of exporters is half an hour; many report long flows before they end, and none waits for so long. */
   longest: 86_400_000,
   /** A record that comes later than this after its flow ended is booked when it comes. */
   latest: 30 * 60_000,
@@ -26,7 +26,7 @@ export const flowedBounds = {
 /** Why the times of a record cannot be. */
 export const impossibleTimes = ["reversed", "too_long", "in_future", "too_late"] as const;
 
-/** What records say of the time of a flow, by the clock of the exporter, and of that clock. */
+/** Names the fields that have the time of a flow, by the clock of the exporter, and the offset of that clock. */
 export const timeFields = {
   start: "flow.start.timestamp",
   end: "flow.end.timestamp",

@@ -21,7 +21,7 @@ import type { StoreContext } from "./duckdb-instance.ts";
 /** The number of rows that are grouped at once; the rows of a minute are never divided. */
 const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
-/** What is booked over the time in which it flowed; flows are booked when they were received. */
+/** Sums that are booked over the time in which they flowed; flows are booked when they were received. */
 const spread: readonly Summand[] = ["bytes", "packets"];
 const summands: readonly Summand[] = [...spread, "flows"];
 const time = quoted(timeField);

@@ -188,7 +188,7 @@ export class Domain {
   kept: { readonly bootTime: number | undefined; readonly number: number | undefined } | undefined;
   /** The sampling rate in the last header, where the protocol has one there and it is said (NetFlow v5). */
   headerRate: number | undefined;
-  /** How far its clock is ahead of ours, where the protocol has an export time. */
+  /** Measures how far its clock is ahead of ours, where the protocol has an export time. */
   readonly clock = new ExporterClock();
   /** The ports that its datagrams came from. */
   readonly senders = new Senders();

@@ -15,7 +15,7 @@ const halfSecondMs = 500;
 export const exporterClockCost = 8 * maxSamples + 200;
 
 /**
- * How far the clock of an exporter is ahead of ours: the median of export time less time of receipt over its last samples. Late datagrams
+ * Measures how far the clock of an exporter is ahead of ours: by the median of export time less time of receipt over its last samples. Late datagrams
  * do not move it, and a jump of the clock does when half of the samples are from after it.
  */
 export class ExporterClock {
@@ -30,7 +30,7 @@ export class ExporterClock {
     return this.#offset;
   }
 
-  /** What its times are corrected by, milliseconds: the offset in tenths of a second, 0 while it is small or not sure. */
+  /** Returns the correction of its times, milliseconds: the offset in tenths of a second, 0 while it is small or not sure. */
   get correction(): number {
     return this.#correction;
   }

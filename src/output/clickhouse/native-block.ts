@@ -144,7 +144,7 @@ export class NativeBlocks {
     return this.#out.copy();
   }
 
-  /** Begins anew. */
+  /** Forgets what was written. */
   clear(): void {
     this.#out.clear();
   }
@@ -222,7 +222,7 @@ export class NativeBlocks {
     }
     this.#stamp = (this.#stamp + 1) >>> 0;
     if (this.#stamp === 0) {
-      // After all numbers have had their turn, those of long ago are no longer told from new ones.
+      // The stamps have wrapped: old ones would equal new ones.
       this.#stamps.fill(0);
       this.#stamp = 1;
     }

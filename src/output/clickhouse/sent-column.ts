@@ -36,7 +36,7 @@ export function typeParts(type: string): TypeParts {
 /** A column of a table that values of a field are sent to. */
 export interface SentColumn {
   readonly name: string;
-  /** What is read from the lines. */
+  /** The column that is read from the lines. */
   readonly source: Column;
   /** The type in the block. */
   readonly type: TypeParts & { readonly text: string };

@@ -45,7 +45,7 @@ const emptyArray = Buffer.from("[]");
 
 interface NumberedField {
   readonly number: number;
-  /** The entry that says that the field is an empty array, which cannot be told from none in a message. */
+  /** The entry that says that the field is an empty array, for a message has the same bytes for an empty array and for none. */
   readonly empty: Uint8Array;
 }
 
