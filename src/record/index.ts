@@ -52,6 +52,6 @@ export {
 } from "./fields/field-table.ts";
 export { ecsLowered, ecsName, ecsNames } from "./fields/ecs.ts";
 export type { FieldPattern, FieldType, RecordField } from "./fields/record-field.ts";
-export { columnOf, type Column, type ColumnType } from "./columns/column.ts";
+export { columnOf, columnTypes, type Column, type ColumnType } from "./columns/column.ts";
 export type { BatchColumn, ColumnBatch, ColumnData, TextTable } from "./columns/column-batch.ts";
 export { LineColumns } from "./columns/line-columns.ts";

@@ -1,18 +1,6 @@
-import type { BatchColumn, Column, ColumnType } from "../../record/index.ts";
+import { columnTypes, type BatchColumn, type Column, type ColumnType } from "../../record/index.ts";
 import { formatAddress } from "../../base/ip/index.ts";
 import type { TableColumn } from "./table-layout.ts";
-
-const columnTypes: Readonly<Record<TableColumn["fieldType"], ColumnType>> = {
-  keyword: "text",
-  geo_point: "text",
-  ip: "address",
-  long: "integer",
-  unsigned_long: "unsigned",
-  double: "double",
-  boolean: "boolean",
-  date: "time",
-  date_nanos: "time",
-};
 
 /** A type of ClickHouse in its parts: `Array(LowCardinality(String))` is an array, of low cardinality, of `String`. */
 export interface TypeParts {

@@ -15,7 +15,8 @@ export interface Column {
   readonly isArray: boolean;
 }
 
-const columnTypes: Readonly<Record<FieldType, ColumnType>> = {
+/** The type of the column for each type of field. */
+export const columnTypes: Readonly<Record<FieldType, ColumnType>> = {
   keyword: "text",
   ip: "address",
   long: "integer",
