@@ -68,7 +68,7 @@ function quoted(text: string): string {
 }
 
 /** The unit that a number of an answer counts. */
-export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s";
+export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%";
 
 /** One number over the range, and over time. */
 export interface AnswerValue {
