@@ -234,7 +234,7 @@ const sourcesByName: readonly (readonly [source: string, pattern: RegExp])[] = [
   ["locality", /\.locality$/],
   ["ports", /\.l4\.port\.name$/],
   ["apps", /^(?:app\.|owner$)/],
-  ["snmp", /^flow\.(?:in|out)\.netif\.name$/],
+  ["snmp", /^flow\.(?:in|out)\.netif\.(?:name|alias|speed)$/],
   ["netif", /^flow\.(?:in|out)\.netif\./],
 ];
 

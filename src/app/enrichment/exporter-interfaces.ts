@@ -53,8 +53,11 @@ const ifXEntry = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
 const columns = [
   [...ifEntry, 2],
   [...ifXEntry, 1],
-  ...[3, 5, 7].map((column) => [...ifEntry, column]),
-  ...[15, 18].map((column) => [...ifXEntry, column]),
+  [...ifEntry, 3],
+  [...ifEntry, 5],
+  [...ifEntry, 7],
+  [...ifXEntry, 15],
+  [...ifXEntry, 18],
 ];
 /** Of each column. */
 const maxValues = 10_000;

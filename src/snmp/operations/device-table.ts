@@ -191,10 +191,10 @@ export class DeviceTable {
     const learnt = (poller: DevicePoller): void => {
       // A poll in flight may end after the device was removed.
       if (this.pollers.get(poller.id) !== poller) return;
-      const { id, addresses, device } = poller;
+      const { id, addresses } = poller;
       this.#directory.change({
         deviceId: id,
-        known: { ip: device.ip, addresses, interfaces: poller.interfaceFacts() },
+        known: { ip: poller.device.ip, addresses, interfaces: poller.interfaceFacts() },
       });
     };
     this.#pollers.set(
