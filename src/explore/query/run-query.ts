@@ -87,25 +87,20 @@ function keyValue({ type }: Column, value: unknown): SqlValue {
   return { type: "text", value: value as string | null };
 }
 
-/** The summand of each measure, how many of the unit one of the sum is, and whether it is divided by the time. */
-const kinds = {
-  bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
-  packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
-  flows: { summand: "flows", unit: "flows", times: 1, isRate: false },
-  bits_per_second: { summand: "bytes", unit: "bit/s", times: 8, isRate: true },
-  packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
-  utilisation_in: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.in.netif.speed" },
-  utilisation_out: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.out.netif.speed" },
-} as const satisfies Readonly<Record<Measure, Kind>>;
-
-interface Kind {
-  readonly summand: Summand;
-  readonly unit: Unit;
-  readonly times: number;
-  readonly isRate: boolean;
-  /** A field that each record's summand is divided by; records without it count nothing. */
-  readonly per?: string;
-}
+/**
+ * The summand of each measure, how many of the unit one of the sum is, whether it is divided by the time, and the field that each record's
+ * summand is divided by; records without that count nothing.
+ */
+const kinds: Readonly<Record<Measure, { summand: Summand; unit: Unit; times: number; isRate: boolean; per?: string }>> =
+  {
+    bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
+    packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
+    flows: { summand: "flows", unit: "flows", times: 1, isRate: false },
+    bits_per_second: { summand: "bytes", unit: "bit/s", times: 8, isRate: true },
+    packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
+    utilisation_in: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.in.netif.speed" },
+    utilisation_out: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.out.netif.speed" },
+  };
 
 type Answered = Omit<ExploreAnswer, keyof Coverage | "sampling" | "store" | "elapsedMs">;
 
@@ -154,7 +149,7 @@ class RunningQuery {
   readonly #dimensions: readonly Column[];
   readonly #engine: QueryEngine;
   readonly #signal: AbortSignal;
-  readonly #kind: Kind;
+  readonly #kind: (typeof kinds)[Measure];
   readonly #records: RecordsQuery;
   /** Beginnings of the buckets, milliseconds since the epoch. */
   readonly #starts: readonly number[];
