@@ -50,6 +50,7 @@ import { flowCredentials } from "./parts/flow-streams.ts";
 import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
+import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputResendOperation, outputTestOperation, outputsView } from "./views/outputs-view.ts";
@@ -239,6 +240,15 @@ export function createCollector(options: CollectorOptions): Collector {
   const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
   const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
   const missing = missingForMetadataApi(settings);
+  const completer = new FilterCompleter(
+    {
+      states: () => metadataStates(metadata),
+      exporters: async () =>
+        (await exporters()).map(({ address }) => ({ address, name: exporterName(address, metadata) })),
+      explore: questions,
+    },
+    clock,
+  );
   const explainer = new ObjectExplainer(
     plainSettings(settings),
     metadata && { watch: metadata.watchAddresses },
@@ -281,6 +291,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
+    completeFilter: (body) => completer.complete(body),
     udm: writtenMetadata,
     tools: writtenMetadata,
     explainObject: () => explainer.ready(),

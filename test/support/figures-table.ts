@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 610,
-  singleUserFiles: 96,
-  interfaces: 1015,
+  files: 614,
+  singleUserFiles: 97,
+  interfaces: 1018,
   interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 248,
