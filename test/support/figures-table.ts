@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 605,
+  files: 611,
   singleUserFiles: 96,
-  interfaces: 1006,
+  interfaces: 1016,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
