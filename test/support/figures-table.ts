@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 611,
-  singleUserFiles: 96,
-  interfaces: 1016,
+  files: 613,
+  singleUserFiles: 97,
+  interfaces: 1018,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,

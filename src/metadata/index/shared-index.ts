@@ -254,7 +254,7 @@ export class SharedIndex {
   #addChanges(changed: AddressRange[], scope: number, state: IndexState | undefined): AddressRange[] | undefined {
     const { changes } = state ?? {};
     if (changes === undefined || changes.since !== this.#scopeSerials.get(scope)) {
-      return [...changed, ...wholeFamilies.map((range) => ({ ...range, scope }))];
+      return [...changed, ...wholeFamilies.map(({ family, first, last }) => ({ family, first, last, scope }))];
     }
     return [...changed, ...changes.keys.map(({ family, first, last }) => ({ family, first, last, scope }))];
   }

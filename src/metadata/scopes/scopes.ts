@@ -99,13 +99,16 @@ export class Scopes implements Component {
 
   #take(configs: readonly ScopeConfig[]): void {
     this.#fileFault = undefined;
-    this.#applied = this.#applied.then(async () => {
-      try {
-        await this.#apply(configs);
-      } catch (error) {
-        this.#failed(error);
-      }
-    });
+    this.#applied = this.#applyAfter(this.#applied, configs);
+  }
+
+  async #applyAfter(before: Promise<void>, configs: readonly ScopeConfig[]): Promise<void> {
+    await before;
+    try {
+      await this.#apply(configs);
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #failed(error: unknown): void {
