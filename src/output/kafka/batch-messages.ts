@@ -1,19 +1,20 @@
 import { LineColumns } from "../../record/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import type { MessageEncoder } from "./flow-message.ts";
-import { copyBytes, MessageWriter, putVarint, varintLength } from "./message-writer.ts";
+import type { MessageWriter } from "./message-writer.ts";
+import * as layout from "./part-layout.ts";
 import type { BatchLines } from "./record-batch.ts";
 
-/** Rows that are read before they are written: their columns stay in the cache of a core. */
+/** Rows that are written together: their columns and messages stay in the cache of a core. */
 const maxRows = 2048;
-/** Bytes before a message for its length, at most. */
-const lengthBytes = 5;
 
 /** The records of a batch as messages, some rows of columns at a time. */
 export class BatchMessages {
   readonly #encoder: MessageEncoder;
   readonly #isDelimited: boolean;
   readonly #reader: LineColumns;
+  #keys = Buffer.alloc(0);
+  readonly #keyEnds = new Uint32Array(maxRows + 1);
 
   /** @param isDelimited each message has its length before it. */
   constructor(encoder: MessageEncoder, isDelimited: boolean) {
@@ -56,20 +57,37 @@ export class BatchMessages {
   /** Writes the messages of the rows that are read. @returns how many values have no form there. */
   #write(lines: BatchLines, places: Places, out: MessageWriter, first: number): number {
     const batch = this.#reader.batch();
+    const { rows, texts } = batch;
     const { parts, leftOut } = this.#encoder.partsOf(batch);
-    out.use(parts, batch.texts);
-    const room = this.#isDelimited ? lengthBytes : 0;
-    for (let row = 0; row < batch.rows; row++) {
+    this.#readKeys(lines, first, rows);
+    const written = out.write(parts, texts, rows, { bytes: this.#keys, ends: this.#keyEnds }, this.#isDelimited);
+    for (let row = 0, at = 0; row < rows; row++, at += layout.placeBytes >>> 2) {
       const index = first + row;
-      writeKey(lines, places, out, index);
-      out.reserve(room);
-      out.at += room;
-      const start = out.at;
-      out.write(row);
-      places.from[index] = this.#isDelimited ? writeLength(out.bytes, start, out.at) : start;
-      places.to[index] = out.at;
+      places.from[index] = written[at + (layout.placeFrom >>> 2)] as number;
+      places.to[index] = written[at + (layout.placeTo >>> 2)] as number;
+      if ((lines.keyFrom[index] as number) < 0) continue;
+      const key = written[at + (layout.placeKey >>> 2)] as number;
+      places.keyFrom[index] = key;
+      places.keyTo[index] = key + (this.#keyEnds[row + 1] as number) - (this.#keyEnds[row] as number);
     }
     return leftOut;
+  }
+
+  /** Gathers the keys of rows. */
+  #readKeys({ keyFrom, keyTo, memories, memoryOf }: BatchLines, first: number, rows: number): void {
+    let length = 0;
+    for (let index = first; index < first + rows; index++)
+      length += (keyTo[index] as number) - (keyFrom[index] as number);
+    if (this.#keys.length < length) this.#keys = Buffer.allocUnsafeSlow(2 * length);
+    const [keys, ends] = [this.#keys, this.#keyEnds];
+    let at = 0;
+    for (let row = 0; row < rows; row++) {
+      const index = first + row;
+      const memory = memories[memoryOf[index] as number] as Buffer;
+      const to = keyTo[index] as number;
+      for (let i = keyFrom[index] as number; i < to; i++) keys[at++] = memory[i] as number;
+      ends[row + 1] = at;
+    }
   }
 }
 
@@ -80,19 +98,3 @@ export interface MessageLines extends BatchLines {
 }
 
 type Places = Pick<BatchLines, "from" | "to" | "keyFrom" | "keyTo">;
-
-function writeKey(lines: BatchLines, places: Places, out: MessageWriter, index: number): void {
-  const [from, to] = [lines.keyFrom[index] as number, lines.keyTo[index] as number];
-  if (from < 0) return;
-  out.reserve(to - from);
-  places.keyFrom[index] = out.at;
-  out.at = copyBytes(lines.memories[lines.memoryOf[index] as number] as Buffer, from, to, out.bytes, out.at);
-  places.keyTo[index] = out.at;
-}
-
-/** Writes the length of a message before it. @returns where the length begins. */
-function writeLength(bytes: Buffer, from: number, to: number): number {
-  const begin = from - varintLength(to - from);
-  putVarint(bytes, begin, to - from);
-  return begin;
-}

@@ -10,7 +10,6 @@ import {
   type TextTable,
 } from "../../record/index.ts";
 import {
-  copyBytes,
   entriesPart,
   has,
   partOf,
@@ -21,20 +20,16 @@ import {
   type MessagePart,
 } from "./message-writer.ts";
 
-/** What messages are made of. */
-export interface MessageParts {
-  /** Valid as long as the rows are. */
-  readonly parts: readonly MessagePart[];
-  /** Values of the rows that the message has no form for. */
-  readonly leftOut: number;
-}
-
 /** Makes messages of Protocol Buffers of rows. */
 export interface MessageEncoder {
   /** What it reads. */
   readonly columns: readonly Column[];
   readonly hasRest: boolean;
-  partsOf(batch: ColumnBatch): MessageParts;
+  /**
+   * Returns what the messages of the rows are made of, valid as long as these are; and how many values of theirs the message has no form
+   * for.
+   */
+  partsOf(batch: ColumnBatch): { readonly parts: readonly MessagePart[]; readonly leftOut: number };
 }
 
 const quote = 0x22;
@@ -70,7 +65,7 @@ export class FlowEncoder implements MessageEncoder {
     this.#fields = fields;
   }
 
-  partsOf({ rows, columns, rest, texts }: ColumnBatch): MessageParts {
+  partsOf({ rows, columns, rest, texts }: ColumnBatch): ReturnType<MessageEncoder["partsOf"]> {
     const parts: MessagePart[] = [];
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index] as BatchColumn;
@@ -80,7 +75,7 @@ export class FlowEncoder implements MessageEncoder {
     }
     if (rest !== undefined && rest.count > 0) {
       const { bytes, ends } = this.#entries.read(rest, texts, rows);
-      parts.push(entriesPart(bytes, ends));
+      parts.push(entriesPart(bytes.subarray(0, ends[rows]), ends.subarray(0, rows + 1)));
     }
     return { parts, leftOut: 0 };
   }
@@ -145,4 +140,11 @@ class RestEntries {
       this.#entries.add(textsTag, name, text, 0, text.length);
     }
   };
+}
+
+/** @returns where the copy ends. */
+function copyBytes(source: Uint8Array, from: number, to: number, target: Buffer, at: number): number {
+  if (to - from >= 32) return copyLines(source, from, to, target, at);
+  for (let i = from, place = at; i < to; i++, place++) target[place] = source[i] as number;
+  return at + to - from;
 }

@@ -1,5 +1,5 @@
 import { columnOf, type BatchColumn, type Column, type ColumnBatch, type TextTable } from "../../record/index.ts";
-import type { MessageEncoder, MessageParts } from "./flow-message.ts";
+import type { MessageEncoder } from "./flow-message.ts";
 import { asWhole, has, numbersPart, partOf, type MessagePart } from "./message-writer.ts";
 
 /** How a value of a line becomes one of the message. */
@@ -101,7 +101,7 @@ export class GoflowEncoder implements MessageEncoder {
     this.#positions = new Map(names.map((name, index) => [name, index]));
   }
 
-  partsOf(batch: ColumnBatch): MessageParts {
+  partsOf(batch: ColumnBatch): ReturnType<MessageEncoder["partsOf"]> {
     const made = this.#sources(batch).map((source) => this.#partOf(source, batch));
     return { parts: made.map(({ part }) => part), leftOut: made.reduce((sum, { leftOut }) => sum + leftOut, 0) };
   }
@@ -176,7 +176,7 @@ const flowTypes: Readonly<Record<string, number>> = {
   "NetFlow v9": 3,
   IPFIX: 4,
 };
-const etherTypes: Readonly<Record<string, number>> = { 4: 0x0800, 6: 0x86dd };
+const etherTypes: Readonly<Record<number, number>> = { 4: 0x0800, 6: 0x86dd };
 const pastWord = 2 ** 32;
 
 /** Elements without a name of ours are whole numbers here. */
@@ -259,15 +259,20 @@ function numbersOf(texts: readonly string[]): NumberList {
 /** Reads the numbers that a column's values stand for; NaN: there is none. */
 function numberReader(
   conversion: "dscp" | "etherType" | "flowType" | "mac" | "rounded",
-  { data }: BatchColumn,
+  column: BatchColumn,
   ecns: BatchColumn,
   texts: TextTable,
 ): (row: number) => number {
+  const { data } = column;
   switch (conversion) {
-    case "dscp":
-      return (row) => 4 * Number(data[row]) + (ecns.count === 0 ? 0 : Number(ecns.data[row]));
-    case "etherType":
-      return (row) => etherTypes[String(data[row])] ?? Number.NaN;
+    case "dscp": {
+      const [upper, lower] = [numberAt(column), ecns.count === 0 ? undefined : numberAt(ecns)];
+      return (row) => 4 * upper(row) + (lower?.(row) ?? 0);
+    }
+    case "etherType": {
+      const version = numberAt(column);
+      return (row) => etherTypes[version(row)] ?? Number.NaN;
+    }
     case "flowType": {
       let [code, value] = [0, Number.NaN];
       return (row) => {
@@ -283,7 +288,16 @@ function numberReader(
     case "rounded":
       break;
   }
-  return (row) => Math.round(Number(data[row]));
+  const exact = numberAt(column);
+  return (row) => Math.round(exact(row));
+}
+
+/** Reads numbers of a column; whole ones of 64 bits without an object for each. */
+function numberAt({ column, data }: BatchColumn): (row: number) => number {
+  if (column.type === "double") return (row) => data[row] as number;
+  const words = new Int32Array(data.buffer, data.byteOffset, data.byteLength >>> 2);
+  // Beyond 2^63 it is negative, which no number here is.
+  return (row) => (words[2 * row + 1] as number) * pastWord + ((words[2 * row] as number) >>> 0);
 }
 
 const macBytes = 17;

@@ -1,4 +1,6 @@
-import { copyLines, type BatchColumn, type ColumnType, type TextTable } from "../../record/index.ts";
+import type { BatchColumn, ColumnType, TextTable } from "../../record/index.ts";
+import { messageCode } from "./gen/message-code.ts";
+import * as layout from "./part-layout.ts";
 
 /** How a value follows its tag (Protocol Buffers, Encoding). */
 export const wireType = { varint: 0, fixed64: 1, bytes: 2 } as const;
@@ -6,42 +8,30 @@ export const wireType = { varint: 0, fixed64: 1, bytes: 2 } as const;
 /** Returns the tag of a field. @param number of the field, 1 to 2047. */
 export const tagOf = (number: number, type: number): number => (number << 3) | type;
 
-/** Texts from this length on are copied by the engine. */
-const longText = 64;
-/** Texts are copied by words, so bytes behind a message may be overwritten. */
-const wordBytes = 4;
-const tagBytes = 2;
-const lengthBytes = 5;
-/** The most bytes of a value that is no text, with its tag. */
-const mostBytes = tagBytes + 17;
-
-/** How values are written. */
-const form = { whole: 0, fixed: 1, boolean: 2, address: 3, text: 4, entries: 5 } as const;
 const formOf: Readonly<Record<ColumnType, number>> = {
-  text: form.text,
-  address: form.address,
-  integer: form.whole,
-  unsigned: form.whole,
-  double: form.fixed,
-  boolean: form.boolean,
-  time: form.fixed,
+  text: layout.textForm,
+  address: layout.addressForm,
+  integer: layout.wholeForm,
+  unsigned: layout.wholeForm,
+  double: layout.fixedForm,
+  boolean: layout.booleanForm,
+  time: layout.fixedForm,
 };
-const wireTypes = [wireType.varint, wireType.fixed64, wireType.varint, wireType.bytes, wireType.bytes, wireType.bytes];
-const noWords = new Uint32Array(0);
 
 /** A field of messages, and the values that rows have of it. */
 export interface MessagePart {
+  /** One of those of the layout. */
   readonly form: number;
   readonly tag: number;
   /** Which rows have a value; undefined: all. */
   readonly presence: Uint8Array | undefined;
-  /** Values: halves of 64 bits, the lower ones first; codes of texts; four words of an address. Of entries, where those of a row begin. */
-  readonly words: Uint32Array;
+  /** Halves of numbers of 64 bits, the lower ones first; codes of texts; four words of an address; of entries, where those of a row begin. */
+  readonly words: Uint32Array | undefined;
   /** Booleans; bytes of entries. */
-  readonly octets: Uint8Array;
+  readonly octets: Uint8Array | undefined;
   /** Of a list: where the items of each row begin, and behind the last where they end. */
   readonly offsets: Uint32Array | undefined;
-  /** What stands for a list without items; absent: nothing. */
+  /** What stands for a list without items. */
   readonly empty?: Uint8Array;
   /** Whole numbers: those whose upper half is greater are left out. */
   readonly mostHigh: number;
@@ -49,7 +39,7 @@ export interface MessagePart {
   readonly hasZeros: boolean;
 }
 
-/** Returns a column as the field of a number, all of its values. @param options where it is something else. */
+/** Returns a column as the field of a number. @param options what is not as in the column. */
 export function partOf(
   { column, data, presence, offsets, count }: BatchColumn,
   rows: number,
@@ -57,19 +47,25 @@ export function partOf(
   options: Partial<MessagePart> = {},
 ): MessagePart {
   const { type, isArray } = column;
-  const isEach = type === "text" || type === "address";
-  const kind = options.form ?? formOf[type];
+  const form = options.form ?? formOf[type];
+  const isBoolean = form === layout.booleanForm;
   return {
-    form: kind,
-    tag: tagOf(number, isArray && !isEach ? wireType.bytes : (wireTypes[kind] as number)),
+    form,
+    tag: tagOf(number, wireTypeOf(form, isArray)),
     presence: count === rows ? undefined : presence,
-    words: type === "boolean" ? noWords : new Uint32Array(data.buffer, data.byteOffset, data.byteLength >>> 2),
-    octets: type === "boolean" ? (data as Uint8Array) : new Uint8Array(0),
+    words: isBoolean ? undefined : new Uint32Array(data.buffer, data.byteOffset, data.byteLength >>> 2),
+    octets: isBoolean ? (data as Uint8Array) : undefined,
     offsets: isArray ? offsets : undefined,
     mostHigh: 0xffff_ffff,
     hasZeros: true,
     ...options,
   };
+}
+
+/** Numbers of a list stand together behind one tag. */
+function wireTypeOf(form: number, isList: boolean): number {
+  if (isList || form === layout.textForm || form === layout.addressForm) return wireType.bytes;
+  return form === layout.fixedForm ? wireType.fixed64 : wireType.varint;
 }
 
 /** Returns whole numbers of 64 bits as a field; zeros are none. @param offsets of lists. */
@@ -79,173 +75,21 @@ export function numbersPart(
   number: number,
   offsets?: Uint32Array,
 ): MessagePart {
-  return {
-    form: form.whole,
-    tag: tagOf(number, offsets === undefined ? wireType.varint : wireType.bytes),
-    presence,
-    words,
-    octets: new Uint8Array(0),
-    offsets,
-    mostHigh: 0xffff_ffff,
-    hasZeros: false,
-  };
+  const form = layout.wholeForm;
+  const tag = tagOf(number, wireTypeOf(form, offsets !== undefined));
+  return { form, tag, presence, words, octets: undefined, offsets, mostHigh: 0xffff_ffff, hasZeros: false };
 }
 
 /** Returns bytes that have tags of their own as a part. @param ends where those of each row begin, and the last end. */
 export function entriesPart(octets: Uint8Array, ends: Uint32Array): MessagePart {
-  return { ...numbersPart(ends, undefined, 0), form: form.entries, octets };
+  return { ...numbersPart(ends, undefined, 0), form: layout.entriesForm, octets };
 }
 
-/** Whole numbers stand as they are in messages of `int64` and `uint64`: times, too. */
-export const asWhole: Partial<MessagePart> = { form: form.whole };
+/** Options of a column whose 64 bits are a whole number in the message: times, too. */
+export const asWhole: Partial<MessagePart> = { form: layout.wholeForm };
 
 export const has = (presence: Uint8Array, row: number): boolean =>
   (((presence[row >>> 3] as number) >>> (row & 7)) & 1) === 1;
-
-/** Writes messages one behind the other, a row at a time, into memory that grows and is used again. */
-export class MessageWriter {
-  bytes = Buffer.allocUnsafeSlow(64 * 1024);
-  /** Where it goes on. */
-  at = 0;
-  /** Values that were left out because they were too large, since the last `begin`. */
-  leftOut = 0;
-  #view = new DataView(this.bytes.buffer);
-  #parts: readonly MessagePart[] = [];
-  /** Bytes that a row takes at most, without its texts, lists and entries. */
-  #room = 0;
-  #texts: TextTable = { count: 0, offsets: noWords, bytes: new Uint8Array(0) };
-  #words: DataView = new DataView(new ArrayBuffer(0));
-
-  /** Forgets what was written. */
-  begin(): void {
-    this.at = 0;
-    this.leftOut = 0;
-  }
-
-  /** Takes what rows are made of, until the next call. */
-  use(parts: readonly MessagePart[], texts: TextTable): void {
-    this.#parts = parts;
-    this.#room = parts.length * mostBytes + wordBytes;
-    this.#texts = texts;
-    // To the end of the memory, so that the last word of a text can be read.
-    this.#words = new DataView(texts.bytes.buffer, texts.bytes.byteOffset);
-  }
-
-  /** Makes room for so many bytes and those of a row. */
-  reserve(bytes: number): void {
-    const wanted = this.at + bytes + this.#room;
-    if (wanted <= this.bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(2 * wanted);
-    copyLines(this.bytes, 0, this.at, larger, 0);
-    this.bytes = larger;
-    this.#view = new DataView(larger.buffer);
-  }
-
-  /** Writes a row. */
-  write(row: number): void {
-    this.reserve(0);
-    const parts = this.#parts;
-    for (let i = 0; i < parts.length; i++) {
-      const part = parts[i] as MessagePart;
-      if (part.presence !== undefined && !has(part.presence, row)) continue;
-      if (part.offsets !== undefined)
-        this.#writeList(part, part.offsets[row] as number, part.offsets[row + 1] as number);
-      else if (part.form === form.entries)
-        this.#copy(part.octets, part.words[row] as number, part.words[row + 1] as number);
-      else this.#writeValue(part, row);
-    }
-  }
-
-  /** Copies bytes. */
-  #copy(source: Uint8Array, from: number, to: number): void {
-    this.reserve(to - from);
-    this.at = copyBytes(source, from, to, this.bytes, this.at);
-  }
-
-  #writeValue(part: MessagePart, row: number): void {
-    const { words, tag } = part;
-    if (part.form === form.whole) {
-      const [low, high] = [words[2 * row] as number, words[2 * row + 1] as number];
-      if (high > part.mostHigh) this.leftOut++;
-      else if (part.hasZeros || low !== 0 || high !== 0)
-        this.at = putVarint64(this.bytes, putTag(this.bytes, this.at, tag), low, high);
-      return;
-    }
-    const at = putTag(this.bytes, this.at, tag);
-    if (part.form === form.text) this.#putText(words[row] as number, at);
-    else this.#putFixed(part, row, at);
-  }
-
-  /** Writes one value of those whose length does not depend on them, or an address. */
-  #putFixed({ form: kind, words, octets }: MessagePart, index: number, at: number): void {
-    if (kind === form.address) this.at = putAddress(words, index, this.bytes, this.#view, at);
-    else if (kind === form.boolean) {
-      this.bytes[at] = octets[index] as number;
-      this.at = at + 1;
-    } else {
-      this.#view.setUint32(at, words[2 * index] as number, true);
-      this.#view.setUint32(at + 4, words[2 * index + 1] as number, true);
-      this.at = at + 8;
-    }
-  }
-
-  /** Writes the items of a list: texts and addresses with a tag each, numbers together behind one. */
-  #writeList(part: MessagePart, from: number, to: number): void {
-    if (from === to) {
-      if (part.empty !== undefined) this.#copy(part.empty, 0, part.empty.length);
-      return;
-    }
-    this.reserve((to - from) * mostBytes);
-    const { tag, words } = part;
-    if (part.form === form.text || part.form === form.address) {
-      for (let i = from; i < to; i++) {
-        const at = putTag(this.bytes, this.at, tag);
-        if (part.form === form.text) this.#putText(words[i] as number, at, (to - i) * mostBytes);
-        else this.#putFixed(part, i, at);
-      }
-      return;
-    }
-    const start = putTag(this.bytes, this.at, tag);
-    const begin = start + lengthBytes;
-    this.at = begin;
-    for (let i = from; i < to; i++) {
-      if (part.form === form.whole)
-        this.at = putVarint64(this.bytes, this.at, words[2 * i] as number, words[2 * i + 1] as number);
-      else this.#putFixed(part, i, this.at);
-    }
-    const behind = putVarint(this.bytes, start, this.at - begin);
-    this.bytes.copyWithin(behind, begin, this.at);
-    this.at = behind + this.at - begin;
-  }
-
-  /** Writes the length of a text and its bytes. @param more bytes that are to fit behind it. */
-  #putText(code: number, at: number, more = 0): void {
-    const { offsets, bytes } = this.#texts;
-    const from = offsets[code] as number;
-    const length = (offsets[code + 1] as number) - from;
-    this.at = putVarint(this.bytes, at, length);
-    this.reserve(length + more);
-    const words = this.#words;
-    if (length >= longText || from + length + wordBytes > words.byteLength) {
-      this.at = copyLines(bytes, from, from + length, this.bytes, this.at);
-      return;
-    }
-    const view = this.#view;
-    for (let i = 0; i < length; i += wordBytes) view.setUint32(this.at + i, words.getUint32(from + i, true), true);
-    this.at += length;
-  }
-}
-
-/** @param tag 14 bits. @returns where it ends. */
-function putTag(bytes: Uint8Array, at: number, tag: number): number {
-  if (tag < 0x80) {
-    bytes[at] = tag;
-    return at + 1;
-  }
-  bytes[at] = tag | 0x80;
-  bytes[at + 1] = tag >>> 7;
-  return at + 2;
-}
 
 /** @param value 31 bits. @returns where it ends. */
 export function putVarint(bytes: Uint8Array, at: number, value: number): number {
@@ -256,21 +100,6 @@ export function putVarint(bytes: Uint8Array, at: number, value: number): number 
   return place;
 }
 
-/** @returns where it ends. */
-function putVarint64(bytes: Uint8Array, at: number, lower: number, upper: number): number {
-  let low = lower;
-  let high = upper;
-  let place = at;
-  while (high !== 0) {
-    bytes[place++] = low | 0x80;
-    low = ((low >>> 7) | (high << 25)) >>> 0;
-    high >>>= 7;
-  }
-  for (; low > 0x7f; low >>>= 7) bytes[place++] = low | 0x80;
-  bytes[place++] = low;
-  return place;
-}
-
 /** @param value 31 bits. */
 export function varintLength(value: number): number {
   let length = 1;
@@ -278,22 +107,133 @@ export function varintLength(value: number): number {
   return length;
 }
 
-/** The third word of an IPv4 address, `::ffff:0:0`, in the order of this host. */
-const mappedWord = new Uint32Array(Uint8Array.of(0, 0, 0xff, 0xff).buffer)[0] as number;
-
-/** Writes the 4 or 16 bytes of an address behind their count. @returns where they end. */
-function putAddress(words: Uint32Array, index: number, bytes: Uint8Array, view: DataView, at: number): number {
-  const from = 4 * index;
-  const isIpv4 = words[from] === 0 && words[from + 1] === 0 && words[from + 2] === mappedWord;
-  bytes[at] = isIpv4 ? 4 : 16;
-  let place = at + 1;
-  for (let i = isIpv4 ? from + 3 : from; i < from + 4; i++, place += 4) view.setUint32(place, words[i] as number, true);
-  return place;
+/** What `assembly/index.ts` exports. Offsets are those of its memory. */
+interface Code {
+  readonly memory: { readonly buffer: ArrayBuffer };
+  readonly input: { readonly value: number };
+  readonly messages: { readonly value: number };
+  readonly end: { readonly value: number };
+  readonly leftOut: { readonly value: number };
+  begin(): void;
+  reserveInput(bytes: number): void;
+  useTexts(bytes: number, offsets: number): void;
+  writeRows(
+    parts: number,
+    count: number,
+    rows: number,
+    isDelimited: number,
+    keys: number,
+    keyEnds: number,
+    places: number,
+  ): void;
 }
 
-/** @returns where the copy ends. */
-export function copyBytes(source: Uint8Array, from: number, to: number, target: Buffer, at: number): number {
-  if (to - from >= 32) return copyLines(source, from, to, target, at);
-  for (let i = from, place = at; i < to; i++, place++) target[place] = source[i] as number;
-  return at + to - from;
+/** Holds the code of all writers of this thread. */
+let compiled: WebAssembly.Module | undefined;
+
+/** Keys of rows, one behind the other. */
+export interface RowKeys {
+  readonly bytes: Uint8Array;
+  /** Where the key of each row begins, and the last ends. */
+  readonly ends: Uint32Array;
 }
+
+/** Writes keys and messages one behind the other, some rows at a time: WebAssembly, in a memory that grows and is used again. */
+export class MessageWriter {
+  readonly #code: Code;
+  #inputAt = 0;
+
+  constructor() {
+    compiled ??= new WebAssembly.Module(Buffer.from(messageCode, "base64"));
+    this.#code = new WebAssembly.Instance(compiled, {}).exports as unknown as Code;
+  }
+
+  /** The messages, valid until more are written. */
+  get bytes(): Buffer {
+    const { memory, messages, end } = this.#code;
+    const from = messages.value >>> 0;
+    return Buffer.from(memory.buffer, from, (end.value >>> 0) - from);
+  }
+
+  /** Numbers that were left out because they are too large, since the last `begin`. */
+  get leftOut(): number {
+    return this.#code.leftOut.value;
+  }
+
+  /** Forgets what was written. */
+  begin(): void {
+    this.#code.begin();
+  }
+
+  /**
+   * Writes rows.
+   *
+   * @param isDelimited each message has its length before it.
+   * @returns places of the rows as the layout has them, valid until the next call.
+   */
+  write(
+    parts: readonly MessagePart[],
+    texts: TextTable,
+    rows: number,
+    keys: RowKeys,
+    isDelimited: boolean,
+  ): Uint32Array {
+    const code = this.#code;
+    const placesBytes = layout.placeBytes * rows;
+    const own = [texts.bytes, texts.offsets, keys.bytes, keys.ends];
+    const given = parts.flatMap(({ presence, words, octets, offsets, empty }) => [
+      presence,
+      words,
+      octets,
+      offsets,
+      empty,
+    ]);
+    let room = roomOf(layout.partBytes * parts.length) + roomOf(placesBytes);
+    for (const array of own) room += roomOf(array.byteLength);
+    for (const array of given) room += roomOf(array?.byteLength ?? 0);
+    code.reserveInput(room);
+    this.#inputAt = code.input.value >>> 0;
+    const { buffer } = code.memory;
+    const partsAt = this.#take(layout.partBytes * parts.length);
+    const placesAt = this.#take(placesBytes);
+    const [textsAt = 0, offsetsAt = 0, keysAt = 0, endsAt = 0] = own.map((array) => this.#put(buffer, array));
+    for (const [i, part] of parts.entries())
+      this.#describe(new Uint32Array(buffer, partsAt + layout.partBytes * i, layout.partBytes >>> 2), buffer, part);
+    code.useTexts(textsAt, offsetsAt);
+    code.writeRows(partsAt, parts.length, rows, Number(isDelimited), keysAt, endsAt, placesAt);
+    return new Uint32Array(code.memory.buffer, placesAt, placesBytes >>> 2);
+  }
+
+  #describe(descriptor: Uint32Array, buffer: ArrayBuffer, part: MessagePart): void {
+    const { tag } = part;
+    const set = (field: number, value: number): void => void (descriptor[field >>> 2] = value);
+    set(layout.partForm, part.form);
+    set(layout.partTag, tag < 0x80 ? tag : (tag & 0x7f) | 0x80 | ((tag >>> 7) << 8));
+    set(layout.partTagLength, varintLength(tag));
+    set(layout.partPresence, this.#put(buffer, part.presence));
+    set(layout.partWords, this.#put(buffer, part.words));
+    set(layout.partOctets, this.#put(buffer, part.octets));
+    set(layout.partOffsets, this.#put(buffer, part.offsets));
+    set(layout.partEmpty, this.#put(buffer, part.empty));
+    set(layout.partEmptyLength, part.empty?.length ?? 0);
+    set(layout.partMostHigh, part.mostHigh);
+    set(layout.partHasZeros, Number(part.hasZeros));
+  }
+
+  /** Copies an array into the input. @returns where it is; 0: there is none. */
+  #put(buffer: ArrayBuffer, array: Uint8Array | Uint32Array | undefined): number {
+    if (array === undefined) return 0;
+    const at = this.#take(array.byteLength);
+    new Uint8Array(buffer, at, array.byteLength).set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+    return at;
+  }
+
+  #take(bytes: number): number {
+    const at = this.#inputAt;
+    this.#inputAt += roomOf(bytes);
+    return at;
+  }
+}
+
+/** A multiple of sixteen, behind which sixteen more bytes may be read. */
+const roomOf = (bytes: number): number => (bytes + 31) & ~15;
