@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 607,
-  singleUserFiles: 97,
-  interfaces: 1008,
+  files: 609,
+  singleUserFiles: 95,
+  interfaces: 1011,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
