@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 607,
+  files: 608,
   singleUserFiles: 97,
-  interfaces: 1007,
+  interfaces: 1008,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
