@@ -156,6 +156,8 @@ export interface RecordsQuery extends TimeRange {
   readonly filter: Filter | undefined;
   readonly dimensions: readonly Column[];
   readonly summand: Summand;
+  /** A column of numbers that the summand of each record is divided by; what has none, or 0, adds nothing. */
+  readonly per?: Column | undefined;
   readonly when: When;
 }
 
@@ -167,13 +169,13 @@ export function rankStatement(query: RecordsQuery, limit: number): Statement {
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
   const rows = rowsSql(query, 0, values);
-  const sum = dialect.sum("s.m");
+  const sum = sumOf(query, "s.m");
   const names = query.dimensions.map((_, i) => `d${i}`);
   if (names.length === 0) return { sql: `SELECT ${sum} AS v FROM ${rows} s`, values: values.list };
   const list = names.join(", ");
   const order = ["v DESC", ...names].map((each) => `${each} NULLS LAST`).join(", ");
   const groups = `SELECT ${list}, ${sum} AS v FROM ${rows} s GROUP BY ${list}`;
-  const all = `(SELECT count(*) FROM g) AS n, (SELECT ${dialect.sum("g.v")} FROM g) AS a`;
+  const all = `(SELECT count(*) FROM g) AS n, (SELECT ${sumOf(query, "g.v")} FROM g) AS a`;
   return {
     sql: `WITH g AS (${groups}) SELECT ${list}, v, ${all} FROM g ORDER BY ${order} LIMIT ${limit}`,
     values: values.list,
@@ -188,7 +190,7 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
   const rows = rowsSql(query, granularitySeconds, values);
-  const sums = sumsOf(query, granularitySeconds).map((name) => `${dialect.sum(`s.${name}`)} AS ${name}`);
+  const sums = sumsOf(query, granularitySeconds).map((name) => `${sumOf(query, `s.${name}`)} AS ${name}`);
   if (keys.length === 0 || query.dimensions.length === 0) {
     const sql = `SELECT s.b AS b, -1 AS i, ${sums.join(", ")} FROM ${rows} s GROUP BY s.b`;
     return { sql: inBuckets(sql, query, granularitySeconds), values: values.list };
@@ -212,7 +214,7 @@ function inBuckets(sums: string, query: RecordsQuery, granularitySeconds: number
   const { dialect } = query.engine;
   const twice = `SELECT *, ${dialect.eachOf("0", "1", 1)} AS k FROM (${sums})`;
   const each = `SELECT b + k * ${1000 * granularitySeconds} AS b, i, CASE WHEN k = 0 THEN m ELSE n END AS m FROM (${twice})`;
-  return `SELECT u.b AS b, u.i AS i, ${dialect.sum("u.m")} AS m FROM (${each}) u GROUP BY u.b, u.i`;
+  return `SELECT u.b AS b, u.i AS i, ${sumOf(query, "u.m")} AS m FROM (${each}) u GROUP BY u.b, u.i`;
 }
 
 /** Single records, newest first: the columns in their order, called `c0` and so on. */
@@ -249,6 +251,7 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const { engine, dimensions } = query;
   const { dialect } = engine;
   const used = new Set<Column>(dimensions);
+  if (query.per !== undefined) used.add(query.per);
   const where = whereSql(query, used, values);
   const bucket = granularitySeconds === 0 ? "0" : bucketName;
   const range = timeRangeSql(query, values);
@@ -262,9 +265,19 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const names = sumsOf(query, granularitySeconds);
-  const sums = names.map((name, n) => `${[sumName, nextName][n]} AS ${name}`);
+  const sums = names.map((name, n) => `${summandSql(query, n === 0 ? sumName : nextName)} AS ${name}`);
   const flat = `(SELECT ${[...cells, `${bucket} AS b`, ...sums].join(", ")} FROM ${from}${where})`;
   return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query, names) : flat;
+}
+
+/** A sum of whole numbers is exact, that of quotients is not. */
+function sumOf({ engine: { dialect }, per }: RecordsQuery, value: string): string {
+  return per === undefined ? dialect.sum(value) : `sum(${value})`;
+}
+
+function summandSql({ engine: { dialect }, per }: RecordsQuery, summand: string): string {
+  if (per === undefined) return summand;
+  return `${dialect.double(summand)} / nullif(${dialect.double(dialect.column(per))}, 0)`;
 }
 
 /** A flow is one record, which is at one time. */
@@ -273,11 +286,14 @@ function bookedAt({ summand, when }: RecordsQuery): When {
 }
 
 /** Many records have the same list, so each list is added up before it is unfolded. */
-function unfoldedSql(flat: string, { engine: { dialect }, dimensions }: RecordsQuery, sums: readonly string[]): string {
+function unfoldedSql(flat: string, query: RecordsQuery, sums: readonly string[]): string {
+  const { dimensions } = query;
+  const { dialect } = query.engine;
   const names = dimensions.map((_, i) => `f.d${i}`);
   const cells = names.map((name, i) => `${name} AS d${i}`);
   const kept = (alias: string): readonly string[] => ["b", ...sums].map((name) => `${alias}.${name} AS ${name}`);
-  const added = `SELECT ${[...cells, "f.b AS b", ...sums.map((name) => `${dialect.sum(`f.${name}`)} AS ${name}`)].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
+  const summed = sums.map((name) => `${sumOf(query, `f.${name}`)} AS ${name}`);
+  const added = `SELECT ${[...cells, "f.b AS b", ...summed].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
   const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
   const lists = `(SELECT ${[...opened, ...kept("o")].join(", ")} FROM (${added}) o)`;
   // One list at a time, because two that are unfolded at once are put side by side.

@@ -51,7 +51,12 @@ const exploreQuestion: JsonSchema = {
       items: { type: "string" },
       description: "Fields by which flows are grouped.",
     },
-    measure: { enum: ["bytes", "packets", "flows", "bits_per_second", "packets_per_second"], default: "bytes" },
+    measure: {
+      enum: ["bytes", "packets", "flows", "bits_per_second", "packets_per_second", "utilisation_in", "utilisation_out"],
+      default: "bytes",
+      description:
+        "`utilisation_in` and `utilisation_out` are percents of the speed of the interface of the way in, or out, that SNMP or the file of interfaces gives; flows of other interfaces count nothing.",
+    },
     when: {
       enum: ["flowed", "received"],
       default: "flowed",
@@ -99,7 +104,7 @@ const exploreAnswer = openObject(
     granularitySeconds: integer("0: without times."),
     measure: text("As asked for."),
     when: choice(["flowed", "received"], "As asked for."),
-    unit: choice(["B", "packets", "flows", "bit/s", "packet/s"]),
+    unit: choice(["B", "packets", "flows", "bit/s", "packet/s", "%"]),
     dimensions: list(text(), "As asked for."),
     times: list(text(), "Beginnings of the buckets, RFC 3339."),
     rows: list(looseObject({ key, share, ...values }, ...sometimes), "The largest first."),
