@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 608,
-  singleUserFiles: 97,
-  interfaces: 1008,
-  interfacesWithOneImplementation: 71,
+  files: 611,
+  singleUserFiles: 96,
+  interfaces: 1016,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
