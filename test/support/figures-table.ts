@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 609,
-  singleUserFiles: 95,
-  interfaces: 1011,
+  files: 613,
+  singleUserFiles: 96,
+  interfaces: 1019,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
