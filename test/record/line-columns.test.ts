@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import {
@@ -11,14 +10,9 @@ import {
   recordFields,
 } from "../../src/record/index.ts";
 import { runs } from "../support/runs.ts";
+import { goldenLines } from "./golden-records.ts";
 import { SlowLineColumns } from "./slow-line-columns.ts";
 
-const golden = "test/flow/golden/";
-const goldenLines = readdirSync(golden).flatMap((name) =>
-  readFileSync(golden + name, "utf8")
-    .split("\n")
-    .filter((line) => line !== ""),
-);
 const allColumns = recordFields
   .map(({ name }) => columnOf(name))
   .filter((column): column is Column => column !== undefined);
@@ -105,9 +99,40 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 60 }).map((text) => JSON.stringify(`x${text}`)) },
   { weight: 1, arbitrary: fc.constantFrom('"\\u0074ext"', '""', '"t"') },
 );
-const line = fc
-  .array(fc.tuple(name, value), { maxLength: 24 })
-  .map((fields) => `{${fields.map(([key, text]) => `${key}:${text}`).join(",")}}`);
+type Field = readonly [key: string, text: string];
+const field: fc.Arbitrary<Field> = fc.tuple(name, value);
+const fields = fc.array(field, { maxLength: 24 });
+const lineOf = (all: readonly Field[]): string => `{${all.map(([key, text]) => `${key}:${text}`).join(",")}}`;
+const line = fields.map(lineOf);
+
+const field0: Field = ['"x"', "0"];
+
+/** What makes a line of the one before it. */
+const edits: readonly ((all: Field[], at: number, other: Field) => unknown)[] = [
+  (all, at, other) => all.splice(at, 1, other),
+  (all, at, other) => all.splice(at, 0, other),
+  (all, at) => all.splice(at, 1 + (at % 3)),
+  (all, at) => all.splice(at, 0, ...all.slice(0, 2)),
+  (all, at) => all.unshift(...all.splice(at, 2)),
+  (all, at, [, text]) => all.splice(at, 1, [(all[at] ?? field0)[0], text]),
+  (all, at, [key]) => all.splice(at, 1, [key, (all[at] ?? field0)[1]]),
+  // A value that goes on where the other ends.
+  (all, at) =>
+    all.splice(at, 1, ...all.slice(at, at + 1).map(([key, text]): Field => [key, text.replace(/[0-9]$/u, "$&1")])),
+];
+const edit = fc.tuple(fc.constantFrom(...edits), fc.nat(24), field);
+/** Lines of which each is like the one before, as those of a template are. */
+const likeLines = fc
+  .tuple(fields, fc.array(fc.array(edit, { maxLength: 3 }), { maxLength: 16 }))
+  .map(([first, turns]) => {
+    const all = first.slice();
+    const lines = [lineOf(all)];
+    for (const turn of turns) {
+      for (const [change, at, other] of turn) change(all, Math.min(at, all.length), other);
+      lines.push(lineOf(all));
+    }
+    return lines;
+  });
 
 describe("lines as columns, the fast way", () => {
   test("golden records are the same as the plain way", () => {
@@ -124,6 +149,68 @@ describe("lines as columns, the fast way", () => {
     );
   });
 
+  test("records that are like those before them are the same as the plain way", () => {
+    const reader = new LineColumns(columns, { maxRows: 65_536, hasRest: true });
+    fc.assert(
+      fc.property(likeLines, (lines) => assertSame(columns, Buffer.from(lines.join("\n")), reader)),
+      runs(2000),
+    );
+  });
+
+  test("golden records, each with one value of another, are the same as the plain way", () => {
+    const texts = goldenLines.join("\n");
+    const used = allColumns.filter((column) => texts.includes(`"${column.field}":`));
+    const reader = new LineColumns(used, { maxRows: 65_536, hasRest: true });
+    const parts = goldenLines.map((text) =>
+      text
+        .slice(1, -1)
+        .split(/,(?="[^"]+":)/u)
+        .map((part): Field => [part.slice(0, part.indexOf(":")), part.slice(part.indexOf(":") + 1)]),
+    );
+    const golden = fc.constantFrom(...parts);
+    fc.assert(
+      fc.property(golden, fc.array(fc.tuple(golden, fc.nat(), fc.nat(4)), { maxLength: 8 }), (first, turns) => {
+        let all = first;
+        const lines = [lineOf(all)];
+        for (const [other, at, kind] of turns) {
+          all = kind === 0 ? other : all.with(at % all.length, other[at % other.length] as Field);
+          lines.push(lineOf(all));
+        }
+        assertSame(used, Buffer.from(`${lines.join("\n")}\n`), reader);
+      }),
+      runs(100),
+    );
+  });
+
+  test("more fields than are kept of the line before", () => {
+    const numbers = (from: number): Field[] =>
+      Array.from({ length: 1500 }, (_, i) => [`"n${from + i}"`, String(i % 7)] as const);
+    const more: Field[] = [
+      ['"text"', '"a"'],
+      ['"integer"', "1"],
+    ];
+    const lines = [numbers(0), [...more, ...numbers(0)], numbers(700), numbers(0), [...more, ...numbers(3), ...more]];
+    assertSame(columns, Buffer.from([...lines, ...lines].map(lineOf).join("\n")));
+  });
+
+  test("rows are added to a batch that was looked at", () => {
+    const options = { maxRows: 65_536, hasRest: true };
+    const fast = new LineColumns(columns, options);
+    fc.assert(
+      fc.property(fc.array(likeLines, { maxLength: 4 }), (parts) => {
+        fast.clear();
+        const slow = new SlowLineColumns(columns, options);
+        for (const lines of parts) {
+          const bytes = Buffer.from(`${lines.join("\n")}\n`);
+          fast.take(bytes, 0);
+          slow.take(bytes, 0);
+          assert.deepEqual(plain(fast.batch()), plain(slow.batch()));
+        }
+      }),
+      runs(300),
+    );
+  });
+
   test("values of a column's own type go there", () => {
     const own: Readonly<Record<(typeof types)[number], string>> = {
       text: '"tcp"',
@@ -134,10 +221,10 @@ describe("lines as columns, the fast way", () => {
       boolean: "true",
       time: '"2026-11-22T04:00:00.123456789Z"',
     };
-    const fields = columns
+    const all = columns
       .slice(0, 2 * types.length)
-      .map(({ field, type, isArray }) => `"${field}":${isArray ? `[${own[type]},${own[type]}]` : own[type]}`);
-    const bytes = Buffer.from(`{${fields.join(",")}}`);
+      .map(({ field: key, type, isArray }) => `"${key}":${isArray ? `[${own[type]},${own[type]}]` : own[type]}`);
+    const bytes = Buffer.from(`{${all.join(",")}}`);
     const reader = new LineColumns(columns, { maxRows: 1, hasRest: true });
     reader.take(bytes, 0);
     const batch = reader.batch();
