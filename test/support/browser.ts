@@ -61,6 +61,9 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
   };
 }
 
+/** Ends when no animation with an end runs: what fades in has the contrast of its last moment. */
+const animationsEnd = `Promise.allSettled(document.getAnimations()
+  .filter(({ effect }) => effect.getComputedTiming().endTime !== Infinity).map(({ finished }) => finished)).then(() => {})`;
 const axeSource = readFileSync(web.resolve("axe-core/axe.min.js"), "utf8");
 
 interface AxeFinding {
@@ -71,6 +74,7 @@ interface AxeFinding {
 /** What axe-core finds on a page as it is: rules with the elements that break them. */
 export async function axeFindings(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeSource);
+  await page.evaluate(animationsEnd);
   const violations = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: AxeFinding[] }> } };
     return (await axe.run()).violations;
