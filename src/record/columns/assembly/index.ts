@@ -1,6 +1,10 @@
 // Reads lines of records into columns.
 import * as L from "../layout";
+import { allocate, fillMasks, moved } from "./memory";
 import {
+  addName,
+  beginNames,
+  columnOf,
   columnOfField,
   countSame,
   endFields,
@@ -9,18 +13,18 @@ import {
   fieldBytes,
   fieldsAtHand,
   fieldsBefore,
+  findName,
   forgetFields,
+  foundLength,
   isSettled,
-  lengthOfName,
+  lengthBefore,
   maxFields,
   nameBefore,
   nameOf,
   noteAgain,
   noteField,
   startOf,
-} from "./fields";
-import { allocate, fillMasks, moved } from "./memory";
-import { addName, beginNames, columnOf, findName, foundLength } from "./names";
+} from "./names";
 import { fillPowers } from "./numbers";
 import { closeBrace, comma, endOfLine, endOfValue, lineFeed, openBrace, quote } from "./scan";
 import { beginFollowing, beginTexts, clearTexts, endText, reserveText, textEnd } from "./texts";
@@ -187,16 +191,16 @@ function readLine(from: usize, end: usize): void {
         } else {
           if (restColumn != 0) noteOther(at, behind - 1);
           // One that was put twice is read again.
-          noted = noteField(noted, at, behind, nameOf(known), column, lengthOfName(known), column == 0);
+          noted = noteField(noted, at, behind, nameOf(known), column, lengthBefore(known), column == 0);
         }
         at = behind;
         start = next;
       }
       if (at >= end || load<u8>(at) != quote) break;
-      if (known != knownEnd && start + lengthOfName(known) <= limit) {
+      if (known != knownEnd && start + lengthBefore(known) <= limit) {
         name = nameOf(known);
         column = columnOfField(known);
-        length = lengthOfName(known);
+        length = lengthBefore(known);
         known += fieldBytes;
       }
     }

@@ -1,6 +1,6 @@
 // Puts values of lines into the columns of the row at hand.
 import * as L from "../layout";
-import { columnRoom } from "../layout";
+import { columnRoom, columnShift } from "../layout";
 import { readAddress } from "./addresses";
 import { allocate, moved } from "./memory";
 import { double, isBehindValue, readDouble, readEnd, readInteger, readUnsigned, whole } from "./numbers";
@@ -35,7 +35,7 @@ export function prepareColumn(column: usize): void {
   store<u32>(column, <u32>allocate(widthOf(load<i32>(column, L.columnKind)) * room), L.columnData);
   if (isArray) store<u32>(column, <u32>allocate(4 * (maxRows + 1)), L.columnOffsets);
   store<u32>(column, <u32>room, columnRoom);
-  store<u32>(column, ctz<u32>(<u32>widthOf(load<i32>(column, L.columnKind))), L.columnShift);
+  store<u32>(column, ctz<u32>(<u32>widthOf(load<i32>(column, L.columnKind))), columnShift);
 }
 
 /** Makes the rows that it has as they are to be up to one without a value: bits for those with one, zeros for the others. */
@@ -89,7 +89,7 @@ export function repeatValue(column: usize, row: u32): bool {
   if (load<u32>(column, L.columnUsed) != row) return false;
   if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0) repeatArray(column, row);
   else {
-    const shift = load<u32>(column, L.columnShift);
+    const shift = load<u32>(column, columnShift);
     const to = <usize>load<u32>(column, L.columnData) + (<usize>row << shift);
     // What a narrow value has behind it belongs to rows to come.
     v128.store(to, v128.load(to - ((<usize>1) << shift)));
@@ -194,7 +194,7 @@ export function putValue(column: usize, row: u32, at: usize, end: usize): usize 
   if (used > row) return 0;
   const kind = load<i32>(column, L.columnKind);
   const isArray = (load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0;
-  const to = <usize>load<u32>(column, L.columnData) + (<usize>row << load<u32>(column, L.columnShift));
+  const to = <usize>load<u32>(column, L.columnData) + (<usize>row << load<u32>(column, columnShift));
   const last = isArray ? readArray(column, kind, row, at, end) : readScalar(column, kind, at, end, to);
   if (last != 0) usePresent(column, used, row);
   return last;
