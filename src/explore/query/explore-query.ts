@@ -18,7 +18,15 @@ function readBound(text: string, now: number): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-export const measures = ["bytes", "packets", "flows", "bits_per_second", "packets_per_second"] as const;
+export const measures = [
+  "bytes",
+  "packets",
+  "flows",
+  "bits_per_second",
+  "packets_per_second",
+  "utilisation_in",
+  "utilisation_out",
+] as const;
 export type Measure = (typeof measures)[number];
 
 /** When bytes and packets count: when they flowed, or when the record of their flow came. Flows count when their records came. */

@@ -543,7 +543,7 @@ export type ExploreQueryAnswer = {
   readonly granularitySeconds: number;
   readonly measure: string;
   readonly when: "flowed" | "received";
-  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s";
+  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%";
   readonly dimensions: readonly string[];
   readonly times?: readonly string[];
   readonly rows: readonly {

@@ -6,7 +6,14 @@ export type ExploreStatus = ExploreStatusAnswer;
 /** A field that Explore keeps. */
 export type ExploreField = ExploreStatus["fields"][number];
 
-export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
+export type Measure =
+  | "bytes"
+  | "packets"
+  | "flows"
+  | "bits_per_second"
+  | "packets_per_second"
+  | "utilisation_in"
+  | "utilisation_out";
 /** When bytes and packets count. */
 export type When = "flowed" | "received";
 /** What an address says of when bytes and packets count; when they flowed, unless it says otherwise. */
@@ -53,5 +60,5 @@ export function keptFrom(from: string, storeFrom: string | undefined, now: numbe
 }
 
 /** The unit of an answer as numbers are shown with it. */
-export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" =>
+export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" | "%" =>
   unit === "packet/s" ? "packets/s" : unit;

@@ -12,6 +12,8 @@ export const measures: readonly (readonly [Measure, string])[] = [
   ["bytes", "Bytes"],
   ["packets", "Packets"],
   ["flows", "Flows"],
+  ["utilisation_in", "Percent of the interface in"],
+  ["utilisation_out", "Percent of the interface out"],
 ];
 
 /** All flows together, in the address bar: what is empty there is left out, and stands for the usual fields. */
