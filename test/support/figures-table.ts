@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 610,
+  files: 611,
   singleUserFiles: 96,
-  interfaces: 1015,
+  interfaces: 1016,
   interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 248,
