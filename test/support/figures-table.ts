@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 614,
+  files: 623,
   singleUserFiles: 97,
-  interfaces: 1018,
-  interfacesWithOneImplementation: 70,
+  interfaces: 1032,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
