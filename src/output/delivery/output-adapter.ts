@@ -50,9 +50,10 @@ export interface OutputAdapter {
    * acknowledges nothing. Several calls may be under way.
    *
    * @param signal is aborted when the time for the request is over, or the output stops.
+   * @param oldestOther when the oldest record arrived that the output holds besides this batch, milliseconds since the epoch; left out: it holds none.
    * @throws DeliveryError that says who is at fault; any other error is the store's.
    */
-  send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
+  send(batch: Batch, signal: AbortSignal, oldestOther?: number): Promise<Outcome>;
   /** As `send`, for a try by hand that is to leave nothing behind; absent: `send` is used. */
   rehearse?(batch: Batch, signal: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;
