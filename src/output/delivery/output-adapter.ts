@@ -22,6 +22,8 @@ export interface Outcome {
   /** The server has taken some of `refused`, and does not say which. */
   readonly tookOthers?: true;
   readonly retryAfterMs?: number | undefined;
+  /** Records that the server took without the field at which their line was cut off, and those behind it; absent: none. */
+  readonly cut?: number;
   /** Says where a part of the store lacks the records that it took, in a sentence. */
   readonly lack?: DeliveryError | undefined;
 }

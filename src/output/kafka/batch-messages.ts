@@ -1,4 +1,4 @@
-import { copyLines, LineColumns } from "../../record/index.ts";
+import { copyLines, LineColumns, type ColumnBatch } from "../../record/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import { putVarint, varintLength, wordBytes } from "./column-writer.ts";
 import type { MessageEncoder } from "./flow-message.ts";
@@ -8,6 +8,12 @@ import type { BatchLines } from "./record-batch.ts";
 const maxRows = 2048;
 /** Bytes before a message for its length, at most. */
 const lengthBytes = 5;
+
+/** Messages in place of lines. */
+export interface MadeMessages extends BatchLines {
+  /** Records whose line was cut off. */
+  readonly cut: number;
+}
 
 /** Memory for the messages of a batch, used again. */
 export class MessageMemory {
@@ -47,7 +53,7 @@ export class BatchMessages {
    *
    * @param out has the messages, so it must stay as it is as long as the records are of use.
    */
-  make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageMemory): BatchLines {
+  make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageMemory): MadeMessages {
     const { count } = lines;
     const places = {
       from: new Uint32Array(count),
@@ -58,8 +64,11 @@ export class BatchMessages {
     const reader = this.#reader;
     let first = 0;
     let used = 0;
+    let cut = 0;
     const flush = (): void => {
-      used = this.#write(lines, places, out, first, used);
+      const rows = reader.batch();
+      cut += rows.cutRows;
+      used = this.#write(rows, lines, places, out, first, used);
       first += reader.rows;
       reader.clear();
     };
@@ -68,12 +77,18 @@ export class BatchMessages {
       for (let at = reader.take(chunk, 0); at < chunk.length; at = reader.take(chunk, at)) flush();
     }
     flush();
-    return { ...lines, ...places, memories: [out.bytes], memoryOf: new Uint32Array(count) };
+    return { ...lines, ...places, cut, memories: [out.bytes], memoryOf: new Uint32Array(count) };
   }
 
   /** Writes the messages of the rows that are read. @returns where the memory is free. */
-  #write(lines: BatchLines, places: Places, out: MessageMemory, first: number, begin: number): number {
-    const batch = this.#reader.batch();
+  #write(
+    batch: ColumnBatch,
+    lines: BatchLines,
+    places: Places,
+    out: MessageMemory,
+    first: number,
+    begin: number,
+  ): number {
     const { rows } = batch;
     const [sizes, starts, at] = [this.#sizes, this.#starts, this.#at];
     sizes.fill(wordBytes, 0, rows);

@@ -66,8 +66,10 @@ export class ParquetOutput implements OutputAdapter {
     // All of them before the first wait: other batches use the same memory.
     const files = this.#filesOf(batch);
     const key = `${batchKey(batch.id)}${partOf(batch)}`;
+    let cut = 0;
     for (const [name, made] of files) {
-      for (const { part, hour, chunks } of made) {
+      for (const { part, hour, chunks, cut: ofFile } of made) {
+        cut += ofFile;
         const folder = folderOf(name, hour);
         const suffix = part === 0 ? "" : `-${part}`;
         await this.#lake.put(`${folder}/${key}${suffix}.parquet`, chunks, signal);
@@ -81,7 +83,7 @@ export class ParquetOutput implements OutputAdapter {
       await this.#lake.put(`${folder}/_SUCCESS.${this.#collector}`, [], signal);
       this.#hours.delete(folder);
     }
-    return allAccepted;
+    return cut === 0 ? allAccepted : { ...allAccepted, cut };
   }
 
   async close(): Promise<void> {

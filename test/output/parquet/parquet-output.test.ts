@@ -261,6 +261,18 @@ test("parquet: a bucket gets whole objects by signed requests, and its errors sa
   }
 });
 
+test("parquet: a record whose line is cut off has what was before the cut, and is counted", async (t) => {
+  const { root, adapter } = await openFolder(t);
+  const lines = [numberedFlow(1), numberedFlow(2).replace(/,"n":2\}$/, ',"n')];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [], cut: 1 });
+  const read = await lakeReader(t, root);
+  assert.deepEqual(await read("SELECT flow_bytes::INT AS n, other FROM $lake ORDER BY n"), [
+    { n: 1, other: '{"n":1}' },
+    { n: 2, other: null },
+  ]);
+  await adapter.close();
+});
+
 test("parquet: what a store has taken without an ETag is looked for", async (t) => {
   const bucket = await FakeBucket.start(t);
   bucket.hasEtags = false;
