@@ -233,6 +233,12 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
   });
 });
 
+test("as Protocol Buffers a record whose line is cut off has what was before the cut, and is counted", async () => {
+  const adapter = await openTo(createFakeKafka({ flows: 1 }), { ...flowsTo("flows"), FORMAT: "protobuf" });
+  const lines = [flow("192.0.2.1", 1), flow("192.0.2.1", 2).slice(0, -1)];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [], cut: 1 });
+});
+
 test("as Protocol Buffers records have the keys, topics and order of their lines; a batch that is sent again the same bytes", async () => {
   const decode = messageReader(flowSchema, "flow.v1.Flow");
   const lines = Array.from({ length: 40 }, (_, n) => flow(`192.0.2.${n % 5}`, n));
