@@ -9,12 +9,6 @@ const maxRows = 2048;
 /** Bytes before a message for its length, at most. */
 const lengthBytes = 5;
 
-/** Messages in place of lines. */
-export interface MadeMessages extends BatchLines {
-  /** Records whose line was cut off. */
-  readonly cut: number;
-}
-
 /** Memory for the messages of a batch, used again. */
 export class MessageMemory {
   bytes = Buffer.allocUnsafeSlow(64 * 1024);
@@ -53,7 +47,7 @@ export class BatchMessages {
    *
    * @param out has the messages, so it must stay as it is as long as the records are of use.
    */
-  make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageMemory): MadeMessages {
+  make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageMemory): BatchLines {
     const { count } = lines;
     const places = {
       from: new Uint32Array(count),

@@ -1,5 +1,5 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { BatchMessages, MessageMemory, type MadeMessages } from "./batch-messages.ts";
+import { BatchMessages, MessageMemory } from "./batch-messages.ts";
 import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
 import { DeliveryError } from "../delivery/output-adapter.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
@@ -378,7 +378,7 @@ export class KafkaOutput implements OutputAdapter {
     signal.throwIfAborted();
     const judged = outcomeOf(batch, lane.chunks);
     // Counted once: of records that are to be tried again, then.
-    const cut = "cut" in lines && judged.retry.length === 0 ? lines.cut : 0;
+    const cut = judged.retry.length === 0 ? (lines.cut ?? 0) : 0;
     const outcome = { ...judged, ...(fault && { fault }), ...(cut > 0 && { cut }) };
     if (fault !== undefined && outcome.retry.length === batch.count) throw fault;
     if (lane.chunks.every(({ state }) => state !== "open")) {
@@ -394,7 +394,7 @@ export class KafkaOutput implements OutputAdapter {
   }
 
   /** A try that was aborted before reads nothing more of the lane's messages. */
-  #recordsOf(batch: Batch, lane: KafkaLane): BatchLines | MadeMessages {
+  #recordsOf(batch: Batch, lane: KafkaLane): BatchLines {
     const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
     return this.#messages?.make(batch, lines, lane.messages) ?? lines;
   }
