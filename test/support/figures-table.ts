@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 610,
+  files: 613,
   singleUserFiles: 96,
-  interfaces: 1015,
-  interfacesWithOneImplementation: 70,
+  interfaces: 1019,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
