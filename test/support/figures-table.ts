@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 611,
+  files: 619,
   singleUserFiles: 96,
-  interfaces: 1016,
-  interfacesWithOneImplementation: 70,
+  interfaces: 1029,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
