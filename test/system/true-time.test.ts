@@ -58,9 +58,10 @@ for (const timeOut of [60, 300, 1800]) {
     await once(socket, "listening");
     socket.setRecvBufferSize(2 ** 20);
     // By the clock of the capture (-a), which it looks at after each hundred packets (-m).
-    const told = await runSoftflowd({ directory, capture, port: socket.address().port }, "10", [
-      ...["-a", "-m", "100", "-A", "milli", "-t", `maxlife=${timeOut}`, "-t", "udp=60", "-t", "expint=1"],
-    ]);
+    const byCapture = ["-a", "-m", "100", "-A", "milli"];
+    const timeOuts = ["-t", `maxlife=${timeOut}`, "-t", "udp=60", "-t", "expint=1"];
+    const port = socket.address().port;
+    const told = await runSoftflowd({ directory, capture, port }, "10", [...byCapture, ...timeOuts]);
     const count = Number(/^Flows exported: \d+ \(\d+ records\) in (\d+) packets/m.exec(told)?.[1]);
     for (const deadline = Date.now() + 10_000; datagrams.length < count && Date.now() < deadline;) await wait(20);
     assert.equal(datagrams.length, count, told);
