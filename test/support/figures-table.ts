@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 613,
+  files: 619,
   singleUserFiles: 96,
-  interfaces: 1019,
+  interfaces: 1029,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
