@@ -43,6 +43,11 @@ const commandTable: readonly CommandRow[] = [
     load: async () => (await import("./flows-command.ts")).defineFlows,
   },
   {
+    usage: "watch",
+    description: "alerts of a running collector, and the rules on its flows",
+    load: async () => (await import("./watch-command.ts")).defineWatch,
+  },
+  {
     usage: "health",
     description:
       "say whether a running collector is ready, check by check; exit code 1 when it is not, 6 when it does not answer",

@@ -46,6 +46,8 @@ import type { Doctor } from "../doctor/doctor.ts";
 import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
+import type { WatchOutput } from "../threads/watch-output.ts";
+import { alertsView, watchView } from "./watch-views.ts";
 
 const maxListeners = 16;
 const maxRate = 10_000;
@@ -292,6 +294,7 @@ interface CollectorViewsParts {
   readonly sources: Sources | undefined;
   readonly stores: Parameters<typeof outputsView>[0];
   readonly snmp: Snmp | undefined;
+  readonly watch: WatchOutput | undefined;
   readonly progress: Progress;
   readonly settingsView: CollectorViews["getSettings"];
   readonly tap: RecordTap;
@@ -299,7 +302,7 @@ interface CollectorViewsParts {
 
 /** The state of the collector as documents and streams of the API, with their descriptions. */
 export function collectorViews(
-  { settings, exporters, doctor, sources, stores, snmp, progress, settingsView, tap }: CollectorViewsParts,
+  { settings, exporters, doctor, sources, stores, snmp, watch, progress, settingsView, tap }: CollectorViewsParts,
   { health, metrics, clock }: Reporting,
 ): Pick<ApiServerOptions, "views" | "streams"> {
   return {
@@ -318,6 +321,8 @@ export function collectorViews(
       listCandidates: () => candidatesView(snmp),
       getTopology: () => topologyView(snmp),
       locate: (address) => locate(snmp, address),
+      listAlerts: () => alertsView(watch),
+      getWatch: () => watchView(watch),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),
