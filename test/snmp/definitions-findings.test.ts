@@ -122,6 +122,27 @@ const cases: readonly [string, Files, readonly string[]][] = [
     ["error: objects/if.yml:22:7: IF-MIB::ifTable: attribute ifInOctets: scale: expected either as or factors"],
   ],
   [
+    "a scale by a part of the index that is not there",
+    inIf(
+      "name: netif.bytes.in\n      syntax: Counter32",
+      "name: netif.bytes.in\n      scale: {index: netiff, factors: {1: 0.1}}\n      syntax: Counter32",
+    ),
+    [
+      'error: objects/if.yml:22:22: IF-MIB::ifTable: attribute ifInOctets: scale: index: no part of the index has the name "netiff" (did you mean "netif"?)',
+    ],
+  ],
+  [
+    "texts by a field that is not there, and with one",
+    inIf(
+      "  attributes:\n    ifDescr",
+      "  fields_by: {netif.stat.name: {up: {a.b: x}}, netif.name: {upp: {a.c: '{netif.nam}'}}}\n  attributes:\n    ifDescr",
+    ),
+    [
+      'error: objects/if.yml:9:15: IF-MIB::ifTable: fields_by: netif.stat.name: no field "netif.stat.name" in the row',
+      'error: objects/if.yml:9:72: IF-MIB::ifTable: fields_by: netif.name: upp: a.c: no field "netif.nam" in the row (did you mean "netif.name"?)',
+    ],
+  ],
+  [
     "a scale by an attribute that is not there",
     inIf(
       "name: netif.bytes.in\n      syntax: Counter32",

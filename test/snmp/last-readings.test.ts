@@ -15,6 +15,7 @@ function objectOf(id: string, ...counters: readonly string[]): PolledObject {
     indexFields: [{ field: "port", syntax }],
     columns: counters.map((field) => ({ attribute: { field, syntax, metric: "counter", tag: false } })),
     fixed: new Map(),
+    fixedBy: new Map(),
     isShaped: false,
   } as unknown as PolledObject;
 }

@@ -21,6 +21,7 @@ const object = {
   indexFields: [{ field: "netif", oidText: ".1", syntax: syntaxes.get("InterfaceIndex") }],
   columns: [{ attribute: counter }],
   fixed: new Map(),
+  fixedBy: new Map(),
   isShaped: false,
   isSystem: false,
 } as unknown as PolledObject;

@@ -393,11 +393,13 @@ test("a reading is moved by what another attribute of the row says", () => {
   };
   const as = (kind: "digits" | "exponent" | "factor" | "divisor"): FieldDefinition["scale"] => ({
     attribute: "by",
+    index: undefined,
     as: kind,
     factors: undefined,
   });
   const units = {
     attribute: "by",
+    index: undefined,
     as: undefined,
     factors: new Map([
       ["mv", 0.1],
@@ -416,6 +418,21 @@ test("a reading is moved by what another attribute of the row says", () => {
   assert.equal(read(units, octets("mV ")), 0.2305);
   assert.equal(read(units, int(2)), 6.915);
   assert.equal(read(units, octets("kV")), undefined);
+  const parameter = { field: "optical.parameter", syntax: syntaxOf("Integer32"), oidText: ".3" };
+  const byPart = { attribute: undefined, index: "optical.parameter", as: undefined, factors: new Map([["4", 0.1]]) };
+  const other = { field: "optical.direction", syntax: syntaxOf("Integer32"), oidText: ".4" };
+  const reading = { name: "value", field: "x", syntax: syntaxOf("Integer32"), oidText: ".1", scale: byPart };
+  const fields: RecordFields = new Map();
+  putRow(
+    fields,
+    [
+      [other, int(9)],
+      [parameter, int(4)],
+      [reading, int(235)],
+    ],
+    names,
+  );
+  assert.equal(fields.get("x"), 23.5);
 });
 
 test("a state has what it means next to its label", () => {

@@ -1,14 +1,14 @@
+import { lz4Compress } from "@platformatic/wasm-utils";
 import type { Clock } from "../../base/report/index.ts";
 import type { Batch } from "../delivery/batch.ts";
 import { HttpClient, notAcknowledged } from "../delivery/http-client.ts";
 import { allAccepted, DeliveryError, type Outcome, type OutputAdapter } from "../delivery/output-adapter.ts";
-import { tlsOf, urlsOf } from "../http/server-settings.ts";
+import { compressor, tlsOf, urlsOf } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
-import { blockCompressor } from "./block-compression.ts";
 import { clickHouseFailure, exceptionCode, isOfTables, viewOf } from "./exceptions.ts";
 import type { ClickHouseSettings } from "./settings.ts";
 import { insertNothing, insertPath } from "./statements.ts";
-import { TableBlocks, tablesOf, type TableInsert } from "./table-blocks.ts";
+import { TableBlocks, tablesOf, type Pack, type TableInsert } from "./table-blocks.ts";
 import { createLayouts, type TableLayout } from "./table-layout.ts";
 import { TableSetup } from "./table-setup.ts";
 
@@ -17,6 +17,10 @@ import { TableSetup } from "./table-setup.ts";
  * then, so halves of it would be there twice.
  */
 const triesWithViews = 3;
+
+/** How blocks become the body of an insert; what waits for other threads comes behind. */
+export const packOf = (compression: ClickHouseSettings["COMPRESSION"]): Pack =>
+  compression === "lz4" ? lz4Compress : (blocks) => Buffer.from(blocks);
 
 /** Makes a client of the server, with the credentials of the settings. */
 export function createClickHouseClient(settings: ClickHouseSettings, maxConnections: number, clock: Clock): HttpClient {
@@ -36,7 +40,7 @@ export class ClickHouseOutput implements OutputAdapter {
   readonly #settings: ClickHouseSettings;
   readonly #clock: Clock;
   readonly #layouts: readonly TableLayout[];
-  readonly #compress: ReturnType<typeof blockCompressor>;
+  readonly #compress: ReturnType<typeof compressor>;
   #client: HttpClient | undefined;
   #blocks: TableBlocks | undefined;
   /** Inserts that a view has refused, by their tokens: how often, why, and how many inserts had worked by the last time. */
@@ -47,14 +51,14 @@ export class ClickHouseOutput implements OutputAdapter {
     this.#settings = settings;
     this.#clock = clock;
     this.#layouts = createLayouts(nameOf);
-    this.#compress = blockCompressor(settings.COMPRESSION);
+    this.#compress = settings.COMPRESSION === "lz4" ? undefined : compressor(settings.COMPRESSION);
   }
 
   async open(signal: AbortSignal): Promise<readonly string[]> {
     const settings = this.#settings;
     this.#client ??= createClickHouseClient(settings, settings.REQUESTS_IN_FLIGHT, this.#clock);
     const prepared = await new TableSetup(this.#client, settings, this.#layouts, this.#clock, signal).prepare();
-    this.#blocks = new TableBlocks(prepared.tables);
+    this.#blocks = new TableBlocks(prepared.tables, packOf(this.#settings.COMPRESSION));
     return prepared.warnings;
   }
 
@@ -111,6 +115,7 @@ export class ClickHouseOutput implements OutputAdapter {
     signal: AbortSignal,
   ): Promise<DeliveryError | undefined> {
     const [client, layout] = this.#opened(table);
+    const { COMPRESSION: compression } = this.#settings;
     const refused = this.#refusedByView.get(token);
     const isWithoutViews = refused !== undefined && refused.tries >= triesWithViews;
     const answer = await client.request({
@@ -118,7 +123,7 @@ export class ClickHouseOutput implements OutputAdapter {
       path: insertPath(this.#settings, layout, { ...insert, token, isWithoutViews }),
       headers: {
         "content-type": "application/octet-stream",
-        ...(this.#compress !== undefined && { "content-encoding": this.#settings.COMPRESSION }),
+        ...(compression !== "none" && { "content-encoding": compression }),
       },
       body: [this.#compress === undefined ? body : await this.#compress(body)],
       signal,

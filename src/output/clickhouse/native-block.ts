@@ -88,9 +88,9 @@ class NativeWriter {
     this.#at -= total - at;
   }
 
-  /** A copy of what was written. */
-  copy(): Buffer {
-    return Buffer.from(this.#out.subarray(0, this.#at));
+  /** What was written, valid until more is. */
+  view(): Buffer {
+    return this.#out.subarray(0, this.#at);
   }
 }
 
@@ -139,9 +139,9 @@ export class NativeBlocks {
     return [...names, otherColumn.name];
   }
 
-  /** The blocks that were written, a copy. */
-  body(): Buffer {
-    return this.#out.copy();
+  /** The blocks that were written, valid until more are. */
+  view(): Buffer {
+    return this.#out.view();
   }
 
   /** Forgets what was written. */

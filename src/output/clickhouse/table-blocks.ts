@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { LineColumns } from "../../record/index.ts";
+import { LineColumns, type ColumnBatch } from "../../record/index.ts";
 import { batchKey, forEachLine, positionOf, type Batch } from "../delivery/batch.ts";
-import { recordTypeOf } from "../delivery/line-fields.ts";
+import { areFlows, recordTypeOf } from "../delivery/line-fields.ts";
 import { NativeBlocks } from "./native-block.ts";
 import type { SentColumn } from "./sent-column.ts";
 import { tableLayouts, tableOfType } from "./table-layout.ts";
@@ -13,7 +13,7 @@ const maxRows = 16_384;
 export interface TableInsert {
   /** An index of {@link tableLayouts}. */
   readonly table: number;
-  /** Blocks of the format Native. */
+  /** Blocks of the format Native, packed. */
   readonly body: Uint8Array;
   /** The columns that they have. */
   readonly columns: readonly string[];
@@ -25,18 +25,20 @@ export interface TableInsert {
   readonly token: string;
 }
 
+/** Makes bytes of their own of blocks in memory that is used again: a copy, or one with fewer bytes. */
+export type Pack = (blocks: Buffer) => Uint8Array;
+
 /** Makes blocks of lines for one table. */
 class TableEncoder {
   readonly #sent: readonly SentColumn[];
   readonly #isConverted: boolean;
-  readonly #blocks: NativeBlocks;
+  readonly #blocks = new NativeBlocks();
   readonly #columns = new Set<string>();
   #reader: LineColumns | undefined;
 
-  constructor(sent: readonly SentColumn[], blocks: NativeBlocks) {
+  constructor(sent: readonly SentColumn[]) {
     this.#sent = sent;
     this.#isConverted = sent.some(({ isConverted }) => isConverted);
-    this.#blocks = blocks;
   }
 
   /** Forgets what a batch left that could not be read to its end. */
@@ -46,8 +48,13 @@ class TableEncoder {
     this.#columns.clear();
   }
 
-  /** Reads whole lines. */
-  add(lines: Uint8Array): void {
+  /**
+   * Reads whole lines.
+   *
+   * @param isWanted of rows that are read; when it says no, the rest is not read.
+   * @returns whether all were read.
+   */
+  add(lines: Uint8Array, isWanted: (batch: ColumnBatch) => boolean = () => true): boolean {
     // Most collectors have no records for some of the tables.
     const sources = this.#sent.map(({ source }) => source);
     const reader = (this.#reader ??= new LineColumns(sources, { maxRows, hasRest: true }));
@@ -55,45 +62,77 @@ class TableEncoder {
       const end = reader.take(lines, at);
       if (end < lines.length) {
         if (end === at && reader.rows === 0) throw new Error("a line is too long for a row");
-        this.#write(reader);
+        if (!this.flush(isWanted)) return false;
       }
       at = end;
     }
+    return true;
+  }
+
+  /** Writes the rows that were read, when they are wanted. @returns whether they were. */
+  flush(isWanted: (batch: ColumnBatch) => boolean = () => true): boolean {
+    const reader = this.#reader;
+    if (reader === undefined || reader.rows === 0) return true;
+    const batch = reader.batch();
+    if (!isWanted(batch)) return false;
+    for (const name of this.#blocks.write(batch, this.#sent)) this.#columns.add(name);
+    reader.clear();
+    return true;
   }
 
   /** Returns what an insert of the lines has. */
-  finish(): Pick<TableInsert, "body" | "columns" | "isConverted"> {
-    if (this.#reader !== undefined) this.#write(this.#reader);
-    return { body: this.#blocks.body(), columns: [...this.#columns], isConverted: this.#isConverted };
-  }
-
-  #write(reader: LineColumns): void {
-    if (reader.rows > 0) for (const name of this.#blocks.write(reader.batch(), this.#sent)) this.#columns.add(name);
-    reader.clear();
+  finish(pack: Pack): Pick<TableInsert, "body" | "columns" | "isConverted"> {
+    this.flush();
+    return { body: pack(this.#blocks.view()), columns: [...this.#columns], isConverted: this.#isConverted };
   }
 }
 
 /** Makes inserts of the lines of batches: a block of each table that a batch has records for. */
 export class TableBlocks {
   readonly #encoders: readonly TableEncoder[];
+  readonly #pack: Pack;
+  /** Whether all records of the batch before were flows. */
+  #wereFlows = true;
 
   /** @param tables what each of {@link tableLayouts} is sent. */
-  constructor(tables: readonly (readonly SentColumn[])[]) {
-    this.#encoders = tables.map((sent) => new TableEncoder(sent, new NativeBlocks()));
+  constructor(tables: readonly (readonly SentColumn[])[], pack: Pack) {
+    this.#encoders = tables.map((sent) => new TableEncoder(sent));
+    this.#pack = pack;
   }
 
   insertsOf(batch: Batch): TableInsert[] {
+    const indexes = this.#wereFlows && this.#readFlows(batch) ? [allOf(batch)] : this.#readLines(batch);
+    this.#wereFlows = indexes[tableOfType.flow]?.length === batch.count;
+    return this.#encoders.flatMap((encoder, table) => {
+      const own = indexes[table] ?? [];
+      if (own.length === 0) return [];
+      return [{ table, indexes: own, token: tokenOf(batch, table, own), ...encoder.finish(this.#pack) }];
+    });
+  }
+
+  /** Reads the batch as flows. @returns false: not all of it are. Their columns tell that, which takes less than a look at each line. */
+  #readFlows({ chunks }: Batch): boolean {
+    const encoder = this.#encoders[tableOfType.flow];
+    encoder?.begin();
+    return encoder !== undefined && chunks.every((chunk) => encoder.add(chunk, areFlows)) && encoder.flush(areFlows);
+  }
+
+  /** Reads the lines of each table. @returns their indexes in the batch, by their tables. */
+  #readLines(batch: Batch): readonly (readonly number[])[] {
     for (const encoder of this.#encoders) encoder.begin();
     const indexes = tableLayouts.map((): number[] => []);
     forEachRun(batch, (table, lines, first, count) => {
       this.#encoders[table]?.add(lines);
       for (let index = first; index < first + count; index++) indexes[table]?.push(index);
     });
-    return this.#encoders.flatMap((encoder, table) => {
-      const own = indexes[table] ?? [];
-      return own.length === 0 ? [] : [{ table, indexes: own, token: tokenOf(batch, table, own), ...encoder.finish() }];
-    });
+    return indexes;
   }
+}
+
+function allOf({ count }: Batch): readonly number[] {
+  const indexes: number[] = [];
+  for (let index = 0; index < count; index++) indexes.push(index);
+  return indexes;
 }
 
 /** The tables that records of a batch go to, as indexes of {@link tableLayouts}. */
@@ -125,7 +164,8 @@ function forEachRun(
 }
 
 function tokenOf(batch: Batch, table: number, indexes: readonly number[]): string {
-  const positions = Uint32Array.from(indexes, (index) => positionOf(batch, index));
+  const positions = new Uint32Array(indexes.length);
+  for (let i = 0; i < positions.length; i++) positions[i] = positionOf(batch, indexes[i] as number);
   const digest = createHash("sha256").update(new Uint8Array(positions.buffer)).digest("hex").slice(0, 16);
   return `${batchKey(batch.id)}-${tableLayouts[table]?.name ?? ""}-${digest}`;
 }

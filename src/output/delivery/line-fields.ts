@@ -1,4 +1,4 @@
-import { copyLines, ecsName } from "../../record/index.ts";
+import { copyLines, ecsName, type ColumnBatch } from "../../record/index.ts";
 import type { RecordType } from "./settings.ts";
 
 /**
@@ -55,6 +55,22 @@ export function isFieldAt(line: Buffer, from: number, at: number, to: number, ke
   if (at + key.length > to || !beginsField(line, from, at)) return false;
   for (let i = 0; i < key.length; i++) if (line[at + i] !== key[i]) return false;
   return true;
+}
+
+/**
+ * Makes a {@link FieldFinder} for short stretches (Boyer, Moore, Horspool). The engine's search, which makes its table anew for each call, takes
+ * five times as long as the head of a line.
+ */
+function createHeadFinder(name: string): FieldFinder {
+  const key = fieldKey(name);
+  const last = key.length - 1;
+  const skips = new Uint8Array(256).fill(key.length);
+  for (let i = 0; i < last; i++) skips[key[i] as number] = last - i;
+  return (line, from, to) => {
+    for (let at = from; at + last < to; at += skips[line[at + last] as number] as number)
+      if (line[at + last] === key[last] && isFieldAt(line, from, at, to, key)) return at + key.length;
+    return -1;
+  };
 }
 
 function beginsField(line: Buffer, from: number, at: number): boolean {
@@ -124,9 +140,15 @@ export function endOfKey(line: Buffer, at: number, to: number): number {
   return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
 }
 
-const exporterTypeKey = fieldKey(ecsName("flow.export.type"));
-const typeKey = fieldKey("flow.record.type");
-const exporterKey = fieldKey("flow.export.ip.addr");
+const exporterTypeName = ecsName("flow.export.type");
+const typeName = "flow.record.type";
+const exporterName = "flow.export.ip.addr";
+/** The fields that say of what type a record is. */
+export const typeFields = [typeName, exporterName, exporterTypeName] as const;
+const findType = createHeadFinder(typeName);
+const findExporter = createHeadFinder(exporterName);
+const findExporterType = createHeadFinder(exporterTypeName);
+const exporterKey = fieldKey(exporterName);
 const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
   [0x6f, "flow_option"],
   [0x63, "telemetry"],
@@ -144,19 +166,32 @@ const exporterAt = 42;
  * themselves, else `flow`.
  */
 export function recordTypeOf(line: Buffer, from: number, to: number): RecordType {
-  const head = line.subarray(from, Math.min(to, from + headBytes));
+  const end = Math.min(to, from + headBytes);
   // With the names of ECS the exporter is a host, as a device is; only exporters have a type.
-  const at = findIn(head, typeKey);
+  const at = findType(line, from, end);
   // A rollup is of any exporters.
-  if (head[at + 1] === rollupLetter && at >= 0) return "flow";
+  if (at >= 0 && line[at + 1] === rollupLetter) return "flow";
   const isOfExporter =
-    isFieldAt(head, 0, exporterAt, head.length, exporterKey) ||
-    findIn(head, exporterKey) >= 0 ||
-    findIn(head, exporterTypeKey) >= 0;
+    isFieldAt(line, from, from + exporterAt, end, exporterKey) ||
+    findExporter(line, from, end) >= 0 ||
+    findExporterType(line, from, end) >= 0;
   if (!isOfExporter) return "telemetry";
   if (at < 0) return "flow";
   // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
-  return typesByLetter.get(head[at + 1] ?? 0) ?? "flow";
+  return typesByLetter.get(line[at + 1] ?? 0) ?? "flow";
+}
+
+/**
+ * Tells whether all rows are flows, as {@link recordTypeOf} would of their lines. False where that cannot be told, because a column of
+ * the three is not there.
+ */
+export function areFlows({ rows, columns }: ColumnBatch): boolean {
+  let [hasType, isOfExporter] = [true, false];
+  for (const { column, count } of columns) {
+    if (column.field === typeName) hasType = count > 0;
+    else if (column.field === exporterName || column.field === exporterTypeName) isOfExporter ||= count === rows;
+  }
+  return isOfExporter && !hasType;
 }
 
 /**

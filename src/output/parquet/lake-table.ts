@@ -8,8 +8,10 @@ import {
   type RecordField,
 } from "../../record/index.ts";
 import { columnName } from "../clickhouse/table-layout.ts";
-import type { NameOf } from "../delivery/line-fields.ts";
-import { microseconds, type FileColumn, type FileType, type ParquetEncoder } from "./parquet-file.ts";
+import { typeFields, type NameOf } from "../delivery/line-fields.ts";
+import { microseconds } from "./column-pages.ts";
+import type { FileColumn, FileType } from "./file-metadata.ts";
+import type { ParquetEncoder } from "./parquet-file.ts";
 
 /** Rows that are read at once, and so of a file. */
 const maxRows = 65_536;
@@ -60,7 +62,7 @@ export class LakeTable {
     this.#byField = new Map(this.#columns.map((column) => [column.read.field, column]));
     this.#names = new Set([otherColumn.name, ...this.#columns.map(({ file }) => file.name.toLowerCase())]);
     this.#namesOf = new LineWalker((name) => name);
-    this.#seen.add(this.#timeField);
+    for (const field of [this.#timeField, ...typeFields]) if (this.#byField.has(field)) this.#seen.add(field);
     this.#reader = this.#newReader();
   }
 
@@ -68,8 +70,14 @@ export class LakeTable {
    * Encodes lines.
    *
    * @param arrivedAt is the time of records that have none, milliseconds.
+   * @param isWanted of rows that are read; when it says no, nothing is encoded.
+   * @returns undefined: some rows are not wanted.
    */
-  files(lines: readonly Uint8Array[], arrivedAt: number): HourFile[] {
+  files(
+    lines: readonly Uint8Array[],
+    arrivedAt: number,
+    isWanted: (batch: ColumnBatch) => boolean,
+  ): readonly HourFile[] | undefined {
     const files: HourFile[] = [];
     let [chunk, at] = [0, 0];
     for (let part = 0; chunk < lines.length; part++) {
@@ -77,6 +85,7 @@ export class LakeTable {
       // Also after an error.
       this.#reader.clear();
       [chunk, at] = this.#read(lines, ...from);
+      if (!isWanted(this.#reader.batch())) return undefined;
       // Columns are for what has appeared: what appears now is read once more.
       if (this.#learn(this.#reader.batch())) {
         this.#reader = this.#newReader();
@@ -202,7 +211,8 @@ function inOrder(times: Float64Array): Uint32Array {
     if (time < least) least = time;
     if (time > greatest) greatest = time;
   }
-  const rows = Uint32Array.from(times, (_, row) => row);
+  const rows = new Uint32Array(times.length);
+  for (let row = 0; row < rows.length; row++) rows[row] = row;
   if (isSorted) return rows;
   if ((greatest - least + 1) * rowFactor > Number.MAX_SAFE_INTEGER) {
     return rows.sort((a, b) => (times[a] as number) - (times[b] as number) || a - b);

@@ -23,7 +23,19 @@ export class PageBytes {
 
   u32(value: number): void {
     this.#reserve(4);
-    this.#length = this.#bytes.writeUInt32LE(value, this.#length);
+    const bytes = this.#bytes;
+    const at = this.#length;
+    bytes[at] = value;
+    bytes[at + 1] = value >>> 8;
+    bytes[at + 2] = value >>> 16;
+    bytes[at + 3] = value >>> 24;
+    this.#length = at + 4;
+  }
+
+  /** @param value a whole number, less than 2^53 from 0. */
+  int64(value: number): void {
+    this.u32(value >>> 0);
+    this.u32(Math.floor(value / 0x100000000) >>> 0);
   }
 
   bytes(from: Uint8Array): void {
@@ -65,19 +77,24 @@ export class PageBytes {
   sameLevels(value: number, count: number): void {
     this.u32(0);
     const from = this.#length;
-    this.varint(2 * count);
-    this.byte(value);
+    this.sameRun(value, count);
     this.#bytes.writeUInt32LE(this.#length - from, from - 4);
   }
 
-  /** A run of values of a width in bits, in the encoding RLE: as repetitions where there is one value only, else bit by bit. */
+  /** A run of one value, of up to eight bits. */
+  sameRun(value: number, count: number): void {
+    this.varint(2 * count);
+    this.byte(value);
+  }
+
+  /** A run of values of a width in bits, in the encoding RLE, bit by bit. */
   run(values: Uint32Array, count: number, width: number): void {
     const groups = Math.ceil(count / 8);
     this.varint(2 * groups + 1);
     this.pack(values, 0, count, 8 * groups, width);
   }
 
-  /** Packs `count` values from `from` on, and zeros until there are `padded`. @param width of each, up to 24. */
+  /** Packs `count` values from `from` on, and zeros until there are `padded`. @param width of each, up to 32. */
   pack(values: Uint32Array, from: number, count: number, padded: number, width: number): void {
     const length = (padded * width) >> 3;
     this.#reserve(length);
@@ -87,15 +104,20 @@ export class PageBytes {
     let pending = 0;
     let bits = 0;
     for (let i = from; i < from + count; i++) {
-      pending |= (values[i] as number) << bits;
+      const value = values[i] as number;
+      pending |= value << bits;
       bits += width;
-      while (bits >= 8) {
-        bytes[at++] = pending & 255;
-        pending >>>= 8;
-        bits -= 8;
-      }
+      if (bits < 32) continue;
+      bytes[at] = pending;
+      bytes[at + 1] = pending >>> 8;
+      bytes[at + 2] = pending >>> 16;
+      bytes[at + 3] = pending >>> 24;
+      at += 4;
+      bits -= 32;
+      // What of the value did not fit; a shift by 32 bits would be none.
+      pending = bits === 0 ? 0 : value >>> (width - bits);
     }
-    if (bits > 0) bytes[at++] = pending;
+    for (; bits > 0; bits -= 8, pending >>>= 8) bytes[at++] = pending;
     bytes.fill(0, at, end);
     this.#length = end;
   }
@@ -111,7 +133,10 @@ export class PageBytes {
 
   #deltaBlock(values: Float64Array, from: number, to: number): void {
     let least = Number.POSITIVE_INFINITY;
-    for (let i = from; i < to; i++) least = Math.min(least, (values[i] as number) - (values[i - 1] as number));
+    for (let i = from; i < to; i++) {
+      const difference = (values[i] as number) - (values[i - 1] as number);
+      if (difference < least) least = difference;
+    }
     this.zigzag(least);
     const widthsAt = this.#length;
     for (let i = 0; i < miniBlocks; i++) this.byte(0);

@@ -176,7 +176,11 @@ export interface ObjectDefinition {
   readonly attributes: ReadonlyMap<string, Attribute>;
   /** Texts that every record of the object has, by the name of the field. */
   readonly fixed: ReadonlyMap<string, string>;
+  /** Texts that records have by what another field of theirs says: by the name of that field, by its value. They come first. */
+  readonly fixedBy: FixedBy;
 }
+
+export type FixedBy = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, string>>>;
 
 /** The kinds of definitions. */
 export const kinds = [

@@ -71,7 +71,7 @@ function diffStructure(before: ObjectDefinition, after: ObjectDefinition): Devic
   const isReadTheSame =
     before.mib === after.mib &&
     before.object === after.object &&
-    meaningHash(before.fixed) === meaningHash(after.fixed) &&
+    meaningHash([before.fixed, before.fixedBy]) === meaningHash([after.fixed, after.fixedBy]) &&
     sameParts(before.index, after.index, sameReading);
   return isReadTheSame ? [] : [deviceChange("reading", after)];
 }

@@ -27,7 +27,8 @@ import {
 import { indexTypes, isImplicit, isIndexType } from "../values/convert-value.ts";
 import { placeholder } from "../values/put-row.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
-import { metrics, rediscoveries, type Attribute, type IndexPart, type ObjectDefinition } from "./definitions.ts";
+import { metrics, rediscoveries } from "./definitions.ts";
+import type { Attribute, FixedBy, IndexPart, ObjectDefinition } from "./definitions.ts";
 import { anyText, distinctWords, oid, textLine, tolerant, trueOrFalse } from "./settings-file.ts";
 
 /** Labels by number; of a bitmap by bit number. */
@@ -114,7 +115,8 @@ const severityShape = new Shape<ReadonlyMap<string, StateSeverity> | "none">(
 
 const scaleShape = mapping(
   {
-    attribute: required(textLine, "Another attribute of the object."),
+    attribute: optional(textLine, "Another attribute of the object."),
+    index: optional(fieldName, "In the place of `attribute`: the name of a part of the index."),
     as: optional(
       oneOf(scaleKinds),
       "What its number is: the digits behind the point, a power of ten, a factor, a divisor.",
@@ -127,6 +129,8 @@ const scaleShape = mapping(
   {
     ...tolerant,
     check: (given, at) => {
+      if ((given.attribute === undefined) === (given.index === undefined))
+        at.error("expected either attribute or index", undefined, "key");
       if ((given.as === undefined) === (given.factors === undefined))
         at.error("expected either as or factors", undefined, "key");
     },
@@ -196,9 +200,16 @@ const attributeShape: Shape<Attribute> = mapping(
     given.severity === "none"
       ? undefined
       : (given.severity ?? (hasSeverity(given.name, given.syntax) ? wordsOnly : undefined)),
-  scale: given.scale && { attribute: given.scale.attribute, as: given.scale.as, factors: given.scale.factors },
+  scale: given.scale && {
+    attribute: given.scale.attribute,
+    index: given.scale.index,
+    as: given.scale.as,
+    factors: given.scale.factors,
+  },
   overrides: given.overrides,
 }));
+
+const fixedTexts = mapOf(fieldName, textLine, { name: "<field>" });
 
 const objectFields = {
   mib: optional(textLine, "Left out: what stands before `::` in the id."),
@@ -208,7 +219,11 @@ const objectFields = {
   index: optional(indexShape, "What tells the rows of a table apart. Left out: scalars."),
   augments: optional(textLine, "The object that has the index of this one, in the place of `index`."),
   discovery_attribute: optional(textLine, "The attribute that shows whether a device has the object. Left out: any."),
-  fields: optional(mapOf(fieldName, textLine, { name: "<field>" }), "What every record of the object has."),
+  fields: optional(fixedTexts, "What every record of the object has."),
+  fields_by: optional(
+    mapOf(fieldName, mapOf(anyText, fixedTexts, { name: "<value>" }), { name: "<field>" }),
+    "What records have by the value of a field of theirs, such as the label of a part of the index.",
+  ),
   attributes: required(
     mapOf(attributeName, attributeShape, { each: "attribute" }),
     "Columns, or scalars, by their names in the MIB.",
@@ -229,6 +244,7 @@ export const objectShape: Shape<ObjectDraft> = mapping(objectFields, { ...tolera
       augments: given.augments,
       attributes: given.attributes,
       fixed: given.fields ?? new Map<string, string>(),
+      fixedBy: given.fields_by ?? new Map<string, Map<string, Map<string, string>>>(),
       discoveryAttribute:
         given.discovery_attribute === undefined ? undefined : given.attributes.get(given.discovery_attribute),
     };
@@ -264,6 +280,12 @@ function checkObject(given: Partial<Values<typeof objectFields>>, at: FileNode):
         .below("attribute")
         .error(`no attribute ${quote(other)}`, near);
     }
+    const parts = given.index?.map(({ field }) => field);
+    if (scale?.index !== undefined && given.augments === undefined && parts?.includes(scale.index) !== true)
+      nodeOf(name)
+        .below("scale")
+        .below("index")
+        .error(`no part of the index has the name ${quote(scale.index)}`, nearName(scale.index, parts ?? []));
   }
   warnOfSharedFields(given.index ?? [], attributes, nodeOf);
   checkFixed(given, at);
@@ -271,19 +293,38 @@ function checkObject(given: Partial<Values<typeof objectFields>>, at: FileNode):
 }
 
 /** A field with its own text in every record must leave the parts of the index alone, and may only name fields of the row. */
-function checkFixed({ index = [], attributes, fields }: Partial<Values<typeof objectFields>>, at: FileNode): void {
-  if (fields === undefined) return;
+function checkFixed(given: Partial<Values<typeof objectFields>>, at: FileNode): void {
+  const { index = [], attributes, fields = new Map<string, string>(), fields_by: fieldsBy } = given;
   const ofIndex = new Set(index.flatMap(fieldNames));
   const known = new Set(
     [...ofIndex, ...(attributes?.values() ?? [])].flatMap((one) => (typeof one === "string" ? [one] : fieldNames(one))),
   );
-  for (const [field, text] of fields) {
-    const node = at.below("fields").below(field);
-    if (ofIndex.has(field)) node.error(`a part of the index has the same name ${field}`, undefined, "key");
-    for (const [, named = ""] of text.matchAll(placeholder))
-      if (!known.has(named) && at.below("augments") === at)
-        node.error(`no field ${quote(named)} in the row`, nearName(named, known));
+  const checkTexts = (said: ReadonlyMap<string, string>, below: FileNode): void => {
+    for (const [field, text] of said) {
+      const node = below.below(field);
+      if (ofIndex.has(field)) node.error(`a part of the index has the same name ${field}`, undefined, "key");
+      for (const [, named = ""] of text.matchAll(placeholder)) checkKnown(named, node);
+    }
+  };
+  const checkKnown = (named: string, node: FileNode, part?: "key"): void => {
+    if (!known.has(named) && at.below("augments") === at)
+      node.error(`no field ${quote(named)} in the row`, nearName(named, known), part);
+  };
+  for (const [field, byValue] of fieldsBy ?? []) {
+    const node = at.below("fields_by").below(field);
+    checkKnown(field, node, "key");
+    for (const [value, said] of byValue) checkTexts(said, node.below(value));
+    for (const said of byValue.values()) for (const put of said.keys()) known.add(put);
   }
+  checkTexts(fields, at.below("fields"));
+}
+
+/** Returns the names of the fields that records have by the value of another field. */
+export function namesPutBy(fixedBy: FixedBy): Set<string> {
+  const names = new Set<string>();
+  for (const byValue of fixedBy.values())
+    for (const said of byValue.values()) for (const name of said.keys()) names.add(name);
+  return names;
 }
 
 /** Fields that say in a row what its sensor measures, if only by its name. */
@@ -291,8 +332,12 @@ const sensorUnits = /^(?:hw\.sensor\.(?:unit|type|name|data_type|data_unit|probe
 
 /** A reading of a sensor without a unit has no bounds: nothing would tell 32767 from a temperature. */
 function warnOfUnguarded(given: Partial<Values<typeof objectFields>>, nodeOf: NodeOf): void {
-  const { fields, attributes, index = [] } = given;
-  const said = [...(fields?.keys() ?? []), ...[...index, ...(attributes?.values() ?? [])].map(({ field }) => field)];
+  const { fields, fields_by: fieldsBy, attributes, index = [] } = given;
+  const said = [
+    ...(fields?.keys() ?? []),
+    ...namesPutBy(fieldsBy ?? new Map()),
+    ...[...index, ...(attributes?.values() ?? [])].map(({ field }) => field),
+  ];
   if (said.some((field) => sensorUnits.test(field))) return;
   for (const { name, field, syntax: read, range } of attributes?.values() ?? [])
     if (field === "hw.sensor.value" && read.unit === undefined && range === undefined)
@@ -367,10 +412,11 @@ export function meaningHash(value: unknown): string {
 
 /** The same for an object, of which there are so many that a text without quotes pays off: no name in it has a line end. */
 export function objectMeaningHash(draft: ObjectDraft): string {
-  const { id, mib, object, type, contexts, index, augments, discoveryAttribute, attributes, fixed } = draft;
+  const { id, mib, object, type, contexts, index, augments, discoveryAttribute, attributes, fixed, fixedBy } = draft;
   let text = `${id}\n${mib}\n${object}\n${type}\n${augments}\n${discoveryAttribute?.name}\n`;
   if (contexts.length > 0) text += `${canonicalText(contexts)}\n`;
   if (fixed.size > 0) text += `${canonicalText(fixed)}\n`;
+  if (fixedBy.size > 0) text += `${canonicalText(fixedBy)}\n`;
   for (const part of index ?? []) text += `${part.type}\n${fieldText(part)}`;
   const lines: string[] = [];
   for (const attribute of attributes.values()) {

@@ -46,6 +46,7 @@ async function resolveObjects(
     checkOverrides(set, placed);
     const object = { ...draft, index: resolveIndex(set, placed) };
     checkLabels(set, placed, enums);
+    checkFixedBy(set, placed, object, enums);
     objects.set(id, object);
   }
   await warnOfNestedNames(set, pacer);
@@ -165,6 +166,20 @@ function checkSeverity(set: DefinitionSet, placed: Placed<"object">, attribute: 
     const message = `attribute ${attribute.name}: severity: no value has the label ${JSON.stringify(label)}`;
     const path = ["attributes", attribute.name, "severity"];
     set.add(placed, "warning", path, "value", message, set.suggest(label, labels));
+  }
+}
+
+/** Texts by a label that the enumeration does not have are never put. */
+function checkFixedBy(set: DefinitionSet, placed: Placed<"object">, object: ObjectDefinition, enums: EnumTables): void {
+  for (const [field, byValue] of object.fixedBy) {
+    const target = [...object.index, ...object.attributes.values()].find((one) => fieldNames(one).includes(field));
+    if (target?.syntax.kind !== "enum-integer" || !field.endsWith(".name")) continue;
+    const labels = new Set(enums.integer.get(target.oidText)?.values());
+    for (const label of byValue.keys()) {
+      if (labels.has(label)) continue;
+      const message = `fields_by: ${field}: no value has the label ${JSON.stringify(label)}`;
+      set.add(placed, "warning", ["fields_by", field, label], "key", message, set.suggest(label, labels));
+    }
   }
 }
 

@@ -1,4 +1,6 @@
 import { oidStartsWith, type Oid, parseOid } from "../session/ber.ts";
+import type { FixedBy } from "../definitions/definitions.ts";
+import { namesPutBy } from "../definitions/object-shape.ts";
 import type { DevicePlan, PlannedObject } from "../discovery/device-plan.ts";
 import {
   type Attribute,
@@ -66,6 +68,7 @@ export interface PolledObject {
   readonly overridden: readonly OverriddenColumn[];
   /** Texts that every record has. */
   readonly fixed: ReadonlyMap<string, string>;
+  readonly fixedBy: FixedBy;
   /** True if more follows from the fields of a row. */
   readonly isShaped: boolean;
   /** The kind of its sensors, as far as the definition gives it. */
@@ -223,7 +226,12 @@ function polledObject(
     walked: isTable && own.length > 0 ? own : positions,
     overridden,
     fixed: object.fixed,
-    isShaped: isShaped([...columns.map(({ attribute }) => attribute.field), ...object.fixed.keys()]),
+    fixedBy: object.fixedBy,
+    isShaped: isShaped([
+      ...columns.map(({ attribute }) => attribute.field),
+      ...object.fixed.keys(),
+      ...namesPutBy(object.fixedBy),
+    ]),
     sensor: sensorKindOf(columns.map(({ attribute }) => attribute)),
     ranged: new Set(columns.flatMap(({ attribute }) => (attribute.range === undefined ? [] : [attribute.field]))),
     isSystem: columns.some(({ attribute }) => attribute.oidText === sysDescr),

@@ -259,6 +259,8 @@ export class RecordWriter {
       const { unreadable, implausible } = putRow(fields, cells, source.names);
       written.unreadable += unreadable.length;
       written.implausible += implausible.length;
+      for (const [field, byValue] of object.fixedBy)
+        for (const [put, text] of byValue.get(String(fields.get(field))) ?? []) putFixed(fields, put, text);
       for (const [field, text] of object.fixed) putFixed(fields, field, text);
       for (const [field, reason] of states) if (!fields.has(field)) fields.set(field, reason);
       if (object.isShaped) written.implausible += completeRow(fields, object.sensor, object.ranged);

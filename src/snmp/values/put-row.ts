@@ -49,14 +49,16 @@ export function putRow(fields: RecordFields, cells: readonly Cell[], names: Name
   return { unreadable, implausible: outside };
 }
 
-/** A reading that another attribute of the row gives the scale of. Without that one it is no reading. */
+/** A reading that another attribute of the row, or a part of its index, gives the scale of. Without that one it is no reading. */
 function scaled(
   reading: Scalar | undefined,
   cells: readonly Cell[],
   scale: FieldDefinition["scale"],
 ): Scalar | undefined {
   if (scale === undefined || reading === undefined) return reading;
-  const by = cells.find(([{ name }]) => name === scale.attribute)?.[1];
+  const { attribute, index } = scale;
+  // A part of the index has no name of its own.
+  const by = cells.find(([{ name, field }]) => name === attribute && (index === undefined || field === index))?.[1];
   if (by === undefined || (typeof reading !== "number" && typeof reading !== "bigint")) return undefined;
   const said = by.value instanceof Uint8Array ? formatDisplayString(by.value).trim() : String(by.value);
   const factor = scale.factors?.get(said.toLowerCase());

@@ -222,11 +222,13 @@ export interface FieldDefinition {
   readonly bounds?: Bounds | undefined;
   /** The meanings of states that are not what their words say, by label. Undefined: values are no states. */
   readonly severity?: ReadonlyMap<string, StateSeverity> | undefined;
-  /** What another attribute of the same row does to the reading. */
+  /** What another attribute of the same row, or a part of its index, does to the reading. */
   readonly scale?:
     | {
         /** Its name in the MIB. */
-        readonly attribute: string;
+        readonly attribute: string | undefined;
+        /** In its place, the name of a part of the index. */
+        readonly index: string | undefined;
         /** The power of ten that the reading is divided by or multiplied with, or the number itself. */
         readonly as: (typeof scaleKinds)[number] | undefined;
         /** What the reading is multiplied with, by the value of the other attribute. */

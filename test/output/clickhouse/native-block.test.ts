@@ -14,6 +14,7 @@ const newBlocks = (): TableBlocks =>
     createLayouts((field) => field).map((layout) =>
       layout.columns.flatMap((column) => sentColumn(column, column.type) ?? []),
     ),
+    (written) => Buffer.from(written),
   );
 
 function blocksOf(lines: readonly string[], blocks = newBlocks()): (readonly NativeColumn[])[] {
@@ -146,5 +147,36 @@ test("more rows than a block has are several blocks, in the order of the lines",
   assert.deepEqual(
     found.flatMap((block) => block.find(({ name }) => name === "flow_bytes")?.values ?? []),
     lines.map((_, n) => BigInt(n)),
+  );
+});
+
+test("inserts are the same whether a batch comes behind flows alone or behind others", () => {
+  const head = '"@timestamp":"2026-11-22T04:00:00Z","flow.export.ip.addr":"192.0.2.1"';
+  const flow = `{${head},"flow.bytes":7}`;
+  const others = [
+    `{${head},"flow.record.type":"options","flow.bytes":8}`,
+    '{"@timestamp":"2026-11-22T04:00:00Z","system.ip.addr":"192.0.2.2"}',
+    `{${head},"flow.record.type":"discard","flow.bytes":9}`,
+    `{${head},"flow.record.type":"counters"}`,
+  ];
+  const batches = [[flow, flow], [flow, ...others, flow], [flow], others, [flow, flow], [...others, flow, flow]];
+  const shown = (blocks: TableBlocks, index: number): unknown =>
+    blocks
+      .insertsOf(batchOf(batches[index] as string[], index))
+      .map(({ body, table, indexes, token, columns: names }) => {
+        return { table, indexes, token, names, blocks: new NativeReader(Buffer.from(body)).blocks() };
+      });
+  const kept = newBlocks();
+  for (const index of [0, 1, 2, 3, 4, 5, 1, 0, 0, 5, 3, 2]) {
+    assert.deepEqual(shown(kept, index), shown(newBlocks(), index), `batch ${index}`);
+  }
+  const inserts = newBlocks().insertsOf(batchOf(batches[1] as string[]));
+  assert.deepEqual(
+    inserts.map(({ table, indexes }) => [table, indexes]),
+    [
+      [0, [0, 3, 5]],
+      [1, [1]],
+      [2, [2, 4]],
+    ],
   );
 });

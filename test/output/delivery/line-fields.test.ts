@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { createKeyFinder, endOfKey } from "../../../src/output/delivery/line-fields.ts";
+import { areFlows, createKeyFinder, endOfKey, typeFields } from "../../../src/output/delivery/line-fields.ts";
 import { recordTypeOf } from "../../../src/output/delivery/line-fields.ts";
-import { ecsName, copyBytes, copyLines } from "../../../src/record/index.ts";
+import { columnOf, ecsName, copyBytes, copyLines, LineColumns } from "../../../src/record/index.ts";
 import { runs } from "../../support/runs.ts";
 
 const names = ["@timestamp", "a", "ab", "flow.export.ip.addr", "system.ip.addr", "site", "flow.record.type"];
@@ -42,6 +42,41 @@ test("the key of a line is its first key field, wherever that stands, whatever l
       }
     }),
     runs(200),
+  );
+});
+
+test("columns tell of rows whether all are flows, as each line does", () => {
+  const headers = fc.record(
+    {
+      "@timestamp": fc.constant("2026-01-01T00:00:00.000Z"),
+      "flow.export.ip.addr": fc.constantFrom("192.0.2.1", "2001:db8::1"),
+      "agent.name": fc.constant("n"),
+      [ecsName("flow.export.type")]: fc.constant("netflow"),
+      "flow.record.type": fc.constantFrom("options", "counters", "discard", "sample", "rollup"),
+      "system.ip.addr": fc.constant("192.0.2.9"),
+    },
+    { requiredKeys: [] },
+  );
+  const plain = fc.constant({ "flow.export.ip.addr": "192.0.2.1", "flow.bytes": 1 });
+  const reader = new LineColumns(
+    typeFields.map((field) => ({ field, type: columnOf(field)?.type ?? "text", isArray: false })),
+    { maxRows: 100, hasRest: true },
+  );
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof({ arbitrary: plain, weight: 9 }, headers), { minLength: 1, maxLength: 5 }),
+      (records) => {
+        const lines = records.map((record) => Buffer.from(JSON.stringify(record)));
+        reader.clear();
+        reader.take(Buffer.concat(lines.flatMap((line) => [line, Buffer.from("\n")])), 0);
+        const types = lines.map((line) => recordTypeOf(line, 0, line.length));
+        // Columns need not tell it of rows of which one has its exporter by the one name and another by the other.
+        const hasOne = typeFields.slice(1).some((name) => records.every((record) => name in record));
+        const isTyped = records.some((record) => "flow.record.type" in record);
+        assert.equal(areFlows(reader.batch()), types.every((type) => type === "flow") && hasOne && !isTyped);
+      },
+    ),
+    runs(300),
   );
 });
 
