@@ -14,11 +14,7 @@ const url = scalar(
   },
   hidden,
 );
-const secret = scalar(
-  "a secret of 16 characters or more",
-  (text) => (text.length >= 16 ? text : undefined),
-  hidden,
-);
+const secret = scalar("a secret of 16 characters or more", (text) => (text.length >= 16 ? text : undefined), hidden);
 
 const webhook = mapping({
   url: required(url, "Where notices are posted to."),

@@ -65,7 +65,7 @@ export class ColumnReader {
   value(row: number): Value | undefined {
     if (!this.has(row)) return undefined;
     const { column, offsets } = this.#batch as BatchColumn;
-    if (!column.isArray) return this.#item(row) as Value;
+    if (!column.isArray) return this.#item(row);
     const items: unknown[] = [];
     for (let at = offsets[row] as number; at < (offsets[row + 1] as number); at++) items.push(this.#item(at));
     return items as unknown as Value;
@@ -92,12 +92,12 @@ export class ColumnReader {
       case "time":
         return timeText(data[at] as bigint);
       case "integer":
-      case "unsigned": {
-        const value = data[at] as bigint;
-        const number = Number(value);
-        return Number.isSafeInteger(number) ? number : value;
-      }
+      case "unsigned":
+        break;
     }
+    const value = data[at] as bigint;
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
   }
 
   #text(code: number): string {

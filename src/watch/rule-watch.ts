@@ -249,9 +249,7 @@ export class RuleWatch {
     const lastsMs = start.has(row) && end.has(row) ? (end.number(row) - start.number(row)) / 1e6 : 0;
     // The clock of the exporter is not asked: the flow is taken to end now, and to be as long as it says.
     const most =
-      lastsMs > this.#sums.stepMs
-        ? this.#sums.spread(slot, now - lastsMs, now, amount)
-        : this.#sums.add(slot, amount);
+      lastsMs > this.#sums.stepMs ? this.#sums.spread(slot, now - lastsMs, now, amount) : this.#sums.add(slot, amount);
     let close = this.#close.get(slot);
     if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
       this.#close.set(slot, (close = new CloseLook(now)));
@@ -293,7 +291,7 @@ export class RuleWatch {
       return { key, state: isBack || isGivenUp ? "clear" : "firing", value, peak: value, since };
     }
     const { value, began, isWhole } = this.#look(slot, clear, now);
-    const peak = this.#look(slot, when as Condition & { kind: "compare" }, now).peak;
+    const peak = this.#look(slot, when, now).peak;
     if (began === undefined) {
       this.#holding.set(slot, now);
       return { key, state: "firing", value, peak, since: now };

@@ -11,14 +11,7 @@ import {
   textLine,
   type FileNode,
 } from "../base/yaml/index.ts";
-import {
-  columnOf,
-  FilterError,
-  parseFilter,
-  recordVocabulary,
-  type Column,
-  type Filter,
-} from "../record/index.ts";
+import { columnOf, FilterError, parseFilter, recordVocabulary, type Column, type Filter } from "../record/index.ts";
 
 /** What a rule measures of the records that pass its filter. */
 export type Measure =
@@ -82,29 +75,27 @@ function readComparison(text: string): (Condition & { kind: "compare" }) | undef
   return { kind: "compare", operator: operator as Operator, limit: Number(digits) * (factors[factor] ?? 1), forMs };
 }
 
+const comparisons: Readonly<Record<Operator, (value: number, limit: number) => boolean>> = {
+  ">": (value, limit) => value > limit,
+  ">=": (value, limit) => value >= limit,
+  "<": (value, limit) => value < limit,
+  "<=": (value, limit) => value <= limit,
+};
+
 /** Tells whether a value is as a comparison says. */
 export function holds({ operator, limit }: Condition & { kind: "compare" }, value: number): boolean {
-  switch (operator) {
-    case ">":
-      return value > limit;
-    case ">=":
-      return value >= limit;
-    case "<":
-      return value < limit;
-    case "<=":
-      return value <= limit;
-  }
+  return comparisons[operator](value, limit);
 }
 
 function columnNamed(name: string, at: FileNode): Column | undefined {
   const known = recordVocabulary.find(name);
   const [field, ...others] = known?.fields ?? [];
   const near = known === undefined ? nearName(name, recordVocabulary.names()) : recordVocabulary.slip(name);
-  if (field === undefined || near !== undefined) return void at.error(`there is no field ${quote(name)}`, near);
+  if (field === undefined || near !== undefined) return at.error(`there is no field ${quote(name)}`, near);
   if (others.length > 0)
-    return void at.error(`${name} stands for several fields, expected one of ${[field, ...others].join(", ")}`);
+    return at.error(`${name} stands for several fields, expected one of ${[field, ...others].join(", ")}`);
   const column = columnOf(field);
-  if (column === undefined || column.isArray) return void at.error(`${name} has no single value`);
+  if (column === undefined || column.isArray) return at.error(`${name} has no single value`);
   return column;
 }
 
@@ -125,7 +116,7 @@ const filter = scalar("a filter, see docs/filters.md", (text, at): Filter | unde
     return parseFilter(text, "filter", recordVocabulary);
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
-    return void at.error(`${error.fault}, column ${error.location.column} of ${quote(text.slice(0, 80))}`);
+    return at.error(`${error.fault}, column ${error.location.column} of ${quote(text.slice(0, 80))}`);
   }
 });
 const ruleName = scalar("a name of up to 100 characters", (text) =>
@@ -191,11 +182,14 @@ export const ruleShape = mapping(
         at.error("a rule of silence needs `by` or `filter`: what is it that stays away?");
     },
   },
-).to(
-  ({ of: _, over, clear, filter: only, ...given }): Rule => ({
-    ...given,
-    overMs: over,
-    filter: only,
-    clear: clear ?? usualClear(given.when),
-  }),
-);
+).to(({ name, filter: only, by, measure: measured, over, when, clear, say, act }): Rule => ({
+  name,
+  filter: only,
+  by,
+  measure: measured,
+  overMs: over,
+  when,
+  clear: clear ?? usualClear(when),
+  say,
+  act,
+}));

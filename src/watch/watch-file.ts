@@ -1,13 +1,5 @@
 import { nearName, quote } from "../base/text/index.ts";
-import {
-  defaulted,
-  formatShapeFinding,
-  list,
-  mapOf,
-  mapping,
-  readShape,
-  scalar,
-} from "../base/yaml/index.ts";
+import { defaulted, formatShapeFinding, list, mapOf, mapping, readShape, scalar } from "../base/yaml/index.ts";
 import { action, type ActionConfig } from "./actions.ts";
 import { ruleShape, type Rule } from "./rule.ts";
 
@@ -44,7 +36,7 @@ export const watchShape = mapping(
       if (rules.length > maxRules) at.error(`there are ${rules.length} rules, expected at most ${maxRules}`);
       const names = new Set<string>();
       for (const [i, { name, act }] of rules.entries()) {
-        const node = at.below("rules").below(i);
+        const node = at.below("rules").children("rule")[i] ?? at;
         if (names.size === names.add(name).size) node.error(`there are two rules ${quote(name)}`);
         for (const each of act)
           if (actions?.has(each) === false)

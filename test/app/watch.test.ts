@@ -41,7 +41,7 @@ for (const pool of ["main", "1"]) {
     const alertsOf = async (api: string): Promise<Alerts> =>
       (await (await fetch(`${api}/api/v1/watch/alerts`)).json()) as Alerts;
     const [alert] = await until("the alert", async () => {
-      socket.send(netflowV5Datagram(), first.flowPort, "127.0.0.1");
+      socket.send(netflowV5Datagram([{ source: "10.0.0.1", destination: "192.0.2.1" }]), first.flowPort, "127.0.0.1");
       const { alerts } = await alertsOf(first.api);
       return alerts.some(({ state }) => state === "firing") ? alerts : undefined;
     });

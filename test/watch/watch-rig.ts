@@ -45,7 +45,7 @@ export async function startWatch(
   rules: string,
   { maxKeys = 1000, directory }: { maxKeys?: number; directory?: string } = {},
 ): Promise<WatchRig> {
-  const folder = directory ?? (await tempDirectory(t));
+  const folder = directory ?? tempDirectory(t);
   const rulesPath = join(folder, "watch.yml");
   await writeFile(rulesPath, rules);
   let passed = 0;
@@ -144,4 +144,3 @@ export async function startReceiver(
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return receiver;
 }
-

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, test } from "node:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { parseWatchFile, WatchFileError } from "../../src/watch/index.ts";
 import { runs } from "../support/runs.ts";
 import { until } from "../support/until.ts";
@@ -15,7 +15,10 @@ const megabits = (count: number): number => (count * 1e6) / 8;
 
 describe("a rule of bits by key", () => {
   test("fires when the limit is passed for long enough, tells its evidence, and ends", async (t) => {
-    const rig = await startWatch(t, flood("    say: '{{flow.dst.ip.addr}} gets {{value}} from {{top.flow.src.ip.addr}}'\n"));
+    const rig = await startWatch(
+      t,
+      flood("    say: '{{flow.dst.ip.addr}} gets {{value}} from {{top.flow.src.ip.addr}}'\n"),
+    );
     for (let second = 0; second < 20; second++) {
       rig.take([
         { dst: "192.0.2.1", src: "203.0.113.7", bytes: megabits(9) },
@@ -61,8 +64,8 @@ describe("a rule of bits by key", () => {
       rig.pass(1);
     }
     assert.deepEqual(
-      rig.in("firing").map(({ key }) => key["flow.dst.ip.addr"]).sort(),
-      ["192.0.2.1", "192.0.2.2"],
+      new Set(rig.in("firing").map(({ key }) => key["flow.dst.ip.addr"])),
+      new Set(["192.0.2.1", "192.0.2.2"]),
     );
   });
 
@@ -74,13 +77,18 @@ describe("a rule of bits by key", () => {
     assert.deepEqual(rig.watch.alerts(), []);
     rig.take([{ dst: "192.0.2.2", bytes: megabits(9 * 60), seconds: 60 }]);
     rig.pass(1);
-    assert.deepEqual(rig.in("firing").map(({ key }) => key), [{ "flow.dst.ip.addr": "192.0.2.2" }]);
+    assert.deepEqual(
+      rig.in("firing").map(({ key }) => key),
+      [{ "flow.dst.ip.addr": "192.0.2.2" }],
+    );
   });
 
   test("agrees with a slow model about the first second of each alert", async (t) => {
     const second = fc.array(
       fc.record({ key: fc.integer({ min: 1, max: 3 }), megabits: fc.integer({ min: 0, max: 40 }) }),
-      { maxLength: 4 },
+      {
+        maxLength: 4,
+      },
     );
     await fc.assert(
       fc.asyncProperty(fc.array(second, { minLength: 1, maxLength: 40 }), async (seconds) => {
@@ -90,14 +98,19 @@ describe("a rule of bits by key", () => {
         const history: number[][] = [];
         for (const [at, flows] of seconds.entries()) {
           rig.take(flows.map((flow): TestFlow => ({ dst: `192.0.2.${flow.key}`, bytes: megabits(flow.megabits) })));
-          history.push([1, 2, 3].map((key) => sum(flows.filter((flow) => flow.key === key).map((flow) => flow.megabits))));
+          history.push(
+            [1, 2, 3].map((key) => sum(flows.filter((flow) => flow.key === key).map((flow) => flow.megabits))),
+          );
           // Windows are judged with the second that goes on, which is empty as yet.
           rig.pass(1);
           history.push([0, 0, 0]);
           for (const key of [1, 2, 3]) {
             const values = history.map((each) => each[key - 1] ?? 0);
             const high = values.map((_, end) => sum(values.slice(Math.max(0, end - 9), end + 1)) / 10 > 8);
-            if (high.some((_, end) => end >= 4 && high.slice(end - 4, end + 1).every(Boolean)) && !wanted.has(`192.0.2.${key}`))
+            if (
+              high.some((_, end) => end >= 4 && high.slice(end - 4, end + 1).every(Boolean)) &&
+              !wanted.has(`192.0.2.${key}`)
+            )
               wanted.set(`192.0.2.${key}`, at);
           }
           history.pop();
@@ -106,7 +119,7 @@ describe("a rule of bits by key", () => {
             if (!fired.has(name)) fired.set(name, at);
           }
         }
-        assert.deepEqual(Object.fromEntries([...fired].sort()), Object.fromEntries([...wanted].sort()));
+        assert.deepEqual(Object.fromEntries(fired), Object.fromEntries(wanted));
       }),
       runs(30),
     );
@@ -123,7 +136,11 @@ describe("other rules", () => {
       t,
       "rules:\n  - {name: scan, by: [src, dst], measure: distinct flow.dst.l4.port.id, over: 1m, when: '> 100'}\n",
     );
-    for (let port = 1; port <= 150; port++) rig.take([{ src: "203.0.113.9", port }, { src: "10.0.0.5", port: 443 }]);
+    for (let port = 1; port <= 150; port++)
+      rig.take([
+        { src: "203.0.113.9", port },
+        { src: "10.0.0.5", port: 443 },
+      ]);
     rig.pass(1);
     const [alert, ...others] = rig.in("firing");
     assert.deepEqual(others, []);
@@ -146,7 +163,10 @@ describe("other rules", () => {
       rig.take([{ exporter: "198.51.100.2" }]);
     }
     rig.pass(1);
-    assert.deepEqual(rig.in("firing").map(({ key }) => key["flow.export.ip.addr"]), ["198.51.100.1"]);
+    assert.deepEqual(
+      rig.in("firing").map(({ key }) => key["flow.export.ip.addr"]),
+      ["198.51.100.1"],
+    );
     rig.take([{ exporter: "198.51.100.1" }]);
     rig.pass(1);
     assert.deepEqual(rig.in("firing"), []);
@@ -174,7 +194,10 @@ describe("other rules", () => {
       ]);
       rig.pass(1);
     }
-    assert.deepEqual(rig.in("firing").map(({ key }) => key), [{ "flow.dst.ip.addr": "192.0.2.1" }]);
+    assert.deepEqual(
+      rig.in("firing").map(({ key }) => key),
+      [{ "flow.dst.ip.addr": "192.0.2.1" }],
+    );
   });
 
   test("more keys than there may be are counted, and keys that are over make room", async (t) => {
@@ -235,8 +258,14 @@ describe("the file of rules", () => {
     assert.equal(rig.in("firing").length, 1);
     await rig.write(flood().replace("name: flood", "name: other"));
     assert.equal(rig.faults.at(-1), undefined);
-    assert.deepEqual(rig.in("cleared").map(({ because }) => because), ["its rule was removed"]);
-    assert.deepEqual(rig.watch.status().rules.map(({ name }) => name), ["other"]);
+    assert.deepEqual(
+      rig.in("cleared").map(({ because }) => because),
+      ["its rule was removed"],
+    );
+    assert.deepEqual(
+      rig.watch.status().rules.map(({ name }) => name),
+      ["other"],
+    );
   });
 });
 
@@ -265,7 +294,10 @@ describe("actions", () => {
     const right = createHmac("sha256", "a secret of some length").update(`${seconds}.${last?.body}`).digest("hex");
     assert.equal(hash, right);
     const { notices } = JSON.parse(last?.body ?? "") as { notices: { id: string; kind: string }[] };
-    assert.deepEqual(notices.map(({ kind }) => kind), ["firing"]);
+    assert.deepEqual(
+      notices.map(({ kind }) => kind),
+      ["firing"],
+    );
     const tries = receiver.received.length;
     rig.pass(5);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -301,13 +333,19 @@ describe("actions", () => {
     await before.watch.stop();
     receiver.status = 200;
     const after = await startWatch(t, acting(receiver.url), { directory: before.directory });
-    assert.deepEqual(after.in("firing").map(({ id }) => id), [alert?.id]);
+    assert.deepEqual(
+      after.in("firing").map(({ id }) => id),
+      [alert?.id],
+    );
     await until("the notice", () => after.watch.status().actions[0]?.sent === 1);
     after.take([{ bytes: megabits(100) }]);
     after.pass(10);
     assert.deepEqual(after.records, []);
     after.pass(90);
-    assert.deepEqual(after.in("cleared").map(({ id }) => id), [alert?.id]);
+    assert.deepEqual(
+      after.in("cleared").map(({ id }) => id),
+      [alert?.id],
+    );
   });
 
   test("a test says what is wrong, and who has seen an alert is kept", async (t) => {

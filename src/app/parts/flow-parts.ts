@@ -115,7 +115,17 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
     const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
     return new FlowThreads(
       plain,
-      { elements, count, streams, metadata, sink, feeds: takers.map(({ feed }) => feed), watchInterfaces, state, shared },
+      {
+        elements,
+        count,
+        streams,
+        metadata,
+        sink,
+        feeds: takers.map(({ feed }) => feed),
+        watchInterfaces,
+        state,
+        shared,
+      },
       reporting,
     );
   }

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { OutputMetrics } from "../../output/index.ts";
+import type { OutputMetrics } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Reporting } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
@@ -13,12 +13,12 @@ const queueBytes = 64 * 2 ** 20;
 export function createWatch(
   settings: Settings,
   sink: Pick<Sink, "write">,
+  metrics: OutputMetrics,
   reporting: Reporting,
 ): WatchOutput | undefined {
   if (settings.SVC_WATCH_RULES_PATH === "") return undefined;
   const state = settings.SVC_STATE_DIRECTORY_PATH;
-  if (state === "")
-    reporting.log.info({}, "alerts are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
+  if (state === "") reporting.log.info({}, "alerts are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
   const options = {
     rulesPath: resolve(settings.SVC_WATCH_RULES_PATH),
     directory: state === "" ? undefined : join(resolve(state), "watch"),
@@ -27,6 +27,5 @@ export function createWatch(
   // Every record is looked at, but where the thread does not keep up.
   const rates = { whole: 0, sampled: 0 };
   const feed = createRecordFeed("watch", Math.max(1, decodingThreads(settings)), queueBytes, rates);
-  const metrics = new OutputMetrics(reporting.metrics);
   return new WatchOutput(options, feed, sink, metrics, settings.SVC_LOG_LEVEL, reporting);
 }
