@@ -137,14 +137,14 @@ export interface AddressAdditions {
 /** The fields that each number adds. */
 export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get">;
 
-/** A field that follows from the number that another one has, by the exporter: the name of an interface by its index. */
+/** Fields that follow from the number that another one has, by the exporter: the name of an interface by its index. */
 export interface NumberAdditions {
   /** The decoded field with the number. */
   readonly field: string;
   /** A second one, of at most 16 bits; what is looked up is {@link scopedNumber}. A record without it gets nothing. */
   readonly scope?: string;
-  /** The name of what is added; a record that has it already keeps its own, also from additions earlier in the list. */
-  readonly adds: string;
+  /** The names of what is added; a record that has one of them already gets nothing, also where additions earlier in the list gave it. */
+  readonly adds: readonly string[];
   /** Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram. */
   tableFor(exporter: string): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */

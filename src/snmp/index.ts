@@ -66,7 +66,7 @@ export type {
   DiscoveryStart,
   DiscoveryView,
 } from "./operations/network-discovery.ts";
-export { definitionFormat } from "./definitions/definition-formats.ts";
+export { definitionFormat, readLabels } from "./definitions/definition-formats.ts";
 export { networksShape, readNetworks, type NetworksFile } from "./sweep/networks.ts";
 export { NetworkDiscovery } from "./operations/network-discovery.ts";
 export type { CandidateView } from "./operations/candidates.ts";
@@ -83,7 +83,7 @@ export type {
 export { confidences, evidenceKinds } from "./topology/link-drafts.ts";
 export { isLocatable, type LinkView, type Located } from "./topology/topology.ts";
 export { readTrapRules, trapRulesShape, type CompileCondition } from "./traps/trap-rules.ts";
-export type { InterfaceView } from "./poller/interface-states.ts";
+export { ifType, InterfaceStates, type InterfaceFacts, type InterfaceView } from "./poller/interface-states.ts";
 export type { DeviceDetail, DeviceView } from "./operations/device-table.ts";
 export { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "./operations/interface-directory.ts";
 export type { RefusedTraps } from "./traps/sender-limit.ts";

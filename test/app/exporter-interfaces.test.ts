@@ -6,9 +6,25 @@ import type { Credential, InterfaceChange } from "../../src/snmp/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { startFlowCollector } from "../support/flow-collector.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
-import { createFakeNetwork, createSnmpAgent, listen } from "../support/snmp-agent/index.ts";
+import {
+  createFakeNetwork,
+  createSnmpAgent,
+  gauge,
+  integer,
+  listen,
+  octets,
+  oidOf,
+} from "../support/snmp-agent/index.ts";
 import { smallTable, usmUser } from "../support/snmp-session-fixture.ts";
 import { until } from "../support/until.ts";
+
+/** Its second interface says all, its third nothing but its name. */
+const described = smallTable.with([
+  { oid: oidOf("1.3.6.1.2.1.2.2.1.3.2"), value: integer(6) },
+  { oid: oidOf("1.3.6.1.2.1.2.2.1.7.2"), value: integer(2) },
+  { oid: oidOf("1.3.6.1.2.1.31.1.1.1.15.2"), value: gauge(100_000) },
+  { oid: oidOf("1.3.6.1.2.1.31.1.1.1.18.2"), value: octets("CUST: Example") },
+]);
 
 interface Rig {
   readonly part: ExporterInterfaces;
@@ -26,7 +42,7 @@ async function start(t: TestContext, credentials: readonly Credential[]): Promis
   let now = 0;
   const clock = { now: () => now, monotonic: () => now };
   const network = createFakeNetwork();
-  network.attachAgent("192.0.2.1", 161, createSnmpAgent({ table: smallTable, users: [usmUser] }));
+  network.attachAgent("192.0.2.1", 161, createSnmpAgent({ table: described, users: [usmUser] }));
   const metrics = createMetrics();
   const exporters: string[] = [];
   const changes: InterfaceChange[] = [];
@@ -38,6 +54,7 @@ async function start(t: TestContext, credentials: readonly Credential[]): Promis
       retries: 0,
       timeoutMs: 50,
       ttlMs: 3_600_000,
+      types: async () => new Map([[6, "ethernetCsmacd"]]),
       exporters: async () => exporters.map((address) => ({ address, lastSeen: now })),
       watchPolled(listener) {
         polled = listener;
@@ -70,10 +87,10 @@ async function start(t: TestContext, credentials: readonly Credential[]): Promis
 }
 
 const community = (name: string): Credential => ({ version: "2c", community: name });
-const names = new Map([
-  [1, "lo"],
-  [2, "eth0"],
-  [7, "eth1"],
+const interfaces = new Map([
+  [1, { name: "lo", bitsPerSecond: 10_000_000 }],
+  [2, { name: "eth0", alias: "CUST: Example", type: "ethernetCsmacd", admin: "down", bitsPerSecond: 100_000_000_000 }],
+  [7, { name: "eth1" }],
 ]);
 
 for (const [what, credentials] of [
@@ -85,7 +102,7 @@ for (const [what, credentials] of [
     const { exporters, changes, pass, results } = await start(t, credentials);
     exporters.push("192.0.2.1");
     await pass(5000);
-    const known = { ip: "192.0.2.1", addresses: [], names };
+    const known = { ip: "192.0.2.1", addresses: [], interfaces };
     await until("names", () => changes.length > 0);
     assert.deepEqual(changes, [{ deviceId: "exporter 192.0.2.1", known }]);
     await pass(5000);
@@ -112,7 +129,7 @@ test("an exporter that does not answer is counted, and asked again after a quart
 
 test("a device that is polled is not asked, and its own names count", async (t) => {
   const { exporters, changes, polled, pass, results } = await start(t, [community("public")]);
-  const known = { ip: "192.0.2.1", addresses: [], names: new Map([[1, "polled"]]) };
+  const known = { ip: "192.0.2.1", addresses: [], interfaces: new Map([[1, { name: "polled" }]]) };
   polled({ deviceId: "192.0.2.1:161", known });
   exporters.push("192.0.2.1");
   await pass(5000);
@@ -123,7 +140,7 @@ test("a device that is polled is not asked, and its own names count", async (t) 
 
 for (const pool of ["main", "1"]) {
   test(`flows have the names that their exporter gives by SNMP, threads: ${pool}`, async (t) => {
-    const agent = await listen(createSnmpAgent({ table: smallTable }));
+    const agent = await listen(createSnmpAgent({ table: described }));
     cleanUp(t, () => agent.close());
     const { send } = await startFlowCollector(t, {
       SVC_PROCESSOR_POOL_SIZE: pool,
@@ -139,6 +156,9 @@ for (const pool of ["main", "1"]) {
       const one = await send(flow);
       return "flow.in.netif.name" in one && one;
     });
-    assert.deepEqual([record["flow.in.netif.name"], record["flow.out.netif.name"]], ["lo", "eth0"]);
+    const facts = (way: string): unknown[] =>
+      ["name", "alias", "type.name", "speed", "state.admin.name"].map((fact) => record[`flow.${way}.netif.${fact}`]);
+    assert.deepEqual(facts("in"), ["lo", undefined, undefined, 10_000_000, undefined]);
+    assert.deepEqual(facts("out"), ["eth0", "CUST: Example", "ethernetCsmacd", 100_000_000_000, "down"]);
   });
 }

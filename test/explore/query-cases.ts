@@ -36,6 +36,7 @@ const record: fc.Arbitrary<ModelRecord> = fc
       "flow.dst.ip.subnet.tags": fc.uniqueArray(fc.constantFrom("dmz", 'a "quote"'), { minLength: 1 }),
       "flow.src.isInternal": fc.boolean(),
       "flow.src.as.asn": fc.constantFrom(0, 64_496, 4_200_000_000),
+      "flow.in.netif.speed": fc.constantFrom(0, 1_000_000, 100_000_000_000),
       "flow.sample_rate": fc.constantFrom(1, 0.5, 1024),
       "flow.bytes": fc.constantFrom<number | bigint>(...bigs),
       "flow.packets": fc.constantFrom<number | bigint>(...bigs),
@@ -188,6 +189,45 @@ export async function checkAnswers(
     ),
     { numRuns, includeErrorInReport: true },
   );
+}
+
+/** The percents of interfaces that flows came in by: what each brought by the speed of its own. */
+export async function checkUtilisation(
+  ask: (query: ExploreQuery) => Promise<ExploreAnswer>,
+  records: readonly ModelRecord[],
+): Promise<void> {
+  for (const [dimensions, when] of [
+    [[], "received"],
+    [["flow.src.ip.subnet.tags"], "flowed"],
+    [["flow.src.as.asn"], "received"],
+  ] as const) {
+    const body = { from: "-1h", dimensions, measure: "utilisation_in", granularity: "5m", when };
+    const { rows, total, unit, times = [], to } = await ask(readQuery(body, now));
+    const percentOf = (begin: number, end: number): number => {
+      const parts = partsWithin(records, "bytes", when, begin, end);
+      const bits = parts.map((each) => {
+        const speed = Number(each["flow.in.netif.speed"] ?? 0);
+        return speed === 0 ? 0 : (8 * Number(each["flow.bytes"] ?? 0)) / speed;
+      });
+      return (100_000 * bits.reduce((a, b) => a + b, 0)) / (end - begin);
+    };
+    assert.equal(unit, "%");
+    nearly(total.value, percentOf(now - 3_600_000, now));
+    if (dimensions[0] === "flow.src.as.asn") {
+      const others = records.filter((each) => !("flow.in.netif.speed" in each && "flow.src.as.asn" in each));
+      assert.ok(others.length > 0 && rows.length > 1);
+    }
+    for (const [i, time] of times.entries()) {
+      nearly(
+        total.series?.[i] ?? -1,
+        percentOf(Date.parse(time), Math.min(Date.parse(time) + 300_000, Date.parse(to))),
+      );
+    }
+  }
+}
+
+function nearly(actual: number, expected: number): void {
+  assert.ok(Math.abs(actual - expected) <= 1e-9 * Math.abs(expected), `${actual} is not ${expected}`);
 }
 
 /** The parts of a sum beyond 2^53 are rounded, each for itself. */

@@ -246,7 +246,7 @@ function netifNames(): Enricher {
       begin() {},
       numbers: fields.map(([index, name]) => ({
         field: index,
-        adds: name,
+        adds: [name],
         tableFor: () => new Map(Array.from(names, ([number, text]) => [number, renderFields([[name, text]])] as const)),
         added() {},
       })),

@@ -59,7 +59,16 @@ const everySecond: AddressSource = {
 const netifs = readNetifs(
   Buffer.from("192.0.2.254: {1: {name: one, tags: [x]}, 2: {alias: two}}\n192.0.2.253: {1: {metadata: {site: y}}}"),
 ).value;
-const interfaceNames = new Map(Array.from({ length: 20 }, (_, index) => [index, `snmp${index}`]));
+const interfaceFacts = new Map(
+  Array.from({ length: 20 }, (_, index) => [
+    index,
+    {
+      ...(index % 3 > 0 && { name: `snmp${index}` }),
+      ...(index % 2 > 0 && { alias: `to "${index}"`, type: "ethernetCsmacd" }),
+      ...(index % 5 > 0 && { bitsPerSecond: 1e9 * index, admin: "up" }),
+    },
+  ]),
+);
 
 /** Cases that go through one pipeline: each from ports of its own, so that its templates and sequence numbers are its own. */
 const casesPerPipeline = 14;
@@ -73,7 +82,7 @@ for (let first = 0; first < allCases.length; first += casesPerPipeline) {
       addresses: { sources: [everySecond], locality: true },
       more(metrics) {
         const directory = new InterfaceDirectory();
-        directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
+        directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], interfaces: interfaceFacts } });
         return [
           new NetifEnricher(() => netifs, metrics),
           new InterfaceEnricher(directory, metrics),

@@ -56,10 +56,10 @@ const systems: AddressSource = {
   })),
   watch: () => () => {},
 };
-const interfaceNames = new Map([
-  [3, "lan"],
-  [4, "x".repeat(1100)],
-  [9, "wan"],
+const interfaceFacts = new Map([
+  [3, { name: "lan", alias: "to the office", bitsPerSecond: 1e9 }],
+  [4, { name: "x".repeat(1100), admin: "up" }],
+  [9, { alias: "wan", type: "ethernetCsmacd" }],
 ]);
 
 test("whatever the samples, packets and metadata: what is written from bytes is what fields become", async () => {
@@ -83,7 +83,7 @@ test("whatever the samples, packets and metadata: what is written from bytes is 
             addresses: { sources: [systems], locality: true },
             more(metrics) {
               const directory = new InterfaceDirectory();
-              const device = { ip: "192.0.2.254", addresses: [], names: interfaceNames };
+              const device = { ip: "192.0.2.254", addresses: [], interfaces: interfaceFacts };
               directory.change({ deviceId: "a", known: device });
               return [new InterfaceEnricher(directory, metrics), new NameEnricher(() => portNames, true, metrics)];
             },
@@ -145,7 +145,7 @@ test("a line that the kernel leaves is completed before lines are handed over an
   });
   await udm.start();
   const directory = new InterfaceDirectory();
-  directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], names: interfaceNames } });
+  directory.change({ deviceId: "a", known: { ip: "192.0.2.254", addresses: [], interfaces: interfaceFacts } });
   const enrichers = [new InterfaceEnricher(directory, common.metrics), udm];
   const rig = createFlowRig({
     enricher: {
@@ -162,7 +162,9 @@ test("a line that the kernel leaves is completed before lines are handed over an
     const samples = Array.from({ length: 64 }, (_, i) => flowSample([own], { output: i === left ? 4 : 9 }));
     const records = rig.send(sflow(samples));
     assert.equal(records.length, 64);
-    const names = records.map((record) => String(record["of.the.flow.out.netif.name"]).length);
+    const names = records.map(
+      (record) => String(record["of.the.flow.out.netif.name"] ?? record["of.the.flow.out.netif.alias"]).length,
+    );
     assert.deepEqual(
       names,
       Array.from({ length: 64 }, (_, i) => (i === left ? 1100 : 3)),

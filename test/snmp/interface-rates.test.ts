@@ -4,6 +4,7 @@ import type { AgentValue } from "../support/snmp-agent/agent-table.ts";
 import { counter32, integer, oidOf } from "../support/snmp-agent/index.ts";
 import { patientDevice, startSnmpRig, type SnmpRig } from "../support/snmp-rig.ts";
 import { createManualClock } from "../support/snmp-session-fixture.ts";
+import type { RecordFields } from "../../src/record/index.ts";
 import { until } from "../support/until.ts";
 import { baseFiles } from "../support/definition-tree.ts";
 
@@ -57,6 +58,12 @@ describe("interfaces of a device", { concurrency: 3 }, () => {
     const { name, oper, bitsPerSecond } = row(rig, 1) ?? {};
     assert.deepEqual([name, oper, bitsPerSecond], ["lo", "up", 10_000_000]);
     assert.equal(row(rig, 2)?.["oper"], "down");
+    const flow: RecordFields = new Map<string, string | number>([
+      ["flow.export.ip.addr", rig.device().ip],
+      ["flow.in.netif.index", 1],
+    ]);
+    rig.snmp.interfaceEnricher.enrich(flow);
+    assert.equal(flow.get("flow.in.netif.speed"), 10_000_000, "flows have what polls say");
     assert.ok(!("outBitsPerSecond" in (row(rig, 1) ?? {})), "what is not polled is left out");
   });
 

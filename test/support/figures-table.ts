@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 607,
-  singleUserFiles: 97,
-  interfaces: 1007,
-  interfacesWithOneImplementation: 71,
+  files: 610,
+  singleUserFiles: 96,
+  interfaces: 1015,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;

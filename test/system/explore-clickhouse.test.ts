@@ -10,7 +10,7 @@ import {
 } from "../../src/explore/index.ts";
 import { clickHouseColumns } from "../../src/output/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
-import { checkAnswers, now, sampleRecords } from "../explore/query-cases.ts";
+import { checkAnswers, checkUtilisation, now, sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
 import { clickHouseServer } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
@@ -53,6 +53,7 @@ test("answers of ClickHouse are those of a slow model over the records that the 
   );
   assert.equal(compared.missingBefore?.from, ago(2));
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 100);
+  await checkUtilisation((query) => explore.query(query, never), sampleRecords);
 
   // A table that was made before records had the field: no clock is known to be off.
   await ask("ALTER TABLE default.netgloss_flow DROP COLUMN flow_export_clock_offset", {}, never);

@@ -11,10 +11,13 @@ import {
 import {
   InterfaceDirectory,
   InterfaceEnricher,
+  InterfaceStates,
   formatDisplayString,
+  formatOid,
   walk,
   type Credential,
   type InterfaceChange,
+  type InterfaceFacts,
   type OpenUdpSocket,
   type Session,
   SnmpClient,
@@ -26,6 +29,8 @@ export interface ExporterInterfacesOptions {
   readonly port: number;
   readonly retries: number;
   readonly timeoutMs: number;
+  /** Reads the labels of ifType. */
+  readonly types: () => Promise<ReadonlyMap<number, string> | undefined>;
   /** The time for which names are kept before they are asked again, milliseconds. */
   readonly ttlMs: number;
   /** All exporters heard of. */
@@ -42,14 +47,24 @@ const failedTtlMs = 15 * 60_000;
 const atOnce = 8;
 const maxExporters = 2000;
 
-/** IF-MIB (RFC 2863): ifDescr, ifName. */
-const ifDescr = [1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
-const ifName = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
-const maxNames = 10_000;
+/** IF-MIB (RFC 2863): ifDescr, then ifName, then what {@link InterfaceStates} knows: ifType, ifSpeed, ifAdminStatus; ifHighSpeed, ifAlias. */
+const ifEntry = [1, 3, 6, 1, 2, 1, 2, 2, 1];
+const ifXEntry = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
+const columns = [
+  [...ifEntry, 2],
+  [...ifXEntry, 1],
+  [...ifEntry, 3],
+  [...ifEntry, 5],
+  [...ifEntry, 7],
+  [...ifXEntry, 15],
+  [...ifXEntry, 18],
+];
+/** Of each column. */
+const maxValues = 10_000;
 
 /**
- * Names of the interfaces of exporters. It asks each exporter of flows for them by SNMP, soon after its first datagram and again when they
- * are old. A device that is polled anyway is not asked: its names are known.
+ * Names, aliases, types, speeds and wanted states of the interfaces of exporters. It asks each exporter of flows for them by SNMP, soon
+ * after its first datagram and again when they are old. A device that is polled anyway is not asked: they are known.
  */
 export class ExporterInterfaces implements Component {
   readonly name = "names of exporters' interfaces";
@@ -65,6 +80,7 @@ export class ExporterInterfaces implements Component {
   readonly #polledIps = new Map<string, string>();
   /** When each exporter may be asked again. */
   readonly #nextAt = new Map<string, number>();
+  #types: ReadonlyMap<number, string> | undefined;
   #isBusy = false;
   #timer: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
@@ -90,6 +106,7 @@ export class ExporterInterfaces implements Component {
   readonly watch = (listener: (change: InterfaceChange) => void): (() => void) => this.#directory.watch(listener);
 
   async start(): Promise<void> {
+    this.#types = await this.#options.types();
     this.#unwatch = this.#options.watchPolled?.((change) => this.#takePolled(change));
     this.#timer = setInterval(() => void this.#look(), lookEveryMs);
     this.#timer.unref();
@@ -142,12 +159,12 @@ export class ExporterInterfaces implements Component {
     for (const credential of credentials) {
       const session = this.#client.open({ ip: address, port, credential, timeout, retries, exponentialTimeout: false });
       try {
-        const names = await readNames(session);
-        if (names === undefined) continue;
+        const interfaces = await readInterfaces(session, this.#types);
+        if (interfaces === undefined) continue;
         this.#nextAt.set(address, this.#clock.monotonic() + ttlMs);
         this.#answers.add(1, { result: "named" });
         if (!this.#polledIps.has(address)) {
-          this.#directory.change({ deviceId: idOf(address), known: { ip: address, addresses: [], names } });
+          this.#directory.change({ deviceId: idOf(address), known: { ip: address, addresses: [], interfaces } });
         }
         return;
       } finally {
@@ -172,24 +189,37 @@ export class ExporterInterfaces implements Component {
 
 const idOf = (address: string): string => `exporter ${address}`;
 
-/** Names by ifIndex: ifName, or ifDescr where there is none. @returns undefined when the agent does not answer. */
-async function readNames(session: Session): Promise<ReadonlyMap<number, string> | undefined> {
-  const columns = [new Map<number, string>(), new Map<number, string>()] as const;
+/**
+ * Reads what an agent says of interfaces, by ifIndex. The name is ifName, or ifDescr where there is none.
+ *
+ * @param types labels of ifType.
+ * @returns undefined when the agent does not answer.
+ */
+async function readInterfaces(
+  session: Session,
+  types: ReadonlyMap<number, string> | undefined,
+): Promise<ReadonlyMap<number, InterfaceFacts> | undefined> {
+  const [descriptions, names] = [new Map<number, string>(), new Map<number, string>()];
+  const states = new InterfaceStates();
   let answered = false;
   const summary = await walk(
     session,
-    [ifDescr, ifName],
+    columns,
     (root, varbinds) => {
       answered = true;
-      for (const { oid, value } of varbinds) {
+      const column = formatOid(columns[root] as number[]);
+      for (const varbind of varbinds) {
+        const { oid, value } = varbind;
         const index = oid.at(-1);
-        if (index !== undefined && value instanceof Uint8Array && value.length > 0) {
-          columns[root === 0 ? 0 : 1].set(index, formatDisplayString(value));
+        if (index === undefined) continue;
+        if (root > 1) states.take(column, index, varbind);
+        else if (value instanceof Uint8Array && value.length > 0) {
+          (root === 0 ? descriptions : names).set(index, formatDisplayString(value));
         }
       }
     },
-    { maxValues: maxNames },
+    { maxValues },
   );
   if (!answered && !summary.isComplete) return undefined;
-  return new Map([...columns[0], ...columns[1]]);
+  return states.facts(new Map([...descriptions, ...names]), types);
 }

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { addressKey, keyContains, parseAddress, parseKey } from "../../base/ip/index.ts";
 import { compileLineFilter, type Enricher, type Sink } from "../../record/index.ts";
@@ -6,6 +7,8 @@ import { createLineFilter, filteredSink } from "../../output/index.ts";
 import {
   Snmp,
   definitionPathsIn,
+  ifType,
+  readLabels,
   type Credential,
   type DefinitionPaths,
   type DeviceSharing,
@@ -115,6 +118,9 @@ function trapSettings(settings: Settings): TrapSettings {
   };
 }
 
+/** The labels of ifType, among the definitions that come with the program. */
+const typeLabels = "definitions/enums/integer/ietf/if-mib.yml";
+
 /** Asks exporters for the names of their interfaces; undefined when the settings do not want it. */
 export function createExporterInterfacesPart(
   settings: Settings,
@@ -131,6 +137,7 @@ export function createExporterInterfacesPart(
       timeoutMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_TIMEOUT,
       ttlMs: 1000 * settings.SVC_PROCESSOR_ENRICH_NETIF_TTL,
       exporters,
+      types: async () => readLabels(await readFile(packagePath(typeLabels), "utf8")).get(ifType),
       watchPolled: snmp && ((listener) => snmp.watchInterfaces(listener)),
     },
     reporting,

@@ -114,7 +114,7 @@ export class NameEnricher implements Enricher {
       );
       additions.push({
         field: "ip.dscp.id",
-        adds: dscpField,
+        adds: [dscpField],
         tableFor: () => names,
         added: (records) => void (this.#found.dscp += records),
       });
@@ -159,7 +159,7 @@ export class NameEnricher implements Enricher {
     return {
       field: `${end}.l4.port.id`,
       scope: "l4.proto.id",
-      adds,
+      adds: [adds],
       tableFor() {
         const now = names();
         const known = rendered.get(now) ?? new PortTexts(now, adds);

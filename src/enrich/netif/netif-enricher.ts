@@ -211,7 +211,7 @@ export class NetifEnricher implements Enricher {
     const rendered = new WeakMap<Netifs, ReadonlyMap<number, RenderedFields>>();
     return {
       field: `${object}.index`,
-      adds,
+      adds: [adds],
       tableFor: (exporter) => {
         const netifs = this.#netifsOf(exporter);
         const known = rendered.get(netifs) ?? renderFact(netifs, suffix, adds);

@@ -127,7 +127,7 @@ function cellOf({ type, isArray }: Column, value: PlainValue): PlainValue {
 }
 
 /** The unit that a number of an answer counts. */
-export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s";
+export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%";
 
 /** One number over the range, and over time. */
 export interface AnswerValue {

@@ -18,7 +18,15 @@ function readBound(text: string, now: number): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-export const measures = ["bytes", "packets", "flows", "bits_per_second", "packets_per_second"] as const;
+export const measures = [
+  "bytes",
+  "packets",
+  "flows",
+  "bits_per_second",
+  "packets_per_second",
+  "utilisation_in",
+  "utilisation_out",
+] as const;
 export type Measure = (typeof measures)[number];
 
 /** When bytes and packets count: when they flowed, or when the record of their flow came. Flows count when their records came. */
@@ -123,11 +131,13 @@ export function readFlowsQuery(body: unknown, now: number): FlowsQuery {
   };
 }
 
-function fault(field: string, message: string): ExploreError {
+/** Makes the error of a question whose field is wrong. */
+export function fault(field: string, message: string): ExploreError {
   return new ExploreError("invalid_argument", message, field);
 }
 
-function objectOf(body: unknown, known: readonly string[]): Fields {
+/** Reads the fields of a question. @throws ExploreError for one that is not known. */
+export function objectOf(body: unknown, known: readonly string[]): Fields {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw fault("", "the body must be a JSON object");
   }

@@ -154,6 +154,8 @@ export interface RecordsQuery extends TimeRange {
   readonly filter: Filter | undefined;
   readonly dimensions: readonly Column[];
   readonly summand: Summand;
+  /** A column of numbers that the summand of each record is divided by; what has none, or 0, adds nothing. */
+  readonly per?: Column | undefined;
   readonly when: When;
 }
 
@@ -165,13 +167,13 @@ export function rankStatement(query: RecordsQuery, limit: number): Statement {
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
   const rows = rowsSql(query, 0, values);
-  const sum = dialect.sum("s.m");
+  const sum = sumOf(query);
   const names = query.dimensions.map((_, i) => `d${i}`);
   if (names.length === 0) return { sql: `SELECT ${sum} AS v FROM ${rows} s`, values: values.list };
   const list = names.join(", ");
   const order = ["v DESC", ...names].map((each) => `${each} NULLS LAST`).join(", ");
   const groups = `SELECT ${list}, ${sum} AS v FROM ${rows} s GROUP BY ${list}`;
-  const all = `(SELECT count(*) FROM g) AS n, (SELECT ${dialect.sum("g.v")} FROM g) AS a`;
+  const all = `(SELECT count(*) FROM g) AS n, (SELECT ${sumOf(query, "g.v")} FROM g) AS a`;
   return {
     sql: `WITH g AS (${groups}) SELECT ${list}, v, ${all} FROM g ORDER BY ${order} LIMIT ${limit}`,
     values: values.list,
@@ -186,7 +188,7 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
   const rows = rowsSql(query, granularitySeconds, values);
-  const sum = dialect.sum("s.m");
+  const sum = sumOf(query);
   if (keys.length === 0 || query.dimensions.length === 0) {
     return { sql: `SELECT s.b AS b, -1 AS i, ${sum} AS v FROM ${rows} s GROUP BY s.b`, values: values.list };
   }
@@ -233,6 +235,7 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const { engine, dimensions } = query;
   const { dialect } = engine;
   const used = new Set<Column>(dimensions);
+  if (query.per !== undefined) used.add(query.per);
   const where = whereSql(query, used, values);
   const bucket = granularitySeconds === 0 ? "0" : bucketName;
   const range = timeRangeSql(query, values);
@@ -245,8 +248,18 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
     milliseconds: roundedRange(query),
   });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
-  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${sumName} AS m`].join(", ")} FROM ${from}${where})`;
+  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${summandSql(query)} AS m`].join(", ")} FROM ${from}${where})`;
   return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query) : flat;
+}
+
+/** A sum of whole numbers is exact, that of quotients is not. */
+function sumOf({ engine: { dialect }, per }: RecordsQuery, value = "s.m"): string {
+  return per === undefined ? dialect.sum(value) : `sum(${value})`;
+}
+
+function summandSql({ engine: { dialect }, per }: RecordsQuery): string {
+  if (per === undefined) return sumName;
+  return `${dialect.double(sumName)} / nullif(${dialect.double(dialect.column(per))}, 0)`;
 }
 
 /** A flow is one record, which is at one time. */
@@ -255,10 +268,12 @@ function bookedAt({ summand, when }: RecordsQuery): When {
 }
 
 /** Many records have the same list, so each list is added up before it is unfolded. */
-function unfoldedSql(flat: string, { engine: { dialect }, dimensions }: RecordsQuery): string {
+function unfoldedSql(flat: string, query: RecordsQuery): string {
+  const { dimensions } = query;
+  const { dialect } = query.engine;
   const names = dimensions.map((_, i) => `f.d${i}`);
   const cells = names.map((name, i) => `${name} AS d${i}`);
-  const sum = `${dialect.sum("f.m")} AS m`;
+  const sum = `${sumOf(query, "f.m")} AS m`;
   const added = `SELECT ${[...cells, "f.b AS b", sum].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
   const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
   const lists = `(SELECT ${[...opened, "o.b AS b", "o.m AS m"].join(", ")} FROM (${added}) o)`;

@@ -87,14 +87,20 @@ function keyValue({ type }: Column, value: unknown): SqlValue {
   return { type: "text", value: value as string | null };
 }
 
-/** The summand of a measure, how many of the unit one of the sum is, and whether it is divided by the time. */
-const kinds = {
-  bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
-  packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
-  flows: { summand: "flows", unit: "flows", times: 1, isRate: false },
-  bits_per_second: { summand: "bytes", unit: "bit/s", times: 8, isRate: true },
-  packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
-} as const satisfies Readonly<Record<Measure, { summand: Summand; unit: Unit; times: number; isRate: boolean }>>;
+/**
+ * The summand of each measure, how many of the unit one of the sum is, whether it is divided by the time, and the field that each record's
+ * summand is divided by; records without that count nothing.
+ */
+const kinds: Readonly<Record<Measure, { summand: Summand; unit: Unit; times: number; isRate: boolean; per?: string }>> =
+  {
+    bytes: { summand: "bytes", unit: "B", times: 1, isRate: false },
+    packets: { summand: "packets", unit: "packets", times: 1, isRate: false },
+    flows: { summand: "flows", unit: "flows", times: 1, isRate: false },
+    bits_per_second: { summand: "bytes", unit: "bit/s", times: 8, isRate: true },
+    packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
+    utilisation_in: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.in.netif.speed" },
+    utilisation_out: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.out.netif.speed" },
+  };
 
 type Answered = Omit<ExploreAnswer, keyof Coverage | "sampling" | "store" | "elapsedMs">;
 
@@ -155,7 +161,17 @@ class RunningQuery {
     this.#engine = engine;
     this.#signal = signal;
     this.#kind = kinds[query.measure];
-    this.#records = { engine, from, to, filter, dimensions, summand: this.#kind.summand, when: query.when };
+    const { summand, per } = this.#kind;
+    this.#records = {
+      engine,
+      from,
+      to,
+      filter,
+      dimensions,
+      summand,
+      when: query.when,
+      per: per === undefined ? undefined : engine.columnOf(per),
+    };
     this.#starts = granularitySeconds === 0 ? [] : startsOf(query, 1000 * granularitySeconds);
   }
 

@@ -378,7 +378,8 @@ export class KernelContext {
     numbers.forEach(({ field, scope, adds }, i) => {
       view.setUint8(blockOf(i) + layout.numberValueSlot, slotOf(field, layout.noSlot));
       view.setUint8(blockOf(i) + layout.numberScopeSlot, slotOf(scope, layout.noSlot));
-      view.setBigUint64(blockOf(i) + layout.numberName, 1n << BigInt(this.nameBits.get(adds) as number), true);
+      const bits = adds.reduce((sum, name) => sum | (1n << BigInt(this.nameBits.get(name) as number)), 0n);
+      view.setBigUint64(blockOf(i) + layout.numberName, bits, true);
     });
     view.setUint8(layout.numberCount, numbers.length);
     view.setUint8(layout.slotCount, this.slots.size + 1);
@@ -421,7 +422,7 @@ function slotsOf(
 }
 
 function nameBitsOf(numbers: LineEnricher["numbers"]): NameBits {
-  return new NameBits(new Set([...optionNames, ...numbers.map(({ adds }) => adds)]));
+  return new NameBits(new Set([...optionNames, ...numbers.flatMap(({ adds }) => adds)]));
 }
 
 /** A whole number of 64 bits with its sign, of which a double is exact. */

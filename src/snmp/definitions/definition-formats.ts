@@ -8,6 +8,7 @@ import {
   oneOrList,
   optional,
   pairsOf,
+  readShape,
   required,
   scalar,
   Shape,
@@ -175,6 +176,12 @@ const definitionShapes: { readonly [K in Kind]: Shape<Drafts[K]> } = {
 
 /** Kinds whose ids are OIDs, in one spelling. */
 const hasOidIds: ReadonlySet<Kind> = new Set<Kind>(["enum_integer", "enum_bitmap", "enum_oid", "sysoid", "identity"]);
+
+/** Reads the labels of integers by OID, with a leading dot. What is wrong in the text is left out. */
+export function readLabels(text: string): ReadonlyMap<string, ReadonlyMap<number, string>> {
+  const { value = [] } = readShape(text, pairsOf(oid, numberLabels(false), { name: "<oid>" }));
+  return new Map(value.map(([{ oid: numbers }, labels]) => [formatOid(numbers), labels]));
+}
 
 /** A file of definitions of one kind, as one shape. */
 export function definitionFormat(kind: Kind): Shape<unknown> {

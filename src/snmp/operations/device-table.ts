@@ -191,8 +191,11 @@ export class DeviceTable {
     const learnt = (poller: DevicePoller): void => {
       // A poll in flight may end after the device was removed.
       if (this.pollers.get(poller.id) !== poller) return;
-      const { id, addresses, interfaces } = poller;
-      this.#directory.change({ deviceId: id, known: { ip: poller.device.ip, addresses, names: interfaces } });
+      const { id, addresses } = poller;
+      this.#directory.change({
+        deviceId: id,
+        known: { ip: poller.device.ip, addresses, interfaces: poller.interfaceFacts() },
+      });
     };
     this.#pollers.set(
       device.id,

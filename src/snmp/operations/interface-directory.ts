@@ -6,14 +6,15 @@ import {
   type RenderedFields,
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
+import type { InterfaceFacts } from "../poller/interface-states.ts";
 
-/** The addresses of a device and the names of its interfaces. Plain data, for directories in other threads too. */
+/** The addresses of a device and what it says of its interfaces. Plain data, for directories in other threads too. */
 export interface KnownInterfaces {
   /** The address that the device is polled at; it counts before addresses that devices say they have. */
   readonly ip: string;
   readonly addresses: readonly string[];
   /** By ifIndex. */
-  readonly names: ReadonlyMap<number, string>;
+  readonly interfaces: ReadonlyMap<number, InterfaceFacts>;
 }
 
 /** A change of a device; without `known` the device is gone. */
@@ -22,7 +23,7 @@ export interface InterfaceChange {
   readonly known?: KnownInterfaces;
 }
 
-/** Finds the device that an address belongs to, and the names of its interfaces. */
+/** Finds the device that an address belongs to, and what it says of its interfaces. */
 export class InterfaceDirectory {
   readonly #devices = new Map<string, KnownInterfaces>();
   readonly #listeners = new Set<(change: InterfaceChange) => void>();
@@ -52,10 +53,10 @@ export class InterfaceDirectory {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Names by ifIndex; undefined when the address is no device's, or several devices say they have it. */
-  find(address: string): ReadonlyMap<number, string> | undefined {
+  /** Interfaces by ifIndex; undefined when the address is no device's, or several devices say they have it. */
+  find(address: string): ReadonlyMap<number, InterfaceFacts> | undefined {
     const deviceId = this.deviceAt(address);
-    return deviceId === undefined ? undefined : this.#devices.get(deviceId)?.names;
+    return deviceId === undefined ? undefined : this.#devices.get(deviceId)?.interfaces;
   }
 
   #put(table: Map<string, Set<string>>, key: string, deviceId: string): void {
@@ -84,9 +85,25 @@ export class InterfaceDirectory {
   }
 }
 
+/** What SNMP says of an interface, below `flow.in.netif` and `flow.out.netif`, in the order in which it goes out. */
+const described = [
+  ["name", ".name"],
+  ["alias", ".alias"],
+  ["type", ".type.name"],
+  ["bitsPerSecond", ".speed"],
+  ["admin", ".state.admin.name"],
+] as const satisfies readonly (readonly [keyof InterfaceFacts, string])[];
+
 /**
- * Adds `flow.in.netif.name` and `flow.out.netif.name` to flow records whose exporter is a device. A name that the
- * exporter reported itself stays.
+ * Additions to lines, each of the facts that it adds together: a record that has none gets all at once, if there is a name; many
+ * exporters give the name themselves; where a record has another one, too, the others are added one by one.
+ */
+const groups = [described, described.slice(1), ...described.map((one) => [one])];
+const objects = ["flow.in.netif", "flow.out.netif"] as const;
+
+/**
+ * Adds to flow records whose exporter is a device what it says of their interfaces: `flow.in.netif.*` and `flow.out.netif.*` by
+ * `.index`. What the record has stays.
  */
 export class InterfaceEnricher implements Enricher {
   readonly #directory: InterfaceDirectory;
@@ -103,48 +120,59 @@ export class InterfaceEnricher implements Enricher {
     );
     this.lines = {
       begin() {},
-      numbers: [
-        this.#additions("flow.in.netif.index", "flow.in.netif.name"),
-        this.#additions("flow.out.netif.index", "flow.out.netif.name"),
-      ],
+      numbers: objects.flatMap((object) => groups.map((group) => this.#additions(object, group))),
       addresses: [],
     };
   }
 
   enrich(record: RecordFields): void {
     const address = record.get("flow.export.ip.addr");
-    if (typeof address !== "string") return;
-    const names = this.#directory.find(address);
-    if (names === undefined) return;
-    this.#add(record, names, "flow.in.netif.index", "flow.in.netif.name");
-    this.#add(record, names, "flow.out.netif.index", "flow.out.netif.name");
+    const interfaces = typeof address === "string" ? this.#directory.find(address) : undefined;
+    if (interfaces === undefined) return;
+    for (const object of objects) {
+      const index = record.get(`${object}.index`);
+      const facts = typeof index === "number" ? interfaces.get(index) : undefined;
+      if (facts === undefined) continue;
+      for (const [fact, suffix] of described) {
+        const value = facts[fact];
+        if (value === undefined || record.has(object + suffix)) continue;
+        record.set(object + suffix, value);
+        if (fact === "name") this.#named++;
+      }
+    }
   }
 
-  #add(record: RecordFields, names: ReadonlyMap<number, string>, index: string, name: string): void {
-    const value = record.get(index);
-    if (typeof value !== "number" || record.has(name)) return;
-    const known = names.get(value);
-    if (known === undefined) return;
-    record.set(name, known);
-    this.#named++;
-  }
-
-  #additions(field: string, adds: string): NumberAdditions {
-    // Names change as a whole map, so what was rendered of one stays right.
-    const rendered = new WeakMap<ReadonlyMap<number, string>, ReadonlyMap<number, RenderedFields>>();
+  #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
+    // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
+    const rendered = new WeakMap<ReadonlyMap<number, InterfaceFacts>, Map<number, RenderedFields | undefined>>();
+    const names = group.some(([fact]) => fact === "name");
+    const render = (facts: InterfaceFacts | undefined): RenderedFields | undefined => {
+      if (names && facts?.name === undefined) return undefined;
+      const fields = group.flatMap(([fact, suffix]) => {
+        const value = facts?.[fact];
+        return value === undefined ? [] : [[object + suffix, value] as const];
+      });
+      return fields.length === 0 ? undefined : renderFields(fields);
+    };
     return {
-      field,
-      adds,
+      field: `${object}.index`,
+      adds: group.map(([, suffix]) => object + suffix),
       tableFor: (exporter) => {
-        const names = this.#directory.find(exporter);
-        if (names === undefined) return undefined;
-        const known = rendered.get(names);
-        if (known !== undefined) return known;
-        const table = new Map(Array.from(names, ([index, name]) => [index, renderFields([[adds, name]])] as const));
-        rendered.set(names, table);
-        return table;
+        const interfaces = this.#directory.find(exporter);
+        if (interfaces === undefined) return undefined;
+        const known = rendered.get(interfaces) ?? new Map<number, RenderedFields | undefined>();
+        rendered.set(interfaces, known);
+        return {
+          get(index) {
+            const before = known.get(index);
+            if (before !== undefined || !interfaces.has(index)) return before;
+            const text = render(interfaces.get(index));
+            known.set(index, text);
+            return text;
+          },
+        };
       },
-      added: (records) => void (this.#named += records),
+      added: (records) => void (this.#named += names ? records : 0),
     };
   }
 }

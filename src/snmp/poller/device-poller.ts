@@ -1,7 +1,7 @@
 import { type MeasuredDevice, DeviceCounts } from "./device-counts.ts";
 import { type Device, type Definitions, deviceCredentials } from "../definitions/definitions.ts";
 import type { DevicePlan } from "../discovery/device-plan.ts";
-import type { InterfaceView, OctetReading } from "./interface-states.ts";
+import type { InterfaceFacts, InterfaceView, OctetReading } from "./interface-states.ts";
 import { type MissedTurns, placeOf, type Schedule, type Scheduled, PollTimes, NameOrder } from "./poll-times.ts";
 import { sysDescrOid, textOf, openSession, refusal, sysUpTimeOid } from "../discovery/identify.ts";
 import { getScalars } from "../session/walk.ts";
@@ -303,6 +303,11 @@ export class DevicePoller implements MeasuredDevice {
 
   get interfaces(): ReadonlyMap<number, string> {
     return this.#learnt.names.interfaces;
+  }
+
+  /** Returns what flows are told of the interfaces, by ifIndex. */
+  interfaceFacts(): ReadonlyMap<number, InterfaceFacts> {
+    return this.#learnt.interfaceFacts(this.#definitions.enums);
   }
 
   get addresses(): readonly string[] {

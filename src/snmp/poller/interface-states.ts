@@ -1,6 +1,6 @@
 import type { PolledRows } from "./poll-object.ts";
 import type { PolledObject, PolledColumn } from "./poll-plan.ts";
-import { readName, heldValue, type HeldValue, readNumber } from "../values/convert-value.ts";
+import { heldValue, readName, readNumber, type SnmpValue } from "../values/convert-value.ts";
 import { boundsByUnit, isOutside } from "../values/put-value.ts";
 
 /** One reading of the counters of an interface, in bytes since some time before: differences are what counts. */
@@ -99,15 +99,22 @@ function numberOf(value: unknown): number | undefined {
   return typeof value === "bigint" || typeof value === "number" ? Number(value) : undefined;
 }
 
-/** An interface as people are shown it. What the device does not say, or two polls do not give yet, is left out. */
-export interface InterfaceView {
-  readonly index: number;
+/** What a device says of an interface. What it does not say is left out. */
+export interface InterfaceFacts {
+  /** ifName, or ifDescr where there is none. */
   readonly name?: string;
   readonly alias?: string;
+  /** The label of ifType. */
+  readonly type?: string;
   readonly admin?: string;
-  readonly oper?: string;
   /** The speed of the interface. */
   readonly bitsPerSecond?: number;
+}
+
+/** An interface as people are shown it. What two polls do not give yet is left out, too. */
+export interface InterfaceView extends Omit<InterfaceFacts, "type"> {
+  readonly index: number;
+  readonly oper?: string;
   readonly inBitsPerSecond?: number;
   readonly outBitsPerSecond?: number;
   readonly inErrorsPerSecond?: number;
@@ -119,15 +126,19 @@ export interface InterfaceView {
 /** Per second, of the counter with this OID in the row with this key; undefined: not known. */
 type RateOf = (oid: string, key: string) => number | undefined;
 
-type Rate = Exclude<keyof InterfaceView, "index" | "name" | "alias" | "admin" | "oper" | "bitsPerSecond">;
+type Rate = Exclude<keyof InterfaceView, "index" | "oper" | keyof InterfaceFacts>;
 
-const wholes = ["admin", "oper", "speed", "highSpeed"] as const;
+const wholes = ["admin", "oper", "speed", "highSpeed", "type"] as const;
 type Meaning = (typeof wholes)[number] | "alias";
 
 const ifEntry = ".1.3.6.1.2.1.2.2.1";
 const ifXEntry = ".1.3.6.1.2.1.31.1.1.1";
 
+/** The OID of ifType, whose labels are in a table. */
+export const ifType = `${ifEntry}.3`;
+
 const columns: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
+  [ifType, "type"],
   [`${ifEntry}.5`, "speed"],
   [`${ifEntry}.7`, "admin"],
   [`${ifEntry}.8`, "oper"],
@@ -164,6 +175,8 @@ export class InterfaceStates {
   readonly #slots = new Map<number, number>();
   readonly #aliases = new Map<number, string>();
   #numbers = new Float64Array(0);
+  /** How often something became different that {@link InterfaceStates.facts} has. */
+  changes = 0;
 
   /** Bits per second; undefined: not known. */
   speedOf(index: number): number | undefined {
@@ -178,9 +191,38 @@ export class InterfaceStates {
       for (const row of polled.rows) {
         const value = row.values[position];
         const index = Number(row.key);
-        if (value !== undefined && Number.isInteger(index)) this.#put(index, meaning, value);
+        if (value !== undefined && Number.isInteger(index)) this.#put(index, meaning, heldValue(value));
       }
     }
+  }
+
+  /** Takes one value. @param column its OID; other columns than those that are kept say nothing. */
+  take(column: string, index: number, value: SnmpValue): void {
+    const meaning = columns.get(column);
+    if (meaning !== undefined) this.#put(index, meaning, value);
+  }
+
+  /** What is known of the interfaces that have a name, or anything else. @param types labels of ifType. */
+  facts(
+    names: ReadonlyMap<number, string>,
+    types: ReadonlyMap<number, string> | undefined,
+  ): ReadonlyMap<number, InterfaceFacts> {
+    const indexes = new Set([...names.keys(), ...this.#slots.keys(), ...this.#aliases.keys()]);
+    return new Map(Array.from(indexes, (index) => [index, this.#factsOf(index, names.get(index), types)]));
+  }
+
+  #factsOf(index: number, name: string | undefined, types?: ReadonlyMap<number, string>): InterfaceFacts {
+    const alias = this.#aliases.get(index);
+    const type = types?.get(this.#whole(index, "type"));
+    const admin = states[this.#whole(index, "admin")];
+    const bitsPerSecond = this.speedOf(index);
+    return {
+      ...(name !== undefined && { name }),
+      ...(alias !== undefined && { alias }),
+      ...(type !== undefined && { type }),
+      ...(admin && { admin }),
+      ...(bitsPerSecond !== undefined && { bitsPerSecond }),
+    };
   }
 
   /** Forgets earlier readings, which say nothing any more: the interfaces may have other numbers. */
@@ -208,16 +250,21 @@ export class InterfaceStates {
     return slot;
   }
 
-  #put(index: number, meaning: Meaning, value: HeldValue): void {
+  #put(index: number, meaning: Meaning, value: SnmpValue): void {
     if (meaning === "alias") {
-      const text = typeof value.value === "string" ? readName(Buffer.from(value.value, "latin1")) : undefined;
+      const text = value.value instanceof Uint8Array ? readName(value.value) : undefined;
+      if (text === this.#aliases.get(index)) return;
+      this.changes++;
       if (text === undefined) this.#aliases.delete(index);
-      else this.#aliases.set(index, text);
+      else if (this.#aliases.size < maxInterfaces) this.#aliases.set(index, text);
       return;
     }
-    const number = readNumber(heldValue(value));
+    const number = readNumber(value);
     const slot = number === undefined ? undefined : this.#slotOf(index);
-    if (slot !== undefined) this.#numbers[slot + wholes.indexOf(meaning)] = Number(number);
+    if (slot === undefined) return;
+    const at = slot + wholes.indexOf(meaning);
+    if (meaning !== "oper" && this.#numbers[at] !== Number(number)) this.changes++;
+    this.#numbers[at] = Number(number);
   }
 
   #whole(index: number, one: (typeof wholes)[number]): number {
@@ -230,18 +277,8 @@ export class InterfaceStates {
       const value = of.map((oid) => rateOf(oid, String(index))).find((one) => one !== undefined);
       return value === undefined ? [] : [[rate, value * factor] as const];
     });
-    const [admin, oper] = [states[this.#whole(index, "admin")], states[this.#whole(index, "oper")]];
-    const alias = this.#aliases.get(index);
-    const bitsPerSecond = this.speedOf(index);
-    return {
-      index,
-      ...(name !== undefined && { name }),
-      ...(alias !== undefined && { alias }),
-      ...(admin && { admin }),
-      ...(oper && { oper }),
-      ...(bitsPerSecond !== undefined && { bitsPerSecond }),
-      ...Object.fromEntries(known),
-    };
+    const oper = states[this.#whole(index, "oper")];
+    return { index, ...this.#factsOf(index, name), ...(oper && { oper }), ...Object.fromEntries(known) };
   }
 }
 

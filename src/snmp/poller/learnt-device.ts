@@ -18,7 +18,9 @@ import { CounterRates, type CountedRows, type RateBudget } from "./counter-rates
 import {
   InterfaceStates,
   interfaceCounters,
+  type InterfaceFacts,
   type InterfaceView,
+  ifType,
   OctetCounters,
   type OctetBudget,
   type OctetReading,
@@ -307,7 +309,7 @@ function isSame(a: Uint32Array, b: Uint32Array): boolean {
 interface SeenChanges {
   /** The name of an attribute that went back or changed and so calls for a discovery. */
   readonly rediscover: string | undefined;
-  /** True if the names or addresses are others. */
+  /** True if the names, other facts of interfaces, or addresses are others. */
   readonly areNamesOthers: boolean;
 }
 
@@ -353,6 +355,11 @@ export class LearntDevice {
     return this.#interfaces.view(this.names.interfaces, (oid, key) => this.#rates.rateOf(oid, key));
   }
 
+  /** What is known of interfaces, for flows. */
+  interfaceFacts(enums: EnumTables): ReadonlyMap<number, InterfaceFacts> {
+    return this.#interfaces.facts(this.names.interfaces, enums.integer.get(ifType));
+  }
+
   octets(): ReadonlyMap<number, readonly OctetReading[]> {
     return this.#octets.readings();
   }
@@ -373,8 +380,9 @@ export class LearntDevice {
     const rediscover = this.#watched.see(object, polled, at);
     const areNamesOthers = this.#names.see(object, polled);
     this.#rowNames.see(object, polled);
+    const { changes } = this.#interfaces;
     if (object.context === undefined) this.#interfaces.see(object, polled);
-    return { rediscover, areNamesOthers };
+    return { rediscover, areNamesOthers: areNamesOthers || this.#interfaces.changes > changes };
   }
 
   /** @returns how many rows the object had in its last complete poll, and has no longer. */

@@ -1,4 +1,4 @@
-import type { ExploreStatusAnswer } from "./answers.gen.ts";
+import type { ExploreProfileAnswer, ExploreStatusAnswer } from "./answers.gen.ts";
 import type { ApiCall } from "./call.ts";
 import type { ExploreAnswer } from "./explore-answer.ts";
 
@@ -6,7 +6,14 @@ export type ExploreStatus = ExploreStatusAnswer;
 /** A field that Explore keeps. */
 export type ExploreField = ExploreStatus["fields"][number];
 
-export type Measure = "bytes" | "packets" | "flows" | "bits_per_second" | "packets_per_second";
+export type Measure =
+  | "bytes"
+  | "packets"
+  | "flows"
+  | "bits_per_second"
+  | "packets_per_second"
+  | "utilisation_in"
+  | "utilisation_out";
 /** When bytes and packets count. */
 export type When = "flowed" | "received";
 /** What an address says of when bytes and packets count; when they flowed, unless it says otherwise. */
@@ -33,6 +40,14 @@ export const exploreQueryCall = (question: ExploreQuestion): ApiCall => ({
   body: question,
 });
 
+export type Profile = ExploreProfileAnswer;
+
+/** What a value does; each part is a question of its own, so that the first is shown while the others are answered. */
+export const profileCall = (
+  of: { readonly field: string; readonly value: string; readonly from: string; readonly to: string },
+  part: "traffic" | "rankings" | "seen",
+): ApiCall => ({ path: "api/v1/explore/profile", body: { ...of, parts: [part] } });
+
 /** Since when there is something to look back at. */
 export function keptSince({ from, rollups }: ExploreStatus): string | undefined {
   const since = [from, rollups?.from].filter((each) => each !== undefined);
@@ -53,5 +68,5 @@ export function keptFrom(from: string, storeFrom: string | undefined, now: numbe
 }
 
 /** The unit of an answer as numbers are shown with it. */
-export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" =>
+export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" | "%" =>
   unit === "packet/s" ? "packets/s" : unit;

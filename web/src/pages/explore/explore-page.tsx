@@ -25,7 +25,7 @@ import { Empty, Failure, Loading } from "../../ui/states.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import { Controls } from "./controls.tsx";
 import { Download } from "./download.tsx";
-import { readState, writeState, type ExploreState } from "./explore-state.ts";
+import { measures, readState, writeState, type ExploreState } from "./explore-state.ts";
 import { FlowSankey } from "./flow-sankey.tsx";
 import { rowText } from "../../format/key-text.ts";
 import { fieldLabel } from "./field-label.ts";
@@ -179,14 +179,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
 }
 
 function chartTitle(state: ExploreState): string {
-  const names = {
-    bytes: "Bytes",
-    packets: "Packets",
-    flows: "Flows",
-    bits_per_second: "Bits per second",
-    packets_per_second: "Packets per second",
-  };
-  return names[state.measure];
+  return measures.find(([measure]) => measure === state.measure)?.[1] ?? "";
 }
 
 /** How the answer came about: sums, sampling, gaps. */
