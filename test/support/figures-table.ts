@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 610,
-  singleUserFiles: 96,
-  interfaces: 1015,
+  files: 626,
+  singleUserFiles: 99,
+  interfaces: 1031,
   interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 248,
