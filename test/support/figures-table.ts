@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 626,
+  files: 629,
   singleUserFiles: 99,
-  interfaces: 1031,
-  interfacesWithOneImplementation: 70,
+  interfaces: 1035,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
