@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 629,
+  files: 635,
   singleUserFiles: 99,
-  interfaces: 1035,
+  interfaces: 1045,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
