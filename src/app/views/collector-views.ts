@@ -30,6 +30,7 @@ import {
   devicesView,
   previewDefinitions,
   locate,
+  neighborsView,
   snmpReadings,
   topologyView,
 } from "./snmp-views.ts";
@@ -221,6 +222,7 @@ export function collectorViews(
       getDiscovery: () => discoveryView(snmp),
       listCandidates: () => candidatesView(snmp),
       getTopology: () => topologyView(snmp),
+      getNeighbors: (id) => neighborsView(snmp, id),
       locate: (address) => locate(snmp, address),
       listAlerts: () => alertsView(watch),
       getWatch: () => watchView(watch),
