@@ -1,7 +1,7 @@
 // Every method over every transport does the same.
 import { suite, test } from "node:test";
 import { createMemoryStore } from "../support/memory-store.ts";
-import type { ToolsStore } from "../../src/server/tools/tools-context.ts";
+import type { ApiServerOptions } from "../../src/server/index.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
 import { selfSignedFiles } from "../support/self-signed.ts";
 import { startApi } from "./api-fixture.ts";
@@ -27,7 +27,12 @@ function inScopeOnly(options: Parameters<typeof startApi>[1] = {}): Parameters<t
   const store = createMemoryStore();
   const global = createMemoryStore();
   global.breakState("not in the scope");
-  return { store, udm: global, scopes: (name) => (name === "acme" ? ((options.udm ?? store) as ToolsStore) : undefined) };
+  return {
+    store,
+    udm: global,
+    scopes: (name) =>
+      name === "acme" ? ((options.udm ?? store) as ReturnType<NonNullable<ApiServerOptions["scopes"]>>) : undefined,
+  };
 }
 
 function contract(kind: ClientKind, tls: boolean, prefix: string): void {

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 619,
+  files: 620,
   singleUserFiles: 96,
-  interfaces: 1029,
+  interfaces: 1030,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
