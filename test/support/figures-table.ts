@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 620,
-  singleUserFiles: 96,
-  interfaces: 1030,
+  files: 636,
+  singleUserFiles: 99,
+  interfaces: 1047,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
