@@ -30,6 +30,7 @@ import {
   devicesView,
   previewDefinitions,
   locate,
+  neighborsView,
   snmpReadings,
   topologyView,
 } from "./snmp-views.ts";
@@ -218,6 +219,7 @@ export function collectorViews(
       getDiscovery: () => discoveryView(snmp),
       listCandidates: () => candidatesView(snmp),
       getTopology: () => topologyView(snmp),
+      getNeighbors: (id) => neighborsView(snmp, id),
       locate: (address) => locate(snmp, address),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),

@@ -14,7 +14,7 @@ import {
   settings,
   sources,
 } from "./answers.ts";
-import { location, topology } from "./topology-answers.ts";
+import { location, neighbors, topology } from "./topology-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
@@ -96,6 +96,12 @@ export const collectorMethods = {
     "snmp",
     topology,
     "The polled devices, and the links between them and to their neighbors, with what says so",
+  ),
+  getNeighbors: row(
+    "/api/v1/topology/devices/{id}",
+    "snmp",
+    neighbors,
+    "The links of one device to its neighbors, with what says so",
   ),
   locate: row(
     "/api/v1/topology/locate/{id}",

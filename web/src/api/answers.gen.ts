@@ -431,6 +431,39 @@ export type GetTopologyAnswer = {
   }[];
 };
 
+/** What `GET /api/v1/topology/devices/{id}` answers. */
+export type GetNeighborsAnswer = {
+  readonly enabled: boolean;
+  readonly links: readonly {
+    readonly id: string;
+    readonly layer: number;
+    readonly a: {
+      readonly device?: string;
+      readonly name?: string;
+      readonly address?: string;
+      readonly port?: { readonly index?: number; readonly name?: string };
+      readonly aggregate?: { readonly index?: number; readonly name?: string };
+    };
+    readonly b: {
+      readonly device?: string;
+      readonly name?: string;
+      readonly address?: string;
+      readonly port?: { readonly index?: number; readonly name?: string };
+      readonly aggregate?: { readonly index?: number; readonly name?: string };
+    };
+    readonly state: "up" | "gone";
+    readonly confidence: "confirmed" | "likely" | "unsure";
+    readonly evidence: readonly {
+      readonly kind: "lldp" | "cdp" | "stp" | "forwarding" | "subnet" | "arp" | "ospf" | "bgp";
+      readonly by: string;
+      readonly at: number;
+    }[];
+    readonly doubts: readonly string[];
+    readonly since: number;
+    readonly seen: number;
+  }[];
+};
+
 /** What `GET /api/v1/topology/locate/{id}` answers. */
 export type LocateAnswer = {
   readonly address: string;
