@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 619,
-  singleUserFiles: 96,
-  interfaces: 1030,
+  files: 635,
+  singleUserFiles: 99,
+  interfaces: 1046,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
