@@ -290,6 +290,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
+    scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
     explainObject: () => explainer.ready(),
     select: createSelect(),
     pagesFolder: packagePath("dist/pages"),

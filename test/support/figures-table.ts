@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 635,
+  files: 636,
   singleUserFiles: 99,
-  interfaces: 1046,
-  interfacesWithOneImplementation: 70,
+  interfaces: 1047,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
