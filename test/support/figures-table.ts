@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 623,
-  singleUserFiles: 97,
-  interfaces: 1033,
-  interfacesWithOneImplementation: 69,
+  files: 640,
+  singleUserFiles: 100,
+  interfaces: 1050,
+  interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
