@@ -160,7 +160,10 @@ export interface NumberAdditions {
   readonly scope?: string;
   /** The names of what is added; a record that has one of them already gets nothing, also where additions earlier in the list gave it. */
   readonly adds: readonly string[];
-  /** Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram. */
+  /**
+   * Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram. The same table for as long as
+   * it says the same: what follows from it is kept.
+   */
   tableFor(exporter: string): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;

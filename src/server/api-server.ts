@@ -131,7 +131,7 @@ export class ApiServer implements Component {
         const asked = await (explainObject as () => Promise<ExplainObject>)();
         return (question) => asked({ ...question, scope });
       };
-      const made = toolsOf(source, { ...options, explainObject: explainObject && explain });
+      const made = toolsOf(source, { ...options, explainObject: explainObject && explain, scopes: undefined });
       return { ...made, services: [udmMethods(new UdmService(source, options.maxBatchSize)), ...made.services] };
     };
     const { feed } = global ?? {};

@@ -40,6 +40,8 @@ interface Scope {
   readonly match: readonly Row[];
   readonly inherit: boolean;
   readonly keys: readonly string[];
+  /** The text of its entries; left out: entries with these keys. */
+  readonly yaml?: string;
 }
 
 const some = <T>(values: readonly T[]): fc.Arbitrary<T[]> => fc.subarray([...values], { minLength: 1, maxLength: 2 });
@@ -236,7 +238,7 @@ async function setUp(): Promise<{
         const lists = Object.fromEntries(
           all.map(({ name, match, inherit }) => [name, { match, inherit, entries: `${name}.yml` }]),
         );
-        for (const { name, keys: of } of all) io.put(`/memory/${name}.yml`, yamlOf(of, name));
+        for (const { name, keys: of, yaml } of all) io.put(`/memory/${name}.yml`, yaml ?? yamlOf(of, name));
         io.put("/memory/scopes.yml", JSON.stringify(lists));
       }
       await store.load();
@@ -306,6 +308,22 @@ suite("scopes of flows", () => {
     assert.deepEqual(send([7, "Gi0/1"]), ["acme", "acme", "acme", "acme"]);
     assert.deepEqual(send(), ["acme", "acme", "acme", "acme"]);
     assert.deepEqual(send([7, "lo0"]), [undefined, undefined, undefined, undefined]);
+    await stop();
+  });
+
+  test("metadata under the name of the scope goes out as metadata under any name that is taken", async () => {
+    const { rigs, put, stop } = await setUp();
+    const yaml = "10.0.0.0/8:\n  metadata:\n    .scope.kind: lab\n";
+    const match = [{ exporter: ["192.0.2.0/24"], interface: ["1"] }];
+    await put([{ name: "acme", match, inherit: false, keys: [], yaml }], []);
+    for (const rig of rigs) {
+      const [of = {}] = rig.send(netflow5([{ source: "10.0.0.1" }]));
+      const named = Object.entries(of).filter(([name]) => name.startsWith("flow.src.scope"));
+      assert.deepEqual(named.toSorted(), [
+        ["flow.src.scope", "acme"],
+        ["flow.src.scope_kind", "lab"],
+      ]);
+    }
     await stop();
   });
 

@@ -52,6 +52,8 @@ interface EnrichmentFile {
 /** The files that the settings name for enrichment that is on. Records go without one that is not there. */
 export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
   const places = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE;
+  const hasFile = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file";
+  const globalFile = hasFile ? settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH : undefined;
   const files: readonly (readonly [isOn: boolean, path: string, read: EnrichmentFile["read"]])[] = [
     [
       settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE,
@@ -69,7 +71,7 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
     [
       true,
       settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH,
-      (bytes) => readScopesFile(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH, bytes),
+      (bytes) => readScopesFile(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH, bytes, globalFile),
     ],
     [
       settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE,

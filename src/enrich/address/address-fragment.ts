@@ -92,6 +92,7 @@ type FieldStarts = (typeof starts)[number];
 /** Writes what an address adds to an object. */
 export class FragmentWriter {
   readonly #internal: "internal" | "private";
+  #isInScope = false;
   #target: DataView = new DataView(new ArrayBuffer(0));
   #end = 0;
   #limit = 0;
@@ -136,6 +137,7 @@ export class FragmentWriter {
     this.#limit = at + room;
     fragment.isCut = false;
     fragment.hasMetadata = false;
+    this.#isInScope = within !== undefined;
     if (within !== undefined) {
       this.#putAll(start.scope);
       this.#putAll(new Literal(Buffer.from(`"${within}"`)));
@@ -155,7 +157,7 @@ export class FragmentWriter {
     const numberEnd = this.#end;
     if (system !== undefined) this.#put(system.from, system.numberEnd, system.end);
     const organisationEnd = this.#end;
-    if (entries?.hasOpen === true) this.#putPairs(entries, position, true);
+    if (entries !== undefined && (entries.hasOpen || this.#isInScope)) this.#putPairs(entries, position, true);
     fragment.fields = fieldsEnd - at;
     fragment.vlan = vlanEnd - fieldsEnd;
     fragment.number = numberEnd - vlanEnd;
@@ -188,8 +190,9 @@ export class FragmentWriter {
 
   #putPairs(entries: MergedEntries, position: number, isOpen: boolean): void {
     for (let i = 0; i < entries.pairs; i++) {
-      if (entries.isOpen[i] !== isOpen) continue;
-      this.#putAll((entries.keys[i] as MetadataKey).starts[position] as Literal);
+      const key = entries.keys[i] as MetadataKey;
+      if ((entries.isOpen[i] === true || (key.isOfScope && this.#isInScope)) !== isOpen) continue;
+      this.#putAll(key.starts[position] as Literal);
       this.#put(entries.view, entries.valueStarts[i] as number, entries.valueEnds[i] as number);
     }
   }

@@ -102,7 +102,7 @@ export class RecordAddresses {
     const scopes = this.#table.scopes();
     const scope = given ?? (scopes.isEmpty ? 0 : scopes.of(position, (name) => record.get(name)));
     const found = this.#table.read(placeOf(position, scope), a, b, c, d);
-    return found && new AddedFragment(object, found.bytes, found.fragment);
+    return found && new AddedFragment(object, found.bytes, found.fragment, scope !== 0);
   }
 
   /**
@@ -156,11 +156,13 @@ class AddedFragment {
   readonly object: EnrichedObject;
   readonly fragment: Fragment;
   readonly #bytes: Uint8Array;
+  readonly #isInScope: boolean;
 
-  constructor(object: EnrichedObject, bytes: Uint8Array, fragment: Fragment) {
+  constructor(object: EnrichedObject, bytes: Uint8Array, fragment: Fragment, isInScope: boolean) {
     this.object = object;
     this.fragment = fragment;
     this.#bytes = bytes;
+    this.#isInScope = isInScope;
   }
 
   /** Hands over all of it as bytes, except the number of a system in place of the record's 0. */
@@ -194,7 +196,8 @@ class AddedFragment {
     for (const field of parseFields(this.#bytes.subarray(0, fragment.fields))) {
       // Below an object, only metadata has names with segments that no decoder has.
       const [segment = ""] = field[0].slice(object.name.length + 1).split(".", 1);
-      (decodedSegments.has(segment) ? fields : metadata).push(field);
+      const isOwn = decodedSegments.has(segment) || (this.#isInScope && segment === "scope");
+      (isOwn ? fields : metadata).push(field);
     }
     const openAt = fragment.fields + fragment.vlan + fragment.number + fragment.organisation;
     metadata.push(...parseFields(this.#bytes.subarray(openAt, openAt + fragment.open)));

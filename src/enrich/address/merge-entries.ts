@@ -18,6 +18,8 @@ export interface MetadataKey {
    * have names below its first segment.
    */
   readonly isOpen: boolean;
+  /** True if it may meet the name of the scope, where an address is in one. */
+  readonly isOfScope: boolean;
   /** True if it has segments enough to lie below another key: `.site.name` below `.site`. */
   readonly isDeep: boolean;
   /** A comma, the name of the field, a colon, by the position of the object. */
@@ -91,6 +93,7 @@ function metadataKey(bytes: Buffer): MetadataKey {
     order: orderOf(text),
     bytes,
     isOpen: !isOwn || decodedSegments.has(segments[1] as string),
+    isOfScope: isOwn && segments[1] === "scope",
     isDeep: segments.length > 2,
     starts: enrichedObjects.map(({ name }) => fieldStart(isOwn ? name + text : text)),
   };

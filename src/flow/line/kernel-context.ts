@@ -149,6 +149,8 @@ class ExporterAdditions {
   /** Tables of those names that scopes may follow from. */
   readonly scopeOrigins: (NumberTable | undefined)[] = [];
   readonly #enricher: LineEnricher;
+  /** Tells of each of the number additions whether scopes may follow from it. */
+  readonly #namesSides: readonly boolean[];
   readonly #known = new Map<string, DataView>();
 
   constructor(enricher: LineEnricher) {
@@ -159,6 +161,7 @@ class ExporterAdditions {
     }));
     this.numberTables = enricher.numbers.map(() => undefined);
     this.numbersAdded = enricher.numbers.map(() => 0);
+    this.#namesSides = enricher.numbers.map(({ adds }) => adds.some((name) => scopeNames.has(name)));
   }
 
   /**
@@ -184,7 +187,7 @@ class ExporterAdditions {
     for (let i = 0; i < numbers.length; i++) {
       const table = numbers[i]?.tableFor(exporter);
       this.numberTables[i] = table;
-      if (numbers[i]?.adds.some((name) => scopeNames.has(name)) === true) this.scopeOrigins.push(table);
+      if (this.#namesSides[i] === true) this.scopeOrigins.push(table);
     }
     return true;
   }

@@ -69,6 +69,7 @@ export class MetadataHistory implements UdmHistory {
   readonly #watchers: Watchers<[UdmChange]>;
   readonly #kept: KeptChanges;
   #isOpen = false;
+  #closing = new AbortController();
   #epoch = "";
   /** Tells whether the last file names it. */
   #isEpochKept = false;
@@ -169,6 +170,7 @@ export class MetadataHistory implements UdmHistory {
    * @param stamp of the file; another one than at the last stop: a person may have edited it.
    */
   async open(index: UdmIndex, stamp: string): Promise<void> {
+    if (this.#closing.signal.aborted) this.#closing = new AbortController();
     if (this.#options.maxBytes === 0 || this.#isOpen) return;
     try {
       for (const segment of await this.#files.find()) {
@@ -218,8 +220,13 @@ export class MetadataHistory implements UdmHistory {
         .catch((error: unknown) => this.#log.warn({ error }, "the history of the metadata cannot be shortened"));
   }
 
+  get closed(): AbortSignal {
+    return this.#closing.signal;
+  }
+
   /** @param stamp of the file, as it was saved last. */
   async close(stamp: string): Promise<void> {
+    this.#closing.abort();
     await this.#baseWrite;
     if (this.#isOpen && this.#files.segments().length > 0) {
       await this.#files

@@ -17,6 +17,7 @@ import {
   textLine,
   YamlFault,
   type FileNode,
+  type Shape,
   type ShapeFinding,
   type ShapeValue,
 } from "../../base/yaml/index.ts";
@@ -85,9 +86,21 @@ const scope = mapping({
 /** The file of scopes: name → `{match, inherit, entries}`, in the order in which they are tried. */
 export const scopesShape = mapOf(name, scope, { each: "scope", name: "<scope>" }).to((scopes, at) => {
   if (scopes.size > mostScopes) return at.error(`there may be ${mostScopes} scopes at most`);
-  reportShared(scopes, at);
   return scopes;
 });
+
+/** The same, with paths of entries from a folder on, each of one scope alone. */
+function shapeIn(folder: string, metadataFile: string | undefined): Shape<readonly ScopeConfig[]> {
+  return scopesShape.to((scopes, at) => {
+    const configs = Array.from(scopes, ([of, { entries, ...rest }]) => ({
+      name: of,
+      ...rest,
+      entries: entries === undefined ? undefined : resolve(folder, entries),
+    }));
+    reportShared(configs, metadataFile, at);
+    return configs;
+  });
+}
 
 /** A scope as the file has it. */
 export type ScopeConfig = Omit<ShapeValue<typeof scope>, "entries"> & {
@@ -97,16 +110,14 @@ export type ScopeConfig = Omit<ShapeValue<typeof scope>, "entries"> & {
 };
 
 /** Two scopes with one file of entries would each take the other's for its own. */
-function reportShared(scopes: ReadonlyMap<string, ShapeValue<typeof scope>>, at: FileNode): void {
+function reportShared(scopes: readonly ScopeConfig[], metadataFile: string | undefined, at: FileNode): void {
   const owners = new Map<string, string>();
-  for (const [of, { entries }] of scopes) {
+  if (metadataFile !== undefined) owners.set(resolve(metadataFile), "the global entries");
+  for (const { name: of, entries } of scopes) {
     if (entries === undefined) continue;
-    const owner = owners.get(resolve(entries));
-    if (owner === undefined) owners.set(resolve(entries), of);
-    else
-      at.below(of)
-        .below("entries")
-        .error(`is the file of scope ${quote(owner)} already`);
+    const owner = owners.get(entries);
+    if (owner === undefined) owners.set(entries, `scope ${quote(of)}`);
+    else at.below(of).below("entries").error(`is the file of ${owner} already`);
   }
 }
 
@@ -125,10 +136,11 @@ export class ScopesFileError extends Error {
  * Reads the file of scopes.
  *
  * @param path of the file: that of entries may be relative to its folder.
+ * @param metadataFile the file of the global entries, which no scope may have.
  * @returns the scopes in the order in which they are tried.
  * @throws ScopesFileError with all findings.
  */
-export function readScopesFile(path: string, bytes: Uint8Array): readonly ScopeConfig[] {
+export function readScopesFile(path: string, bytes: Uint8Array, metadataFile?: string): readonly ScopeConfig[] {
   let text: string;
   try {
     text = decodeUtf8(bytes);
@@ -137,12 +149,7 @@ export function readScopesFile(path: string, bytes: Uint8Array): readonly ScopeC
     throw error;
   }
   if (text.trim() === "") return [];
-  const { value, findings, hasErrors } = readShape(text, scopesShape);
+  const { value, findings, hasErrors } = readShape(text, shapeIn(dirname(resolve(path)), metadataFile));
   if (hasErrors || value === undefined) throw new ScopesFileError(findings);
-  const folder = dirname(resolve(path));
-  return Array.from(value, ([of, { entries, ...rest }]) => ({
-    name: of,
-    ...rest,
-    entries: entries === undefined ? undefined : resolve(folder, entries),
-  }));
+  return value;
 }

@@ -30,7 +30,7 @@ export interface ScopesOptions extends Reporting {
   /** The file of scopes. */
   readonly path: string;
   /** The store of all other entries, in whose index those of scopes are. */
-  readonly metadata: Pick<CollectorUdmStore, "scopes">;
+  readonly metadata: Pick<CollectorUdmStore, "scopes" | "places">;
   /** How the files of entries are read, and whether writes are taken, which {@link Scopes.store} is for. */
   readonly entries: Pick<UdmFileStoreOptions, "owned" | "refreshMs" | "stateDirectory" | "historyBytes" | "limitName">;
   readonly io?: FileIo;
@@ -63,7 +63,7 @@ export class Scopes implements Component {
       path,
       pollMs,
       {
-        take: (bytes) => this.#take(readScopesFile(path, bytes)),
+        take: (bytes) => this.#take(readScopesFile(path, bytes, options.metadata.places.file)),
         failed: (error) => this.#failed(error),
       },
       io,
@@ -126,36 +126,42 @@ export class Scopes implements Component {
 
   /** Makes these the scopes: their definitions at once, then the entries of those that are new. */
   async #apply(configs: readonly ScopeConfig[]): Promise<void> {
-    const { host, before } = { host: this.#options.metadata.scopes, before: this.#running };
+    const before = this.#running;
     const used = new Set(Array.from(before.values(), ({ number }) => number));
     const next = new Map<string, RunningScope>();
-    const changes = new Map<number, PublishedScope | undefined>();
     for (const config of configs) {
       const known = before.get(config.name);
       const number = known?.number ?? this.#freeNumber(used);
       const store = known?.config.entries === config.entries ? known?.store : this.#open(config, number);
       next.set(config.name, { config, number, store });
-      if (store !== known?.store) this.#indexes.delete(number);
-      changes.set(number, { index: this.#indexes.get(number), inherits: config.inherit });
     }
-    const gone = [...before.values()].filter(({ config, store }) => store !== next.get(config.name)?.store);
-    for (const { config, number } of before.values()) {
-      if (next.has(config.name)) continue;
-      changes.set(number, undefined);
-      this.#indexes.delete(number);
-    }
-    this.#running = next;
-    await host.alone(async () => void host.publish(changes, definitionsOf(next.values())));
-    for (const { config, store } of gone) {
+    await this.#options.metadata.scopes.alone(async () => this.#show(next));
+    for (const { config, store } of before.values()) {
+      if (store === next.get(config.name)?.store) continue;
       this.#faults.delete(config.name);
       await store?.stop();
     }
     await inTurns(
       [...next.values()].filter(({ config, store }) => store !== before.get(config.name)?.store),
-      async ({ store }) => store?.start(),
+      // A file that somebody else holds is reported as any other fault of it, and is no fault of the other scopes.
+      async ({ store }) => store?.start().catch(() => {}),
     );
     this.#log.info({ path: this.#options.path, scopes: next.size }, "the file of scopes is read");
     this.#report();
+  }
+
+  /** Shows these scopes to look-ups, with the entries of now of those that keep theirs. Nothing else may change the index meanwhile. */
+  #show(next: ReadonlyMap<string, RunningScope>): void {
+    const before = this.#running;
+    const changes = new Map<number, PublishedScope | undefined>();
+    for (const { number } of before.values()) changes.set(number, undefined);
+    for (const { config, number, store } of next.values()) {
+      const index = store === before.get(config.name)?.store ? this.#indexes.get(number) : undefined;
+      changes.set(number, { index, inherits: config.inherit });
+    }
+    this.#options.metadata.scopes.publish(changes, definitionsOf(next.values()));
+    for (const [number, scope] of changes) if (scope?.index === undefined) this.#indexes.delete(number);
+    this.#running = next;
   }
 
   #freeNumber(used: Set<number>): number {
@@ -171,7 +177,7 @@ export class Scopes implements Component {
     const { metadata, entries: reading, io, clock, log, health } = this.#options;
     return new UdmFileStore({
       clock,
-      log,
+      log: logOf(name, log),
       metrics: this.#metrics,
       health: this.#healthOf(name, health),
       ...(io !== undefined && { io }),
@@ -258,6 +264,16 @@ function sharedMetrics(metrics: Metrics): Metrics {
 
 function ofScopes(help: string): string {
   return `In all scopes: ${help}`;
+}
+
+/** A log whose lines name the scope. */
+function logOf(scope: string, log: Log): Log {
+  return {
+    debug: (fields, message) => log.debug({ scope, ...fields }, message),
+    info: (fields, message) => log.info({ scope, ...fields }, message),
+    warn: (fields, message) => log.warn({ scope, ...fields }, message),
+    error: (fields, message) => log.error({ scope, ...fields }, message),
+  };
 }
 
 /** The definitions as the index has them, in their order. */

@@ -210,8 +210,23 @@ export async function explainAddress(
   const objects = names.map((name) => askObject(name, { address: ip, ...end }, explain));
   const entries = covering.map(({ entry, layer }) => fullUdm(entry, layer));
   const origins = await finding;
-  const explained = objects.map((one) => explainContext(one, origins));
+  const explained: ExplainedContext[] = [];
+  for (const one of objects) {
+    // An exporter may be in a scope by itself: what it gets then follows from the entries of that.
+    const own = storeIn(context, one);
+    explained.push(
+      explainContext(one, own === undefined ? origins : await originsOf(own.layers.covering(address), own)),
+    );
+  }
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
+}
+
+/** The store of the scope in which an object is without being asked for there; undefined: it is in none that has entries. */
+function storeIn(context: ToolsContext, { name, shown }: AskedObject): ToolsStore | undefined {
+  const field = `${(contexts[name] as ContextPlace).object}.scope`;
+  const scope = shown.find(([of]) => of === field)?.[1];
+  const store = scope === undefined ? undefined : context.scopes?.(JSON.parse(scope) as string);
+  return store === undefined || "disabled" in store ? undefined : store;
 }
 
 /** The fields that a record gets in a context. */

@@ -86,6 +86,8 @@ export interface ToolsOptions {
   readonly maxBatchSize: number;
   /** Resolves when it can be asked; undefined where nothing is enriched. */
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
+  /** Gives the store of a scope in which addresses may be, though the question names none; undefined where there is none. */
+  readonly scopes?: ((scope: string) => ToolsSource | undefined) | undefined;
   /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
   readonly select?: Select | undefined;
   /** Shows how far an import or a replacement is. */
@@ -99,17 +101,19 @@ export type ToolsCaller = Waiting & WriteCaller;
 export class ToolsContext implements ToolsOptions {
   readonly maxBatchSize: number;
   readonly explainObject: ToolsOptions["explainObject"];
+  readonly scopes: ToolsOptions["scopes"];
   readonly select: ToolsOptions["select"];
   readonly progress: Progress;
   readonly #source: ToolsSource;
 
   constructor(
     source: ToolsSource,
-    { maxBatchSize, explainObject, select, progress = new Progress(systemClock) }: ToolsOptions,
+    { maxBatchSize, explainObject, scopes, select, progress = new Progress(systemClock) }: ToolsOptions,
   ) {
     this.#source = source;
     this.maxBatchSize = maxBatchSize;
     this.explainObject = explainObject;
+    this.scopes = scopes;
     this.select = select;
     this.progress = progress;
   }

@@ -244,6 +244,7 @@ export class ChangeFeed {
    *
    * @throws ConnectError `failed_precondition` for one who asks for what is not kept any more, or is too slow;
    * `resource_exhausted` for one too many, and for one who is behind while changes that others have not taken fill the memory for them;
+   * `unavailable` when the store was stopped, as that of a scope that goes;
    * the reason of the signal.
    */
   async *follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
@@ -267,6 +268,7 @@ export class ChangeFeed {
       yield { change: undefined, last: position, epoch };
       for (;;) {
         signal.throwIfAborted();
+        if (this.#history().closed?.aborted === true) throw storeStopped();
         if (position >= this.#history().last()) {
           hasCaughtUp = true;
           await this.#changeBehind(signal);
@@ -333,10 +335,15 @@ export class ChangeFeed {
         this.#shared.delete(number);
         this.#sharedBytes -= this.#held.cost(old);
       }
-      const awake = [...this.#waiting];
-      this.#waiting.clear();
-      for (const wake of awake) wake();
+      this.#wakeAll();
     });
+    this.#history().closed?.addEventListener("abort", () => this.#wakeAll());
+  }
+
+  #wakeAll(): void {
+    const awake = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of awake) wake();
   }
 
   #changeBehind(signal: AbortSignal): Promise<void> {
@@ -448,6 +455,10 @@ function numberedAnew(): Error {
 
 function tooSlow(behind: number): Error {
   return apiError("failed_precondition", "TOO_SLOW", `the client is ${behind} changes behind: list the entries again`);
+}
+
+function storeStopped(): Error {
+  return apiError("unavailable", "STORE_STOPPED", "the entries that were watched are gone, or in another file now");
 }
 
 function memoryFull(position: number, bytes: number): Error {

@@ -2,6 +2,7 @@ import {
   renderFields,
   type Enricher,
   type NumberAdditions,
+  type NumberTable,
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
@@ -144,7 +145,7 @@ export class InterfaceEnricher implements Enricher {
 
   #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
     // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
-    const rendered = new WeakMap<ReadonlyMap<number, InterfaceFacts>, Map<number, RenderedFields | undefined>>();
+    const tables = new WeakMap<ReadonlyMap<number, InterfaceFacts>, NumberTable>();
     const names = group.some(([fact]) => fact === "name");
     const render = (facts: InterfaceFacts | undefined): RenderedFields | undefined => {
       if (names && facts?.name === undefined) return undefined;
@@ -160,19 +161,28 @@ export class InterfaceEnricher implements Enricher {
       tableFor: (exporter) => {
         const interfaces = this.#directory.find(exporter);
         if (interfaces === undefined) return undefined;
-        const known = rendered.get(interfaces) ?? new Map<number, RenderedFields | undefined>();
-        rendered.set(interfaces, known);
-        return {
-          get(index) {
-            const before = known.get(index);
-            if (before !== undefined || !interfaces.has(index)) return before;
-            const text = render(interfaces.get(index));
-            known.set(index, text);
-            return text;
-          },
-        };
+        const known = tables.get(interfaces) ?? renderedOnDemand(interfaces, render);
+        tables.set(interfaces, known);
+        return known;
       },
       added: (records) => void (this.#named += names ? records : 0),
     };
   }
+}
+
+/** Renders what is known of each interface when it is asked for first. */
+function renderedOnDemand(
+  interfaces: ReadonlyMap<number, InterfaceFacts>,
+  render: (facts: InterfaceFacts | undefined) => RenderedFields | undefined,
+): NumberTable {
+  const rendered = new Map<number, RenderedFields | undefined>();
+  return {
+    get(index) {
+      const before = rendered.get(index);
+      if (before !== undefined || !interfaces.has(index)) return before;
+      const text = render(interfaces.get(index));
+      rendered.set(index, text);
+      return text;
+    },
+  };
 }
