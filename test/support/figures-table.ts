@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 619,
-  singleUserFiles: 96,
-  interfaces: 1030,
-  interfacesWithOneImplementation: 71,
+  files: 636,
+  singleUserFiles: 99,
+  interfaces: 1047,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;

@@ -40,7 +40,7 @@ export interface Enrichment {
   readonly names: Enricher | undefined;
   /** Adds what a file says of applications by address and port. */
   readonly apps: Enricher | undefined;
-  readonly addresses: Enricher | undefined;
+  readonly addresses: AddressEnricher | undefined;
   /** The applications by their ids, as a file has them now. */
   readonly applications: FlowPipelineOptions["applications"];
   /** Sampling rates of a file, as they are now; undefined when there is no such file. */
