@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 636,
-  singleUserFiles: 99,
-  interfaces: 1047,
-  interfacesWithOneImplementation: 69,
+  files: 640,
+  singleUserFiles: 100,
+  interfaces: 1050,
+  interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 248,
 } as const;
