@@ -10,8 +10,9 @@ import { nodeFileIo } from "../../src/base/file/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { storeOn } from "../support/udm-store-fixture.ts";
 import { postJson, startApi, type ApiFixture } from "../server/api-fixture.ts";
-import { explainObject } from "../../src/app/enrichment/explain-objects.ts";
 import { AddressEnricher } from "../../src/enrich/index.ts";
+import type { RecordFields } from "../../src/record/index.ts";
+import type { ExplainedObject, ObjectQuestion } from "../../src/server/index.ts";
 import type { CollectorUdmStore, UdmFileStore } from "../../src/metadata/index.ts";
 
 interface Fixture {
@@ -22,6 +23,15 @@ interface Fixture {
   /** The file of scopes. */
   readonly path: string;
   readonly directory: string;
+}
+
+/** What a record gets at whose object the address is. */
+function explain(addresses: AddressEnricher, { object, address, scope }: ObjectQuestion): ExplainedObject {
+  const name = `${object}.ip.addr`;
+  const record: RecordFields = new Map([[name, address]]);
+  if (scope === undefined) addresses.enrich(record);
+  else addresses.enrichIn(scope, record);
+  return { json: JSON.stringify(Object.fromEntries(record)), asked: new Set([name]), sources: new Map() };
 }
 
 async function setUp(t: Owner, text: string, log = silentLog): Promise<Fixture> {
@@ -49,7 +59,7 @@ async function setUp(t: Owner, text: string, log = silentLog): Promise<Fixture> 
     udm: store,
     tools: store,
     scopes: (name) => scopes.store(name),
-    explainObject: async () => (question) => explainObject({ addresses }, question),
+    explainObject: async () => (question) => explain(addresses, question),
   });
   return { api, scopes, store, health: reporting.health, path, directory };
 }
@@ -123,7 +133,8 @@ test("a question without a scope about an exporter in one says which of its entr
     const contexts = body["contexts"] as { context: string; fields: { field: string; [of: string]: unknown }[] }[];
     return contexts.find(({ context }) => context === name)?.fields.find(({ field }) => field.endsWith("subnet.name"));
   });
-  const fileOf = (field: typeof src): unknown => (field?.["origins"] as { file: string }[])[0]?.file.split("/").at(-1);
+  const fileOf = (field: typeof src): unknown =>
+    (field?.["origins"] as { file: string }[] | undefined)?.[0]?.file.split("/").at(-1);
   assert.deepEqual([src?.["value"], fileOf(src)], ['"of "', "ipaddrs.yml"]);
   assert.deepEqual([exporter?.["value"], fileOf(exporter)], ['"of acme"', "acme.yml"]);
 });

@@ -63,6 +63,17 @@ test("each role may do what it is for, on every path of a method", async (t) => 
       200,
     );
   }
+  // Whether there is such a scope, only those who may call learn.
+  const scopedPath = contractPath.replace("/udm.v1", "/scopes/none/udm.v1");
+  for (const [path, scope] of [
+    [scopedPath, {}],
+    [contractPath, { "udm-scope": "none" }],
+    [root, { "udm-scope": "none" }],
+  ] as const) {
+    assert.equal(await status(`${path}/CountUdms`, scope), 401);
+    assert.equal(await status(`${path}/CreateUdm`, { ...scope, ...basic("vera", "v") }, create), 403);
+    assert.equal(await status(`${path}/CreateUdm`, { ...scope, ...basic("ed", "e") }, create), 404);
+  }
   assert.equal(await status("/api/v1/snmp/apply-definitions", basic("ed", "e")), 403);
   assert.equal(await status("/api/v1/snmp/apply-definitions", basic("operator", "contract")), 503);
   assert.equal(await status("/api/v1/snmp/rediscover-device", basic("ed", "e"), { ip: "192.0.2.1", port: 161 }), 503);
@@ -201,6 +212,8 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/enrich/sources/run": "editor",
   "/api/v1/outputs/{id}/resend": "editor",
   "/api/v1/outputs/{id}/test": "editor",
+  "/api/v1/watch/actions/{id}/test": "editor",
+  "/api/v1/watch/alerts/{id}/acknowledge": "editor",
 };
 const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo)/;
 

@@ -161,28 +161,22 @@ export class InterfaceEnricher implements Enricher {
       tableFor: (exporter) => {
         const interfaces = this.#directory.find(exporter);
         if (interfaces === undefined) return undefined;
-        const known = tables.get(interfaces) ?? renderedOnDemand(interfaces, render);
-        tables.set(interfaces, known);
-        return known;
+        const before = tables.get(interfaces);
+        if (before !== undefined) return before;
+        const rendered = new Map<number, RenderedFields | undefined>();
+        const table: NumberTable = {
+          get(index) {
+            const known = rendered.get(index);
+            if (known !== undefined || !interfaces.has(index)) return known;
+            const text = render(interfaces.get(index));
+            rendered.set(index, text);
+            return text;
+          },
+        };
+        tables.set(interfaces, table);
+        return table;
       },
       added: (records) => void (this.#named += names ? records : 0),
     };
   }
-}
-
-/** Renders what is known of each interface when it is asked for first. */
-function renderedOnDemand(
-  interfaces: ReadonlyMap<number, InterfaceFacts>,
-  render: (facts: InterfaceFacts | undefined) => RenderedFields | undefined,
-): NumberTable {
-  const rendered = new Map<number, RenderedFields | undefined>();
-  return {
-    get(index) {
-      const before = rendered.get(index);
-      if (before !== undefined || !interfaces.has(index)) return before;
-      const text = render(interfaces.get(index));
-      rendered.set(index, text);
-      return text;
-    },
-  };
 }
