@@ -88,11 +88,14 @@ function writeNumberAddition(out: DataView, at: number, table: NumberTable, valu
 }
 
 const maxAddresses = 4096;
+const nothing = new Uint8Array();
+/** `exporterText` of the kernel, without what is copied behind a text. */
+const maxExporterText = 10_240 - 64;
 
 /** Holds what an enricher adds for the exporter, to every line of a datagram. */
 class ExporterAdditions {
   /** By the position of the address additions. */
-  readonly texts: { readonly text: DataView; length: number }[];
+  readonly texts: { text: DataView; length: number }[];
   /** By the position of the number additions: the table for the exporter, and how many records got something of it. */
   readonly numberTables: (NumberTable | undefined)[];
   readonly numbersAdded: number[];
@@ -126,7 +129,27 @@ class ExporterAdditions {
       if (end < 0) return false;
       place.length = end;
     }
-    for (let i = 0; i < numbers.length; i++) this.numberTables[i] = numbers[i]?.tableFor(exporter);
+    const [first] = this.texts;
+    const text = first === undefined ? nothing : new Uint8Array(first.text.buffer, 0, first.length);
+    for (let i = 0; i < numbers.length; i++) this.numberTables[i] = numbers[i]?.tableFor(exporter, text);
+    return this.#addToExporter(exporter, text);
+  }
+
+  /** Adds what follows from what is known of the exporter. */
+  #addToExporter(exporter: string, text: Uint8Array): boolean {
+    const { exporter: additions } = this.#enricher;
+    if (additions === undefined) return true;
+    const more = additions(exporter, text);
+    const [place] = this.texts;
+    if (more?.length === 0) return true;
+    if (more === undefined || place === undefined || place.length + more.length > maxExporterText) return false;
+    if (place.text.byteLength < place.length + more.length + 16) {
+      const larger = new Uint8Array(place.length + more.length + 16);
+      larger.set(text);
+      place.text = new DataView(larger.buffer);
+    }
+    new Uint8Array(place.text.buffer).set(more, place.length);
+    place.length += more.length;
     return true;
   }
 
@@ -280,6 +303,7 @@ export class KernelContext {
     const { numbers, addresses } = this.enricher;
     const { numberTables } = this.#exporter;
     const { bytes: memory, view } = workspace;
+    const { values } = this;
     const apps = this.#apps;
     return {
       addApp: (at, source, sourceLength, sourcePort, destination, destinationLength, destinationPort) =>
@@ -287,6 +311,7 @@ export class KernelContext {
       addNumber(index, at, value, scope) {
         const table = numberTables[index];
         if (table === undefined) return at;
+        if (table.unless?.some((name) => values.isTaken(name)) === true) return -1;
         const isScoped = numbers[index]?.scope !== undefined;
         return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
       },

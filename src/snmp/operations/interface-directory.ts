@@ -142,6 +142,11 @@ export class InterfaceEnricher implements Enricher {
     }
   }
 
+  /** Returns the interfaces of an exporter; another object after each change. */
+  known(exporter: string): unknown {
+    return this.#directory.find(exporter);
+  }
+
   #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
     // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
     const rendered = new WeakMap<ReadonlyMap<number, InterfaceFacts>, Map<number, RenderedFields | undefined>>();

@@ -5,6 +5,7 @@ import { FilterError } from "../filter.ts";
 import type { Expression, Operator, TermExpression } from "../syntax/parse-expression.ts";
 import type { Token } from "../syntax/read-tokens.ts";
 import type { KnownField, ValueType, Vocabulary } from "../vocabulary.ts";
+import { regexFault } from "../evaluate/regex.ts";
 import { readInstant, readQuantity, unitNames } from "./read-quantity.ts";
 
 /** Protocols that filters may name, by IANA's keywords in lower case and what tools call them. */
@@ -107,9 +108,9 @@ const operatorsOf: Readonly<Record<ValueType, readonly Operator[]>> = {
   number: ["=", "!=", "<", "<=", ">", ">=", "in", "exists"],
   protocol: ["=", "!=", "<", "<=", ">", ">=", "in", "exists"],
   time: ["=", "!=", "<", "<=", ">", ">=", "exists"],
-  text: ["=", "!=", "~", "!~", "in", "exists"],
+  text: ["=", "!=", "~", "!~", "=~", "in", "exists"],
   boolean: ["=", "!=", "exists"],
-  any: ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "exists"],
+  any: ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "=~", "in", "exists"],
 };
 
 function checkOperator(
@@ -128,6 +129,8 @@ function checkOperator(
       return { kind: "exists", fields };
     case "~":
       return { kind: "pattern", fields, pattern: patternOf(valueOf(term), context) };
+    case "=~":
+      return { kind: "regex", fields, expression: expressionOf(valueOf(term), context) };
     case "<":
     case "<=":
     case ">":
@@ -248,6 +251,12 @@ function flagOf(value: Token, term: TermExpression, { fail }: CheckContext): boo
 }
 
 const maxPattern = 1024;
+
+function expressionOf(value: Token, { fail }: CheckContext): string {
+  if (value.text.length > maxPattern) fail(value, `a regular expression has at most ${maxPattern} characters`);
+  const fault = regexFault(value.text);
+  return fault === undefined ? value.text : fail(value, fault);
+}
 
 function patternOf(value: Token, { fail }: CheckContext): string {
   if (value.text.length > maxPattern) fail(value, `a pattern has at most ${maxPattern} characters`);

@@ -1,0 +1,270 @@
+import {
+  LineValues,
+  readLine,
+  renderFields,
+  type Enricher,
+  type FieldValues,
+  type LineEnricher,
+  type NumberAdditions,
+  type RecordFields,
+  type RenderedFields,
+  type ShapeLines,
+  type Value,
+} from "../../record/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
+import { placeFields } from "../place-fields.ts";
+import { RecentCache } from "../recent-cache.ts";
+import type { Rule } from "./read-rules.ts";
+import { RuleProgram, type CompiledRule } from "./rule-program.ts";
+
+/** What names interfaces, before rules are asked. */
+export interface InterfaceSource {
+  /** Returns all that it knows of the interfaces of an exporter: another object after each change. */
+  known(exporter: string): unknown;
+  enrich(record: RecordFields): void;
+}
+
+/** Most exporters of which it is kept what rules say of their interfaces, and most interfaces of one. */
+const maxExporters = 16_384;
+const maxInterfaces = 65_536;
+
+const ways = ["in", "out"] as const;
+const exporterField = "flow.export.ip.addr";
+const indexOf = { in: "flow.in.netif.index", out: "flow.out.netif.index" } as const;
+/** What exporters say of interfaces themselves, in records and in options. */
+const ownNames = {
+  in: ["flow.in.netif.name", "flow.in.netif.descr"],
+  out: ["flow.out.netif.name", "flow.out.netif.descr"],
+} as const;
+const nothing: RenderedFields = Buffer.alloc(0);
+
+/** What rules say of an exporter, as long as what is known of it stays. */
+interface Decided {
+  readonly program: RuleProgram;
+  /** What its address adds to records. */
+  readonly text: Buffer;
+  readonly known: readonly unknown[];
+  readonly exporter: RenderedFields | undefined;
+  readonly ways: Readonly<Record<"in" | "out", Map<number, RenderedFields>>>;
+}
+
+/** Fields of a record, and in front of them those that rules gave. */
+class Overlay implements FieldValues {
+  readonly given = new Map<string, Value>();
+  of: FieldValues = this.given;
+
+  get(name: string): Value | undefined {
+    return this.given.get(name) ?? this.of.get(name);
+  }
+}
+
+/**
+ * Gives records the fields that rules say. Each rule sees what those before it gave. Rules that speak of exporters and interfaces alone are
+ * decided once for each of these; the others are asked of each record, in its line.
+ */
+export class RuleEnricher implements Enricher {
+  readonly lines: LineEnricher;
+  /** Asks the rules about records. Lines that no rule changes stay where they are. */
+  readonly shape: ShapeLines;
+  readonly #sources: readonly InterfaceSource[];
+  readonly #program: () => RuleProgram;
+  readonly #decided = new RecentCache<Decided>(maxExporters);
+  readonly #overlay = new Overlay();
+  readonly #values = new LineValues();
+  #records = 0;
+  #renamed = 0;
+
+  /**
+   * @param rules as a file has them now; undefined while there are none.
+   * @param sources in the order in which records are given to them.
+   */
+  constructor(rules: () => readonly Rule[] | undefined, sources: readonly InterfaceSource[], metrics: Metrics) {
+    let of: readonly Rule[] | undefined = [];
+    let program = new RuleProgram([]);
+    this.#program = () => {
+      const now = rules();
+      if (now !== of) {
+        of = now;
+        program = new RuleProgram(now ?? []);
+      }
+      return program;
+    };
+    this.#sources = sources;
+    this.shape = (lines, count) => ({ lines: this.#shapeLines(lines), count });
+    this.lines = {
+      begin() {},
+      numbers: ways.map((way) => this.#additions(way)),
+      addresses: [],
+      exporter: (exporter, text) => this.#decisions(exporter, text).exporter,
+    };
+    metrics.gaugeFrom("netgloss_enrich_rules", "Rules in use, by what they are asked of.", ["of"], () =>
+      (["exporter", "in", "out", "record"] as const).map(
+        (scope) => [{ of: scope }, this.#program().rules.filter((rule) => rule.scope === scope).length] as const,
+      ),
+    );
+    const count = (name: string, help: string, read: () => number): void =>
+      metrics.counterFrom(`netgloss_enrich_rules_${name}_total`, help, [], read);
+    count("records", "Records that were given fields by rules about single records.", () => this.#records);
+    count("renamed", "Fields of rules put under another name because metadata of the record was in the way.", () => this.#renamed);
+  }
+
+  /** Applies the rules that are decided once, to a record of any kind. */
+  enrich(record: RecordFields, rendered: RenderedFields[] = []): void {
+    const { decided } = this.#program();
+    if (decided.length === 0) return;
+    takeRendered(record, rendered);
+    this.#place(record, applyRules(decided, record, this.#overlay));
+  }
+
+  /** Applies all rules to a record. @param applied called with each rule that is true, and the fields that it gave. */
+  explain(record: RecordFields, applied: (rule: string, fields: readonly string[]) => void): void {
+    const { decided, ofRecords } = this.#program();
+    this.#place(record, applyRules([...decided, ...ofRecords], record, this.#overlay, applied));
+  }
+
+  #place(record: RecordFields, given: ReadonlyMap<string, Value>): void {
+    if (given.size > 0) this.#renamed += placeFields(record, given).size;
+  }
+
+  #additions(way: "in" | "out"): NumberAdditions {
+    return {
+      field: indexOf[way],
+      adds: [],
+      tableFor: (exporter, text) => {
+        const decided = this.#decisions(exporter, text);
+        const { program } = decided;
+        if (!program.has(way)) return undefined;
+        const kept = decided.ways[way];
+        return {
+          get: (index) => {
+            const known = kept.get(index);
+            if (known !== undefined) return known;
+            const made = this.#decide(way, exporter, decided.text, index, program);
+            if (kept.size >= maxInterfaces) kept.clear();
+            kept.set(index, made);
+            return made;
+          },
+          ...(program.asks(way, ownNames[way]) && { unless: ownNames[way] }),
+        };
+      },
+      added() {},
+    };
+  }
+
+  /** @param text what the address of the exporter adds. */
+  #decisions(exporter: string, text: Uint8Array): Decided {
+    const program = this.#program();
+    const before = this.#decided.get(exporter);
+    const known = this.#sources.map((source) => source.known(exporter));
+    if (
+      before?.program === program &&
+      before.known.every((each, i) => each === known[i]) &&
+      Buffer.compare(before.text, text) === 0
+    ) {
+      return before;
+    }
+    const copy = Buffer.from(text);
+    const made: Decided = {
+      program,
+      text: copy,
+      known,
+      exporter: program.has("exporter") ? this.#decideExporter(exporter, copy, program) : nothing,
+      ways: { in: new Map(), out: new Map() },
+    };
+    this.#decided.set(exporter, made);
+    return made;
+  }
+
+  /** @returns undefined where metadata of the exporter is in the way of what rules give it: then records become fields. */
+  #decideExporter(exporter: string, text: Buffer, program: RuleProgram): RenderedFields | undefined {
+    const record = recordOf(exporter, text);
+    const own = program.decided.filter(({ scope }) => scope === "exporter");
+    const given = new Map(applyRules(own, record, this.#overlay));
+    const fields = new Map(record);
+    const isInTheWay = [...given.keys()].some((name) => record.has(name)) || placeFields(fields, given).size > 0;
+    return isInTheWay ? undefined : renderFields([...given]);
+  }
+
+  #decide(way: "in" | "out", exporter: string, text: Buffer, index: number, program: RuleProgram): RenderedFields {
+    const record = recordOf(exporter, text);
+    record.set(indexOf[way], index);
+    for (const source of this.#sources) source.enrich(record);
+    const asked = program.decided.filter(({ scope }) => scope === way || scope === "exporter");
+    const own = new Set(asked.flatMap(({ scope, rule }) => (scope === way ? [...rule.set.keys()] : [])));
+    const given = applyRules(asked, record, this.#overlay);
+    return renderFields([...given].filter(([name]) => own.has(name)));
+  }
+
+  #shapeLines(lines: Uint8Array): Uint8Array {
+    const { ofRecords } = this.#program();
+    if (ofRecords.length === 0) return lines;
+    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
+    const parts: Uint8Array[] = [];
+    let copied = 0;
+    for (let at = 0, end = 0; at < from.length; at = end) {
+      end = from.indexOf(lineFeed, at) + 1 || from.length;
+      this.#values.use(from, at, end);
+      const given = applyRules(ofRecords, this.#values, this.#overlay);
+      if (given.size === 0) continue;
+      this.#records++;
+      // Up to the brace at the end.
+      const brace = end - (from[end - 1] === lineFeed ? 2 : 1);
+      if (isFree(from.subarray(at, brace), given)) {
+        parts.push(from.subarray(copied, brace), renderFields([...given]));
+      } else {
+        const record = readLine(from, at, brace);
+        this.#place(record, given);
+        const text = renderFields([...record]);
+        parts.push(from.subarray(copied, at), openBrace, text.subarray(1));
+      }
+      copied = brace;
+    }
+    return parts.length === 0 ? lines : Buffer.concat([...parts, from.subarray(copied)]);
+  }
+}
+
+const lineFeed = 0x0a;
+const openBrace = Buffer.from("{");
+
+/** Asks rules in turn. @returns what they gave, until the next call. */
+function applyRules(
+  rules: readonly CompiledRule[],
+  of: FieldValues,
+  overlay: Overlay,
+  applied?: (rule: string, fields: readonly string[]) => void,
+): ReadonlyMap<string, Value> {
+  overlay.of = of;
+  overlay.given.clear();
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i] as CompiledRule;
+    if (rule.apply(overlay, overlay.given)) applied?.(rule.name, [...rule.rule.set.keys()]);
+  }
+  return overlay.given;
+}
+
+function recordOf(exporter: string, text: Buffer): RecordFields {
+  const record: RecordFields = new Map([[exporterField, exporter]]);
+  takeRendered(record, [text]);
+  return record;
+}
+
+/** Puts what is rendered already into the record. */
+function takeRendered(record: RecordFields, rendered: RenderedFields[]): void {
+  for (const text of rendered) {
+    if (text.length === 0) continue;
+    const line = Buffer.concat([openBrace, text.subarray(1)]);
+    for (const [name, value] of readLine(line, 0, line.length)) record.set(name, value);
+  }
+  rendered.length = 0;
+}
+
+/** Tells whether a line has none of the names, nothing below them, and no value above them. A text that looks alike counts, too. */
+function isFree(line: Buffer, given: ReadonlyMap<string, Value>): boolean {
+  for (const name of given.keys()) {
+    if (line.includes(`"${name}`)) return false;
+    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) {
+      if (line.includes(`"${name.slice(0, dot)}":`)) return false;
+    }
+  }
+  return true;
+}
