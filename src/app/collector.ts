@@ -2,13 +2,14 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { apiError, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
+import { apiError, type ExploreFormat, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
 import {
   answerTable,
   ExploreError,
   flowsTable,
   readFlowsQuery,
   readQuery,
+  tableArrow,
   tableCsv,
   type AnswerTable,
 } from "../explore/index.ts";
@@ -60,21 +61,25 @@ import { missingForMetadataApi } from "../metadata/settings.ts";
 
 /** The questions of the API to Explore. */
 function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOperations {
-  const file = async (table: AnswerTable, format: "csv" | "parquet"): Promise<Uint8Array> => {
-    return format === "csv" ? Buffer.from(tableCsv(table)) : explore.parquet(table);
+  const files: Readonly<
+    Record<Exclude<ExploreFormat, "json">, (table: AnswerTable) => Uint8Array | Promise<Uint8Array>>
+  > = {
+    csv: (table) => Buffer.from(tableCsv(table)),
+    parquet: (table) => explore.parquet(table),
+    arrow: tableArrow,
   };
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
     query: (body, format, signal) =>
       explained(async () => {
         const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
-        return format === "json" ? answer : file(answerTable(answer), format);
+        return format === "json" ? answer : files[format](answerTable(answer));
       }),
     flows: (body, format, signal) =>
       explained(async () => {
         const query = readFlowsQuery(body, clock.now());
         const answer = await explore.flows(query, signal);
-        return format === "json" ? answer : file(flowsTable(answer, query.fields), format);
+        return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
   };
 }

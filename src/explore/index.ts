@@ -6,7 +6,7 @@ export { tableParquet } from "./duckdb/parquet.ts";
 export { columnOf, exploreColumns, isMetadataName } from "./column.ts";
 export { ExploreError, type ExploreErrorCode } from "./column.ts";
 export { answerTable, flowsTable, type AnswerTable } from "./query/answer.ts";
-export { tableCsv } from "./query/answer.ts";
+export { tableArrow, tableCsv } from "./query/answer.ts";
 export type { ExploreAnswer } from "./query/answer.ts";
 export { readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./query/explore-query.ts";
 export type { ExploreStatus } from "./status.ts";

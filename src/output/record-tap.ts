@@ -26,6 +26,8 @@ export interface TapOptions {
   readonly matches?: ((line: Buffer, start: number, end: number) => boolean) | undefined;
   /** Most records a second that are passed on. */
   readonly maxRate: number;
+  /** Left out: there is no end. */
+  readonly maxRecords?: number;
   readonly clock: Clock;
 }
 
@@ -81,11 +83,14 @@ export class TapListener {
   readonly #examinable: (wanted: number) => number;
   readonly #passable: (wanted: number) => number;
   #counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
+  /** Records that may still be passed on. */
+  #left: number;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
   readonly #onClose: () => void;
 
-  constructor({ matches, maxRate, clock }: TapOptions, onClose: () => void) {
+  constructor({ matches, maxRate, maxRecords, clock }: TapOptions, onClose: () => void) {
+    this.#left = maxRecords ?? Number.POSITIVE_INFINITY;
     this.#matches = matches;
     this.#examinable = createBudget(examinedRate, clock);
     this.#passable = createBudget(maxRate, clock);
@@ -102,12 +107,18 @@ export class TapListener {
       counts.examined++;
       if (recordTypeOf(bytes, at, end) !== "flow" || this.#matches?.(bytes, at, end) === false) continue;
       counts.matched++;
-      if (this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) continue;
+      if (this.#left === 0 || this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) continue;
+      this.#left--;
       counts.passed++;
       // Leased bytes are somebody else's again soon.
       this.#waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
       this.#waitingBytes += end - at;
     }
+  }
+
+  /** Tells whether no more records will be passed on than those that wait. */
+  isOver(): boolean {
+    return this.#left === 0;
   }
 
   /** Lines that have come since the last time; empty when there are none. */

@@ -56,3 +56,4 @@ export type { FieldPattern, FieldType, RecordField } from "./fields/record-field
 export { columnOf, columnTypes, type Column, type ColumnType } from "./columns/column.ts";
 export type { BatchColumn, ColumnBatch, ColumnData, TextTable } from "./columns/column-batch.ts";
 export { LineColumns } from "./columns/line-columns.ts";
+export { ArrowStream, arrowStreamType } from "./columns/arrow-stream.ts";

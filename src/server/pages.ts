@@ -15,8 +15,11 @@ import { methodAt, type ListView, type View } from "./methods/collector-methods.
 import {
   allowed,
   anyObject,
+  binary,
   describe,
   failure,
+  formatOf,
+  formatParameter,
   hasId,
   idIn,
   idParameter,
@@ -25,9 +28,10 @@ import {
   pageId,
   parameter,
   refusals,
+  type AnswerFormats,
   type Endpoint,
 } from "./methods/endpoint.ts";
-import { flag, list, openObject, text as textShape } from "./methods/shape.ts";
+import { flag, list, openObject, text as textShape, type JsonSchema } from "./methods/shape.ts";
 import { apiError } from "./api-error.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
@@ -38,22 +42,29 @@ export interface StreamPage {
   readonly parameters: Readonly<Record<string, string>>;
   /** The type of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
   readonly contentType?: string;
+  /** Further forms of an answer beside lines and events. */
+  readonly forms?: AnswerFormats;
   /**
    * @param signal is aborted when the client has gone, or the server stops.
-   * @returns whole lines; the next are asked for when the client has taken those before.
+   * @param form `lines`, `events`, or a word of `forms`.
+   * @returns whole lines, of events, too; the next are asked for when the client has taken those before.
    * @throws ConnectError to refuse.
    */
-  open(query: URLSearchParams, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  open(query: URLSearchParams, signal: AbortSignal, form: string): AsyncIterable<Uint8Array>;
 }
 
 const types = { lines: "application/x-ndjson", events: "text/event-stream" } as const;
 
+const formsOf = ({ forms, contentType }: StreamPage): AnswerFormats =>
+  contentType === undefined ? { ...types, ...forms } : { text: contentType };
+const schemas: Readonly<Record<string, JsonSchema>> = { lines: anyObject, events: anyObject, text: { type: "string" } };
+
 /** Answers with a stream. */
 async function serveStream(call: Call, stream: StreamPage): Promise<void> {
-  const isEvents =
-    headerOf(call.headers, "accept")?.includes(types.events) === true && stream.contentType === undefined;
+  const forms = formsOf(stream);
+  const form = stream.contentType === undefined ? formatOf(call, forms) : "text";
   const header = {
-    "content-type": stream.contentType ?? (isEvents ? types.events : types.lines),
+    "content-type": forms[form] as string,
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
   };
@@ -61,12 +72,12 @@ async function serveStream(call: Call, stream: StreamPage): Promise<void> {
     call.answer(200, header, "");
     return;
   }
-  const lines = stream.open(call.query, call.signal);
+  const lines = stream.open(call.query, call.signal, form);
   call.isEndless = stream.contentType === undefined;
   call.begin(200, header, { hasTrailers: false });
   for await (const chunk of lines) {
     if (call.isGone()) return;
-    await writeBytes(call, isEvents ? toEvents(chunk) : chunk);
+    await writeBytes(call, form === "events" ? toEvents(chunk) : chunk);
   }
   call.end();
 }
@@ -184,11 +195,15 @@ async function sendView(call: Call, path: string, view: View): Promise<void> {
 /** Returns the rows of what goes on. */
 export function streamEndpoints(streams: ReadonlyMap<string, StreamPage>): readonly Endpoint[] {
   return Array.from(streams, ([path, stream]) => {
+    const forms = formsOf(stream);
     const parameters = Object.entries(stream.parameters).map(([name, description]) =>
       parameter(name, description, { type: "string" }),
     );
-    const content = { "application/x-ndjson": { schema: anyObject }, "text/event-stream": { schema: anyObject } };
-    const responses = { "200": { description: "A line for each.", content }, ...refusals };
+    if (Object.keys(forms).length > 1) parameters.push(formatParameter(forms));
+    const content = Object.fromEntries(
+      Object.entries(forms).map(([form, type]) => [type, { schema: schemas[form] ?? binary }]),
+    );
+    const responses = { "200": { description: "A line or a row for each.", content }, ...refusals };
     return page(
       path,
       allowed("viewer", areaAt(path)),

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
+import { tableFromIPC } from "apache-arrow";
 import { cleanUp } from "../support/clean-up.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { sendDatagram } from "../support/send-datagram.ts";
@@ -82,6 +83,49 @@ test("the stream is bounded: rate, listeners, and it ends with the collector; ev
   const first = await reader?.read();
   assert.match(Buffer.from(first?.value ?? []).toString("utf8"), /^data: \{"@timestamp".*\}\n\n/);
   await reader?.cancel();
+});
+
+test("the stream as Arrow: declared columns, the rest as JSON, counts beside the batches, an end after so many records", async (t) => {
+  const { port } = await start(t);
+  const url = `http://127.0.0.1:${port}/api/v1/flow/tail?format=arrow`;
+  const whole = await fetch(`${url}&limit=30&rate=10000&filter=${encodeURIComponent("src = 10.0.0.1")}`);
+  assert.equal(whole.headers.get("content-type"), "application/vnd.apache.arrow.stream");
+  const table = tableFromIPC(new Uint8Array(await whole.arrayBuffer()));
+  assert.equal(table.numRows, 30);
+  const row = table.get(0)?.toJSON() ?? {};
+  assert.deepEqual(
+    [row["flow.src.ip.addr"], row["flow.src.ip.subnet.name"], typeof row["flow.bytes"], typeof row["@timestamp"]],
+    ["10.0.0.1", "web", "bigint", "number"],
+  );
+  const rest = JSON.parse(String(row["rest"])) as Record<string, unknown>;
+  assert.deepEqual(
+    Object.keys(rest).filter((name) => name in row),
+    [],
+  );
+
+  const few = await fetch(`${url}&fields=flow.src.ip.addr,flow.bytes&limit=3&notes=true`, {
+    headers: { accept: "text/event-stream" },
+  });
+  const bytes = Buffer.from(await few.arrayBuffer());
+  const narrow = tableFromIPC(bytes);
+  assert.deepEqual(
+    [narrow.schema.fields.map(({ name, type }) => [name, String(type)]), narrow.numRows],
+    [
+      [
+        ["flow.src.ip.addr", "Utf8"],
+        ["flow.bytes", "Uint64"],
+      ],
+      3,
+    ],
+  );
+  assert.match(bytes.toString("latin1"), /\{"seen":\d+,"examined":\d+,"matched":\d+,"passed":3\}/);
+
+  const refused = async (query: string): Promise<unknown> =>
+    ((await (await fetch(`http://127.0.0.1:${port}/api/v1/flow/tail?${query}`)).json()) as { message: string }).message;
+  assert.equal(await refused("format=parquet"), "format must be one of lines, events, arrow");
+  assert.match(String(await refused("format=arrow&fields=flow.bites")), /records have no field "?flow\.bites/);
+  assert.equal(await refused("fields=flow.bytes"), "fields are columns, which only format=arrow has");
+  assert.match(String(await refused("limit=0")), /^limit must be a whole number from 1 /);
 });
 
 test("flows top --last asks Explore; without it, and for a name of several fields, it says what to do", async (t) => {

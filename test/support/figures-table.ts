@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 605,
-  singleUserFiles: 96,
-  interfaces: 1007,
+  files: 607,
+  singleUserFiles: 97,
+  interfaces: 1008,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,

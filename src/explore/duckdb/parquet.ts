@@ -3,9 +3,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync, mkdtempSync } from "nod
 import { join } from "node:path";
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { tmpdir } from "node:os";
-import { columnOf, ExploreError } from "../column.ts";
-import { timeHead, type AnswerTable } from "../query/answer.ts";
-import type { PlainValue } from "../query/sql-dialect.ts";
+import { ExploreError } from "../column.ts";
+import { tableColumns, type AnswerTable } from "../query/answer.ts";
 import { quoted } from "./duckdb-table.ts";
 import { loadDuckDb, type DuckDb, openInstance } from "./duckdb-instance.ts";
 
@@ -13,20 +12,17 @@ import { loadDuckDb, type DuckDb, openInstance } from "./duckdb-instance.ts";
 export async function writeParquet(
   connection: DuckDBConnection,
   directory: string,
-  { head, lines }: AnswerTable,
+  table: AnswerTable,
 ): Promise<Uint8Array> {
+  const { head, lines } = table;
   mkdirSync(directory, { recursive: true });
   const name = join(directory, randomUUID());
   const [source, target] = [`${name}.json`, `${name}.parquet`];
   // Names by number: those of fields may be any.
   const json = lines.map((line) => `${JSON.stringify(Object.fromEntries(line.map((cell, i) => [`c${i}`, cell])))}\n`);
-  const types = head.map((field, i) =>
-    typeOf(
-      field,
-      lines.map((line) => line[i] ?? null),
-    ),
-  );
-  const columns = types.map((type, i) => `c${i}: '${type}'`).join(", ");
+  const columns = tableColumns(table)
+    .map(({ type, isArray }, i) => `c${i}: '${sqlTypes[type]}${isArray ? "[]" : ""}'`)
+    .join(", ");
   const cells = head.map((each, i) => `c${i} AS ${quoted(each)}`).join(", ");
   const text = (path: string): string => `'${path.replaceAll("'", "''")}'`;
   try {
@@ -39,19 +35,13 @@ export async function writeParquet(
   }
 }
 
-function typeOf(field: string, values: readonly PlainValue[]): string {
-  const there = values.filter((value) => value !== null);
-  const isTime = field === timeHead || columnOf(field)?.type === "time";
-  if (isTime && there.every((value) => typeof value === "string" && !Number.isNaN(Date.parse(value)))) {
-    return "TIMESTAMPTZ";
-  }
-  if (there.length === 0) return "VARCHAR";
-  if (there.every((value) => typeof value === "number")) {
-    return there.every((value) => Number.isSafeInteger(value)) ? "BIGINT" : "DOUBLE";
-  }
-  if (there.every((value) => typeof value === "boolean")) return "BOOLEAN";
-  return there.every((value) => Array.isArray(value)) ? "VARCHAR[]" : "VARCHAR";
-}
+const sqlTypes = {
+  text: "VARCHAR",
+  integer: "BIGINT",
+  double: "DOUBLE",
+  boolean: "BOOLEAN",
+  time: "TIMESTAMPTZ",
+} as const;
 
 const memoryBytes = 256 * 2 ** 20;
 

@@ -1,3 +1,5 @@
+import { ArrowStream } from "../../record/index.ts";
+import { columnOf, type Column, type ColumnType } from "../column.ts";
 import type { PlainValue } from "./sql-dialect.ts";
 import type { Measure, When } from "./explore-query.ts";
 
@@ -8,7 +10,7 @@ export interface AnswerTable {
 }
 
 /** The name of the column with the times of an answer. */
-export const timeHead = "time";
+const timeHead = "time";
 
 /**
  * An answer as a table. Without granularity a line for each row; else one for each row and time. The last lines are those of the
@@ -65,6 +67,63 @@ function cell(value: PlainValue): string {
 
 function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/**
+ * The columns of a table, with types that all of their values have: a dimension that is a number has words, too, in the lines of the others and the total,
+ * and is a column of texts then. Where there is no value, the type is that of the field.
+ */
+export function tableColumns({ head, lines }: AnswerTable): readonly (Column & { readonly type: CellType })[] {
+  return head.map((field, i) => {
+    const declared = columnOf(field);
+    const values = lines.map((line) => line[i] ?? null).filter((value) => value !== null);
+    if (values.length === 0) {
+      return { field, type: cellTypes[declared?.type ?? "text"], isArray: declared?.isArray ?? false };
+    }
+    const isTime = field === timeHead || declared?.type === "time";
+    return { field, type: typeOf(values, isTime), isArray: values.every((value) => typeof value === "object") };
+  });
+}
+
+/** The types of cells: an address is a text, and no number needs the last bit of 64. */
+type CellType = Exclude<ColumnType, "address" | "unsigned">;
+
+const cellTypes: Readonly<Record<ColumnType, CellType>> = {
+  text: "text",
+  address: "text",
+  integer: "integer",
+  unsigned: "integer",
+  double: "double",
+  boolean: "boolean",
+  time: "time",
+};
+
+function typeOf(values: readonly PlainValue[], isTime: boolean): CellType {
+  const isInstant = (value: PlainValue): boolean => typeof value === "string" && !Number.isNaN(Date.parse(value));
+  if (isTime && values.every(isInstant)) return "time";
+  if (values.every((value) => typeof value === "number")) {
+    return values.every((value) => Number.isSafeInteger(value)) ? "integer" : "double";
+  }
+  return values.every((value) => typeof value === "boolean") ? "boolean" : "text";
+}
+
+/** A table as a stream of Arrow, with the columns of {@link tableColumns}; times are instants in UTC. */
+export function tableArrow(table: AnswerTable): Uint8Array {
+  const columns = tableColumns(table);
+  const stream = new ArrowStream(columns, { hasRest: false });
+  const parts = [stream.begin()];
+  for (const line of table.lines) {
+    const cells = columns.map((column, i) => [column.field, cellOf(column, line[i] ?? null)] as const);
+    const record = Object.fromEntries(cells.filter(([, value]) => value !== null));
+    parts.push(...stream.take(Buffer.from(`${JSON.stringify(record)}\n`)));
+  }
+  return Buffer.concat([...parts, stream.flush(), stream.end()]);
+}
+
+function cellOf({ type, isArray }: Column, value: PlainValue): PlainValue {
+  if (type !== "text" || value === null) return value;
+  if (typeof value !== "object") return String(value);
+  return isArray ? value.map(String) : JSON.stringify(value);
 }
 
 /** The unit that a number of an answer counts. */

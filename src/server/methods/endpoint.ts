@@ -1,5 +1,6 @@
 import type { Area, Role } from "../access/role.ts";
-import type { Call, RouteAccess } from "../http/call.ts";
+import { apiError } from "../api-error.ts";
+import { headerOf, type Call, type RouteAccess } from "../http/call.ts";
 import type { JsonSchema } from "./shape.ts";
 
 /**
@@ -83,6 +84,9 @@ export function parameter(name: string, description: string, schema: JsonSchema,
 
 export const anyObject: JsonSchema = { type: "object", additionalProperties: true };
 
+/** The schema of an answer that is bytes. */
+export const binary: JsonSchema = { type: "string", format: "binary" };
+
 const idSegment = "/{id}";
 
 export const hasId = (path: string): boolean => path.split("/").includes("{id}");
@@ -109,4 +113,28 @@ export function idIn(template: string, path: string): string | undefined {
 /** Returns the id of an operation by its path: `viewSnmpDevices`. */
 export function pageId(kind: string, path: string): string {
   return kind + path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
+}
+
+/** Media types of answers by their words for `format` in the query. The first one is that of who asks for none. */
+export type AnswerFormats = Readonly<Record<string, string>>;
+
+/** Returns the word of the format that a call asks for: by `format` in the query, or by `Accept`. @throws ConnectError */
+export function formatOf<Formats extends AnswerFormats>(call: Call, formats: Formats): keyof Formats & string {
+  const words = Object.keys(formats);
+  const asked = call.query.get("format");
+  if (asked !== null && !words.includes(asked)) {
+    throw apiError("invalid_argument", "BAD_FORMAT", `format must be one of ${words.join(", ")}`);
+  }
+  const accepted = headerOf(call.headers, "accept") ?? "";
+  const isAccepted = (word: string): boolean => accepted.includes((formats[word] as string).split(";", 1)[0] as string);
+  return asked ?? words.slice(1).find(isAccepted) ?? (words[0] as string);
+}
+
+/** The parameter of the query that names one of the formats. */
+export function formatParameter(formats: AnswerFormats): JsonSchema {
+  const [first, ...others] = Object.keys(formats);
+  return parameter("format", "The form of the answer, which `Accept` can say, too.", {
+    enum: [first, ...others],
+    default: first,
+  });
 }

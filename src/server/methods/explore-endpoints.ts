@@ -14,14 +14,18 @@ import {
   type JsonSchema,
   type Shape,
 } from "./shape.ts";
+import { arrowStreamType } from "../../record/index.ts";
 import { apiError } from "../api-error.ts";
-import { type Call, sendBytes, sendJson, headerOf } from "../http/call.ts";
+import { type Call, sendBytes, sendJson } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson, plainJson } from "../json/decode-request.ts";
 import {
   allowed,
+  binary,
   describe,
   failure,
+  formatOf,
+  formatParameter,
   jsonBody,
   jsonResponse,
   operation,
@@ -191,8 +195,17 @@ const exploreStatus = openObject(
   "rollups",
 );
 
-const exploreFormats = ["json", "csv", "parquet"] as const;
-export type ExploreFormat = (typeof exploreFormats)[number];
+/** The formats of answers. */
+const exploreFormats = {
+  json: "application/json",
+  csv: "text/csv; charset=utf-8",
+  parquet: "application/vnd.apache.parquet",
+  arrow: arrowStreamType,
+} as const;
+export type ExploreFormat = keyof typeof exploreFormats;
+
+/** Endings of the names of files, where they are not the words of the formats. */
+const endings: Readonly<Partial<Record<ExploreFormat, string>>> = { arrow: "arrows" };
 
 const statusPath = "/api/v1/explore/status";
 const questionPath = (name: "query" | "flows"): string => `/api/v1/explore/${name}`;
@@ -210,12 +223,6 @@ export interface ExploreOperations {
   query(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
 }
-
-const contentTypes: Readonly<Record<ExploreFormat, string>> = {
-  json: "application/json",
-  csv: "text/csv; charset=utf-8",
-  parquet: "application/vnd.apache.parquet",
-};
 
 function enabled(explore: ExploreOperations | undefined): ExploreOperations {
   if (explore !== undefined) return explore;
@@ -241,9 +248,9 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
     const content = {
       "application/json": { schema: answered },
       "text/csv": { schema: { type: "string" } },
-      "application/vnd.apache.parquet": { schema: { type: "string", format: "binary" } },
+      [exploreFormats.parquet]: { schema: binary },
+      [exploreFormats.arrow]: { schema: binary },
     };
-    const format = { name: "format", in: "query", schema: { enum: exploreFormats, default: "json" } };
     return operation(
       questionPath(name),
       ofFlows,
@@ -254,7 +261,7 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
         name === "query" ? "exploreQuery" : "exploreFlows",
         summary,
         { "200": { description: "The answer.", content }, ...refused },
-        { parameters: [format], ...jsonBody(asked) },
+        { parameters: [formatParameter(exploreFormats)], ...jsonBody(asked) },
       ),
     );
   };
@@ -278,7 +285,7 @@ async function serveQuestion(
   bodies: BodyReader,
 ): Promise<void> {
   const asked = enabled(explore);
-  const format = formatOf(call);
+  const format = formatOf(call, exploreFormats);
   const body = plainJson(decodeJson(await bodies.readAll(call)));
   const answer = await asked[name](body, format, call.signal);
   call.code = "ok";
@@ -287,23 +294,11 @@ async function serveQuestion(
     call,
     200,
     {
-      "content-type": contentTypes[format],
-      "content-disposition": `attachment; filename="${name}.${format}"`,
+      "content-type": exploreFormats[format],
+      "content-disposition": `attachment; filename="${name}.${endings[format] ?? format}"`,
       "cache-control": "no-store",
       "x-content-type-options": "nosniff",
     },
     answer,
   );
-}
-
-function formatOf(call: Call): ExploreFormat {
-  const asked = call.query.get("format");
-  if (asked !== null) {
-    const found = exploreFormats.find((format) => format === asked);
-    if (found !== undefined) return found;
-    throw apiError("invalid_argument", "BAD_FORMAT", `format must be one of ${exploreFormats.join(", ")}`);
-  }
-  const accepted = headerOf(call.headers, "accept") ?? "";
-  if (accepted.includes("text/csv")) return "csv";
-  return accepted.includes("application/vnd.apache.parquet") ? "parquet" : "json";
 }
