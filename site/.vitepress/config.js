@@ -52,6 +52,7 @@ export default defineConfig({
           page("Find out why flows are missing", "doctor"),
           page("Get names from an IPAM or a table", "sources"),
           page("Enrich by files and databases", "enrichment"),
+          page("Rules", "rules"),
           page("Poll SNMP devices", "snmp"),
           page("Define what is polled", "snmp-definitions"),
           page("Send records to stores", "outputs"),

@@ -1,4 +1,4 @@
-import { enrichSettings, nameSettings } from "../../enrich/settings.ts";
+import { enrichSettings, nameSettings, ruleSettings } from "../../enrich/settings.ts";
 import { exploreSettings } from "../../explore/settings.ts";
 import { fleetSettings } from "../../fleet/settings.ts";
 import { flowSettings } from "../../flow/settings.ts";
@@ -77,7 +77,7 @@ const groups = {
   SNMP: snmpSettings,
   Fleet: fleetSettings,
   Records: recordSettings,
-  Enrichment: { ...enrichSettings, ...netifSnmpSettings, ...nameSettings },
+  Enrichment: { ...enrichSettings, ...netifSnmpSettings, ...nameSettings, ...ruleSettings },
   Outputs: outputSettings,
   Explore: exploreSettings,
   Log: logSettings,

@@ -6,6 +6,7 @@ import {
   type FieldValues,
   type LineEnricher,
   type NumberAdditions,
+  type NumberTable,
   type RecordFields,
   type RenderedFields,
   type ShapeLines,
@@ -45,7 +46,7 @@ interface Decided {
   readonly text: Buffer;
   readonly known: readonly unknown[];
   readonly exporter: RenderedFields | undefined;
-  readonly ways: Readonly<Record<"in" | "out", Map<number, RenderedFields>>>;
+  readonly tables: Readonly<Record<"in" | "out", NumberTable | undefined>>;
 }
 
 /** Fields of a record, and in front of them those that rules gave. */
@@ -55,6 +56,25 @@ class Overlay implements FieldValues {
 
   get(name: string): Value | undefined {
     return this.given.get(name) ?? this.of.get(name);
+  }
+}
+
+/** The values of a line, each read once. */
+class RememberedValues implements FieldValues {
+  readonly #line = new LineValues();
+  readonly #read = new Map<string, Value | undefined>();
+
+  use(bytes: Buffer, start: number, end: number): void {
+    this.#line.use(bytes, start, end);
+    this.#read.clear();
+  }
+
+  get(name: string): Value | undefined {
+    const known = this.#read.get(name);
+    if (known !== undefined || this.#read.has(name)) return known;
+    const value = this.#line.get(name);
+    this.#read.set(name, value);
+    return value;
   }
 }
 
@@ -70,7 +90,9 @@ export class RuleEnricher implements Enricher {
   readonly #program: () => RuleProgram;
   readonly #decided = new RecentCache<Decided>(maxExporters);
   readonly #overlay = new Overlay();
-  readonly #values = new LineValues();
+  readonly #values = new RememberedValues();
+  /** Of the exporter of the datagram at hand. */
+  #now: Decided | undefined;
   #records = 0;
   #renamed = 0;
 
@@ -92,10 +114,10 @@ export class RuleEnricher implements Enricher {
     this.#sources = sources;
     this.shape = (lines, count) => ({ lines: this.#shapeLines(lines), count });
     this.lines = {
-      begin() {},
+      begin: () => void (this.#now = undefined),
       numbers: ways.map((way) => this.#additions(way)),
       addresses: [],
-      exporter: (exporter, text) => this.#decisions(exporter, text).exporter,
+      exporter: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).exporter,
     };
     metrics.gaugeFrom("netgloss_enrich_rules", "Rules in use, by what they are asked of.", ["of"], () =>
       (["exporter", "in", "out", "record"] as const).map(
@@ -105,15 +127,23 @@ export class RuleEnricher implements Enricher {
     const count = (name: string, help: string, read: () => number): void =>
       metrics.counterFrom(`netgloss_enrich_rules_${name}_total`, help, [], read);
     count("records", "Records that were given fields by rules about single records.", () => this.#records);
-    count("renamed", "Fields of rules put under another name because metadata of the record was in the way.", () => this.#renamed);
+    count(
+      "renamed",
+      "Fields of rules put under another name because metadata of the record was in the way.",
+      () => this.#renamed,
+    );
   }
 
   /** Applies the rules that are decided once, to a record of any kind. */
   enrich(record: RecordFields, rendered: RenderedFields[] = []): void {
     const { decided } = this.#program();
     if (decided.length === 0) return;
-    takeRendered(record, rendered);
-    this.#place(record, applyRules(decided, record, this.#overlay));
+    const more: RecordFields = new Map();
+    takeRendered(more, rendered);
+    const given = applyRules(decided, { get: (name) => record.get(name) ?? more.get(name) }, this.#overlay);
+    const isInTheWay = [...given.keys()].some((name) => [...more.keys()].some((other) => areOne(name, other)));
+    if (isInTheWay) takeRendered(record, rendered.splice(0));
+    this.#place(record, given);
   }
 
   /** Applies all rules to a record. @param applied called with each rule that is true, and the fields that it gave. */
@@ -130,24 +160,24 @@ export class RuleEnricher implements Enricher {
     return {
       field: indexOf[way],
       adds: [],
-      tableFor: (exporter, text) => {
-        const decided = this.#decisions(exporter, text);
-        const { program } = decided;
-        if (!program.has(way)) return undefined;
-        const kept = decided.ways[way];
-        return {
-          get: (index) => {
-            const known = kept.get(index);
-            if (known !== undefined) return known;
-            const made = this.#decide(way, exporter, decided.text, index, program);
-            if (kept.size >= maxInterfaces) kept.clear();
-            kept.set(index, made);
-            return made;
-          },
-          ...(program.asks(way, ownNames[way]) && { unless: ownNames[way] }),
-        };
-      },
+      tableFor: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).tables[way],
       added() {},
+    };
+  }
+
+  #tableOf(way: "in" | "out", exporter: string, text: Buffer, program: RuleProgram): NumberTable | undefined {
+    if (!program.has(way)) return undefined;
+    const kept = new Map<number, RenderedFields>();
+    return {
+      get: (index) => {
+        const known = kept.get(index);
+        if (known !== undefined) return known;
+        const made = this.#decide(way, exporter, text, index, program);
+        if (kept.size >= maxInterfaces) kept.clear();
+        kept.set(index, made);
+        return made;
+      },
+      ...(program.asks(way, ownNames[way]) && { unless: ownNames[way] }),
     };
   }
 
@@ -155,21 +185,25 @@ export class RuleEnricher implements Enricher {
   #decisions(exporter: string, text: Uint8Array): Decided {
     const program = this.#program();
     const before = this.#decided.get(exporter);
-    const known = this.#sources.map((source) => source.known(exporter));
+    const sources = this.#sources;
     if (
       before?.program === program &&
-      before.known.every((each, i) => each === known[i]) &&
+      before.known.every((each, i) => each === sources[i]?.known(exporter)) &&
       Buffer.compare(before.text, text) === 0
     ) {
       return before;
     }
+    const known = sources.map((source) => source.known(exporter));
     const copy = Buffer.from(text);
     const made: Decided = {
       program,
       text: copy,
       known,
       exporter: program.has("exporter") ? this.#decideExporter(exporter, copy, program) : nothing,
-      ways: { in: new Map(), out: new Map() },
+      tables: {
+        in: this.#tableOf("in", exporter, copy, program),
+        out: this.#tableOf("out", exporter, copy, program),
+      },
     };
     this.#decided.set(exporter, made);
     return made;
@@ -248,14 +282,16 @@ function recordOf(exporter: string, text: Buffer): RecordFields {
   return record;
 }
 
-/** Puts what is rendered already into the record. */
-function takeRendered(record: RecordFields, rendered: RenderedFields[]): void {
+/** Tells whether names are the same, or one lies below the other. */
+const areOne = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
+
+/** Puts what is rendered already into a record. */
+function takeRendered(record: RecordFields, rendered: readonly RenderedFields[]): void {
   for (const text of rendered) {
     if (text.length === 0) continue;
     const line = Buffer.concat([openBrace, text.subarray(1)]);
     for (const [name, value] of readLine(line, 0, line.length)) record.set(name, value);
   }
-  rendered.length = 0;
 }
 
 /** Tells whether a line has none of the names, nothing below them, and no value above them. A text that looks alike counts, too. */

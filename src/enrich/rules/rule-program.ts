@@ -17,7 +17,9 @@ const isNetif = (name: string, way: "in" | "out"): boolean => {
   if (!name.startsWith(object)) return false;
   const field = findField(name);
   const own = name.slice(object.length);
-  return field === undefined || "pattern" in field || field.group === "enriched" || ["index", "name", "descr"].includes(own);
+  return (
+    field === undefined || "pattern" in field || field.group === "enriched" || ["index", "name", "descr"].includes(own)
+  );
 };
 
 function scopeOfField(name: string): RuleScope {
@@ -137,7 +139,9 @@ export class RuleProgram {
 
   /** Tells whether a rule that is decided once, of a scope, asks for one of these fields. */
   asks(scope: RuleScope, fields: readonly string[]): boolean {
-    return this.decided.some((rule) => rule.scope === scope && fieldsOf(rule.rule.when).some((name) => fields.includes(name)));
+    return this.decided.some(
+      (rule) => rule.scope === scope && fieldsOf(rule.rule.when).some((name) => fields.includes(name)),
+    );
   }
 
   has(scope: RuleScope): boolean {

@@ -311,7 +311,7 @@ export class KernelContext {
       addNumber(index, at, value, scope) {
         const table = numberTables[index];
         if (table === undefined) return at;
-        if (table.unless?.some((name) => values.isTaken(name)) === true) return -1;
+        if (table.unless !== undefined && values.isAnyTaken(table.unless)) return -1;
         const isScoped = numbers[index]?.scope !== undefined;
         return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
       },
