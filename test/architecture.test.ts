@@ -170,7 +170,6 @@ const codecFolders: readonly string[] = [
   "metadata/index",
   "metadata/store",
   "output/delivery",
-  "output/kafka",
   "output/shape",
   "record",
   "server/http",

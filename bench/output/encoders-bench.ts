@@ -8,9 +8,10 @@ import { packOf } from "../../src/output/clickhouse/clickhouse-output.ts";
 import { sentColumn } from "../../src/output/clickhouse/sent-column.ts";
 import { TableBlocks } from "../../src/output/clickhouse/table-blocks.ts";
 import { createLayouts } from "../../src/output/clickhouse/table-layout.ts";
-import { BatchMessages, MessageMemory } from "../../src/output/kafka/batch-messages.ts";
+import { BatchMessages } from "../../src/output/kafka/batch-messages.ts";
 import { FlowEncoder } from "../../src/output/kafka/flow-message.ts";
 import { GoflowEncoder } from "../../src/output/kafka/goflow-message.ts";
+import { MessageWriter } from "../../src/output/kafka/message-writer.ts";
 import { readLines } from "../../src/output/kafka/record-batch.ts";
 import { planChunks } from "../../src/output/kafka/kafka-output.ts";
 import { createRecordBatchEncoder, type RecordBatchEncoder } from "../../src/output/kafka/record-batch.ts";
@@ -58,7 +59,7 @@ const compressedBatches = createRecordBatchEncoder({ compression: { bits, compre
 
 const flowMessages = new BatchMessages(new FlowEncoder(), false);
 const goflowMessages = new BatchMessages(new GoflowEncoder(), false);
-const memory = new MessageMemory();
+const memory = new MessageWriter();
 
 function kafka(batch: Batch, encode: RecordBatchEncoder, messages?: BatchMessages): void {
   const asLines = readLines(batch, findKey, () => 0);

@@ -4,6 +4,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { apiError, type ExploreFormat, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
 import {
+  answerProfile,
   answerTable,
   ExploreError,
   flowsTable,
@@ -81,6 +82,7 @@ function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOper
         const answer = await explore.flows(query, signal);
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
+    profile: (body, signal) => explained(() => answerProfile(body, explore, () => clock.now(), signal)),
   };
 }
 

@@ -186,6 +186,7 @@ export class DeliveryReport {
   readonly #own: OutputReport;
   readonly #refused: Counter;
   readonly #retried: Counter;
+  readonly #leftOut: Counter;
   readonly #requests: Counter;
   readonly #latency: Histogram;
   readonly #setAside: Counter;
@@ -203,6 +204,10 @@ export class DeliveryReport {
       "Records that the store will never take; they are dead letters.",
     );
     this.#retried = counter("netgloss_output_retried_records_total", "Records that had to be sent again.");
+    this.#leftOut = counter(
+      "netgloss_output_left_out_values_total",
+      "Values of delivered records that the form of the output cannot hold.",
+    );
     this.#requests = counter("netgloss_output_requests_total", "Requests by their outcome.", "outcome");
     this.#latency = metrics.histogram("netgloss_output_request_seconds", "How long requests take.", latencyBuckets, [
       "output",
@@ -211,7 +216,7 @@ export class DeliveryReport {
       "netgloss_output_spool_set_aside_total",
       "Segments of the spool that were damaged or not ours, and set aside.",
     );
-    for (const one of [this.#refused, this.#retried, this.#setAside]) one.add(0, this.#name);
+    for (const one of [this.#refused, this.#retried, this.#leftOut, this.#setAside]) one.add(0, this.#name);
   }
 
   /** Records that the store has acknowledged, and their bytes as lines. */
@@ -231,6 +236,11 @@ export class DeliveryReport {
     this.recent.refused(records, reason);
     this.totals.refused += records;
     this.#refused.add(records, this.#name);
+  }
+
+  /** Values of records that have no place in what the store gets. */
+  leftOut(values: number): void {
+    this.#leftOut.add(values, this.#name);
   }
 
   /** A request has ended: `accepted`, `partly`, or the code of the failure. */

@@ -13,7 +13,12 @@ export {
   type View,
 } from "./methods/collector-methods.ts";
 export { diagnosisIds } from "./methods/answers.ts";
-export { exploreAnswers, type ExploreFormat, type ExploreOperations } from "./methods/explore-endpoints.ts";
+export {
+  exploreAnswers,
+  type ExploreFormat,
+  type ExploreOperations,
+  type ExploreProfile,
+} from "./methods/explore-endpoints.ts";
 export {
   SourceRefusal,
   type Operation,

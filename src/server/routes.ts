@@ -117,12 +117,12 @@ export class Routes {
     for (const endpoint of [...endpoints, ...this.#web.endpoints]) this.#byPath.set(endpoint.path, endpoint);
   }
 
-  /** Returns what is at the path of a call, for browsers a page that says that there is nothing; undefined: nothing. */
+  /** Returns what is at the path of a call, the pages of things and what browsers get where nothing is with it; undefined: nothing. */
   at(call: Call): Route | undefined {
     const found = this.#byPath.get(call.path);
     if (found !== undefined) return found;
     const [last, before] = pathsWithId(call.path);
-    return this.#byPath.get(last) ?? this.#byPath.get(before) ?? this.#web.noPage(call);
+    return this.#byPath.get(last) ?? this.#byPath.get(before) ?? this.#web.other(call);
   }
 
   #addMethods(service: RpcService): void {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { gunzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { extname, join, relative, sep } from "node:path";
 import { type Call, headerOf, sendBytes, sendJson } from "./http/call.ts";
 import { anybody, anyObject, describe, jsonResponse, page, type Endpoint } from "./methods/endpoint.ts";
@@ -118,6 +118,11 @@ export const pagePaths: readonly string[] = [
   "settings",
 ];
 
+/** Pages of one thing, whose path goes on behind a slash; in the pages they stand in the same file. */
+export const deepPaths: readonly string[] = ["address", "value"];
+/** So many segments of a path have a page: `/value/prefix/10.0.0.0/8`. A tag may have slashes, too. */
+const deepest = 8;
+
 const htmlType = "text/html; charset=utf-8";
 
 const notBuilt = `<!doctype html><html lang="en"><title>netgloss</title>
@@ -140,6 +145,8 @@ export class WebPages {
   readonly index: Endpoint;
   readonly #files: ReadonlyMap<string, PageFile> | undefined;
   readonly #document: PageFile | undefined;
+  /** The document for paths of so many further segments. */
+  readonly #deeper = new Map<number, PageFile>();
 
   /**
    * @param folder where the built pages are; undefined: there are none.
@@ -162,17 +169,35 @@ export class WebPages {
     this.index = { ...row("/", serveIndex), described };
   }
 
-  /** Returns what answers a browser at a path where nothing is: undefined for programs. */
-  noPage({ method, headers }: Call): Endpoint | undefined {
+  /** Returns what answers at a path that has no row: a page of one thing; for browsers, that there is no page; undefined for programs. */
+  other({ method, headers, path }: Call): Endpoint | undefined {
+    const [, first = "", thing = "", ...more] = path.split("/");
+    if (this.#files !== undefined && deepPaths.includes(first) && thing !== "" && more.length < deepest - 2)
+      return row("", (call) => this.#serveDocument(call, 1 + more.length));
     const isReading = method === "GET" || method === "HEAD";
     if (this.#files === undefined || !isReading || !wantsHtml(headerOf(headers, "accept"))) return undefined;
     return row("", (call) => this.#serveNoPage(call));
   }
 
-  #serveDocument(call: Call): Promise<void> {
-    if (this.#document !== undefined) return servePageFile(call, this.#document, false);
+  /** @param depth segments of the path behind the first: the document finds its files beside it, or so far above. */
+  #serveDocument(call: Call, depth = 0): Promise<void> {
+    if (this.#document !== undefined) return servePageFile(call, this.#documentAt(this.#document, depth), false);
     const header = { ...pageHeader, "cache-control": "no-store", "content-type": htmlType };
     return sendBytes(call, 503, header, notBuilt);
+  }
+
+  #documentAt(document: PageFile, depth: number): PageFile {
+    if (depth === 0) return document;
+    const known = this.#deeper.get(depth);
+    if (known !== undefined) return known;
+    const text = Buffer.from(document.plain())
+      .toString("utf8")
+      .replaceAll('"./', `"${"../".repeat(depth)}`);
+    const plain = Buffer.from(text);
+    const etag = document.etag.replace(/"$/, `-${depth}"`);
+    const made = { ...document, gzip: gzipSync(plain), plain: () => plain, etag };
+    this.#deeper.set(depth, made);
+    return made;
   }
 
   #serveNoPage(call: Call): Promise<void> {

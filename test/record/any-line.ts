@@ -55,7 +55,39 @@ const name = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 60 }).map((text) => JSON.stringify(`x${text}`)) },
   { weight: 1, arbitrary: fc.constantFrom('"\\u0074ext"', '""', '"t"') },
 );
+/** A name and a value, as JSON has them. */
+export type Field = readonly [key: string, text: string];
+const field: fc.Arbitrary<Field> = fc.tuple(name, value);
+const fields = fc.array(field, { maxLength: 24 });
+export const lineOf = (all: readonly Field[]): string => `{${all.map(([key, text]) => `${key}:${text}`).join(",")}}`;
 /** Lines of records with the names of the columns above, whose values mostly nearly fit. */
-export const anyLine = fc
-  .array(fc.tuple(name, value), { maxLength: 24 })
-  .map((fields) => `{${fields.map(([key, text]) => `${key}:${text}`).join(",")}}`);
+export const anyLine = fields.map(lineOf);
+
+const field0: Field = ['"x"', "0"];
+
+/** What makes a line of the one before it. */
+const edits: readonly ((all: Field[], at: number, other: Field) => unknown)[] = [
+  (all, at, other) => all.splice(at, 1, other),
+  (all, at, other) => all.splice(at, 0, other),
+  (all, at) => all.splice(at, 1 + (at % 3)),
+  (all, at) => all.splice(at, 0, ...all.slice(0, 2)),
+  (all, at) => all.unshift(...all.splice(at, 2)),
+  (all, at, [, text]) => all.splice(at, 1, [(all[at] ?? field0)[0], text]),
+  (all, at, [key]) => all.splice(at, 1, [key, (all[at] ?? field0)[1]]),
+  // A value that goes on where the other ends.
+  (all, at) =>
+    all.splice(at, 1, ...all.slice(at, at + 1).map(([key, text]): Field => [key, text.replace(/[0-9]$/u, "$&1")])),
+];
+const edit = fc.tuple(fc.constantFrom(...edits), fc.nat(24), field);
+/** Lines of which each is like the one before, as those of a template are. */
+export const likeLines = fc
+  .tuple(fields, fc.array(fc.array(edit, { maxLength: 3 }), { maxLength: 16 }))
+  .map(([first, turns]) => {
+    const all = first.slice();
+    const lines = [lineOf(all)];
+    for (const turn of turns) {
+      for (const [change, at, other] of turn) change(all, Math.min(at, all.length), other);
+      lines.push(lineOf(all));
+    }
+    return lines;
+  });

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import {
   type BatchColumn,
@@ -10,13 +9,8 @@ import {
   recordFields,
 } from "../../src/record/index.ts";
 import { formatAddress } from "../../src/base/ip/index.ts";
+import { goldenLines as lines } from "./golden-records.ts";
 
-const golden = "test/flow/golden/";
-const lines = readdirSync(golden).flatMap((name) =>
-  readFileSync(golden + name, "utf8")
-    .split("\n")
-    .filter((line) => line !== ""),
-);
 const columns = recordFields
   .map(({ name }) => columnOf(name))
   .filter((column): column is Column => column !== undefined);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import * as fc from "fast-check";
 import {
@@ -11,15 +10,10 @@ import {
   recordFields,
 } from "../../src/record/index.ts";
 import { runs } from "../support/runs.ts";
-import { anyLine, columns, types } from "./any-line.ts";
+import { anyLine, columns, type Field, likeLines, lineOf, types } from "./any-line.ts";
+import { goldenLines } from "./golden-records.ts";
 import { SlowLineColumns } from "./slow-line-columns.ts";
 
-const golden = "test/flow/golden/";
-const goldenLines = readdirSync(golden).flatMap((name) =>
-  readFileSync(golden + name, "utf8")
-    .split("\n")
-    .filter((line) => line !== ""),
-);
 const allColumns = recordFields
   .map(({ name }) => columnOf(name))
   .filter((column): column is Column => column !== undefined);
@@ -67,6 +61,68 @@ describe("lines as columns, the fast way", () => {
     );
   });
 
+  test("records that are like those before them are the same as the plain way", () => {
+    const reader = new LineColumns(columns, { maxRows: 65_536, hasRest: true });
+    fc.assert(
+      fc.property(likeLines, (lines) => assertSame(columns, Buffer.from(lines.join("\n")), reader)),
+      runs(2000),
+    );
+  });
+
+  test("golden records, each with one value of another, are the same as the plain way", () => {
+    const texts = goldenLines.join("\n");
+    const used = allColumns.filter((column) => texts.includes(`"${column.field}":`));
+    const reader = new LineColumns(used, { maxRows: 65_536, hasRest: true });
+    const parts = goldenLines.map((text) =>
+      text
+        .slice(1, -1)
+        .split(/,(?="[^"]+":)/u)
+        .map((part): Field => [part.slice(0, part.indexOf(":")), part.slice(part.indexOf(":") + 1)]),
+    );
+    const golden = fc.constantFrom(...parts);
+    fc.assert(
+      fc.property(golden, fc.array(fc.tuple(golden, fc.nat(), fc.nat(4)), { maxLength: 8 }), (first, turns) => {
+        let all = first;
+        const lines = [lineOf(all)];
+        for (const [other, at, kind] of turns) {
+          all = kind === 0 ? other : all.with(at % all.length, other[at % other.length] as Field);
+          lines.push(lineOf(all));
+        }
+        assertSame(used, Buffer.from(`${lines.join("\n")}\n`), reader);
+      }),
+      runs(100),
+    );
+  });
+
+  test("more fields than are kept of the line before", () => {
+    const numbers = (from: number): Field[] =>
+      Array.from({ length: 1500 }, (_, i) => [`"n${from + i}"`, String(i % 7)] as const);
+    const more: Field[] = [
+      ['"text"', '"a"'],
+      ['"integer"', "1"],
+    ];
+    const lines = [numbers(0), [...more, ...numbers(0)], numbers(700), numbers(0), [...more, ...numbers(3), ...more]];
+    assertSame(columns, Buffer.from([...lines, ...lines].map(lineOf).join("\n")));
+  });
+
+  test("rows are added to a batch that was looked at", () => {
+    const options = { maxRows: 65_536, hasRest: true };
+    const fast = new LineColumns(columns, options);
+    fc.assert(
+      fc.property(fc.array(likeLines, { maxLength: 4 }), (parts) => {
+        fast.clear();
+        const slow = new SlowLineColumns(columns, options);
+        for (const lines of parts) {
+          const bytes = Buffer.from(`${lines.join("\n")}\n`);
+          fast.take(bytes, 0);
+          slow.take(bytes, 0);
+          assert.deepEqual(plain(fast.batch()), plain(slow.batch()));
+        }
+      }),
+      runs(300),
+    );
+  });
+
   test("values of a column's own type go there", () => {
     const own: Readonly<Record<(typeof types)[number], string>> = {
       text: '"tcp"',
@@ -77,10 +133,10 @@ describe("lines as columns, the fast way", () => {
       boolean: "true",
       time: '"2026-11-22T04:00:00.123456789Z"',
     };
-    const fields = columns
+    const all = columns
       .slice(0, 2 * types.length)
-      .map(({ field, type, isArray }) => `"${field}":${isArray ? `[${own[type]},${own[type]}]` : own[type]}`);
-    const bytes = Buffer.from(`{${fields.join(",")}}`);
+      .map(({ field: key, type, isArray }) => `"${key}":${isArray ? `[${own[type]},${own[type]}]` : own[type]}`);
+    const bytes = Buffer.from(`{${all.join(",")}}`);
     const reader = new LineColumns(columns, { maxRows: 1, hasRest: true });
     reader.take(bytes, 0);
     const batch = reader.batch();

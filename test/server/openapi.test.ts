@@ -86,6 +86,7 @@ test("every path of the document is answered, and every method and operation is 
     "/api/v1/enrich/sources/diff",
     "/api/v1/enrich/sources/run",
     "/api/v1/explore/flows",
+    "/api/v1/explore/profile",
     "/api/v1/explore/query",
     "/api/v1/explore/status",
     "/api/v1/exporters",

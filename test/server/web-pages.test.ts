@@ -12,7 +12,10 @@ const script = "export const x = 1;\n".repeat(5000);
 function builtPages(t: TestContext): string {
   const folder = tempDirectory(t);
   mkdirSync(join(folder, "assets"));
-  writeFileSync(join(folder, "index.html.gz"), gzipSync("<!doctype html><title>netgloss</title>"));
+  writeFileSync(
+    join(folder, "index.html.gz"),
+    gzipSync('<!doctype html><title>netgloss</title><script src="./assets/index-Ab12.js">'),
+  );
   writeFileSync(join(folder, "assets/index-Ab12.js.gz"), gzipSync(script));
   writeFileSync(join(folder, "secret.txt"), "not compressed, not served");
   return folder;
@@ -49,6 +52,29 @@ test("each page has its address, and what is no page is not found", async (t) =>
   assert.equal((await fetch(`${url}/explore`, { method: "POST" })).status, 405);
 });
 
+test("the page of a thing has a path that goes on, and its document finds its files above", async (t) => {
+  const { url } = await startApi(t, { pagesFolder: builtPages(t) });
+  const tags = new Set<string | null>();
+  for (const path of ["address/10.0.0.1", "address/2001:db8::1", "value/tag/pci", "value/prefix/10.0.0.0/8"]) {
+    const at = `${url}/${path}`;
+    const page = await fetch(at, { headers: html });
+    assert.equal(page.status, 200, path);
+    assert.match(page.headers.get("content-security-policy") ?? "", /default-src 'none'/);
+    const [, source = ""] = /src="([^"]+)"/.exec(await page.text()) ?? [];
+    assert.equal(new URL(source, at).pathname, "/assets/index-Ab12.js", path);
+    const etag = page.headers.get("etag") ?? "";
+    tags.add(etag);
+    assert.equal((await fetch(at, { headers: { ...html, "if-none-match": etag } })).status, 304);
+    const plain = await fetch(at, { headers: { ...html, "accept-encoding": "identity" } });
+    assert.match(await plain.text(), /\.\.\/assets/);
+  }
+  assert.equal(tags.size, 3, "documents of different depth are different");
+  for (const path of ["address", "address/", "value/", `value/tag/${"x/".repeat(99)}`]) {
+    assert.equal((await fetch(`${url}/${path}`, { headers: html })).status, 404, path);
+  }
+  assert.equal((await fetch(`${url}/address/10.0.0.1`, { method: "POST", headers: html })).status, 405);
+});
+
 test("an unknown path is a page for a browser, an error for programs, also where credentials are needed", async (t) => {
   const { url } = await startApi(t, { pagesFolder: builtPages(t), basicAuth: { username: "o", password: "p" } });
   const beside = await fetch(`${url}/no-such-page?x=1`, { headers: html });
@@ -56,7 +82,7 @@ test("an unknown path is a page for a browser, an error for programs, also where
     [beside.status, beside.headers.get("content-type"), beside.headers.get("www-authenticate")],
     [404, "text/html; charset=utf-8", null],
   );
-  assert.equal(await beside.text(), "<!doctype html><title>netgloss</title>");
+  assert.match(await beside.text(), /^<!doctype html><title>netgloss<\/title>/);
   assert.match(beside.headers.get("content-security-policy") ?? "", /default-src 'none'/);
   const below = await fetch(`${url}/api/v1/nothing`, { headers: html });
   assert.equal(below.status, 404);

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 607,
-  singleUserFiles: 97,
-  interfaces: 1008,
+  files: 613,
+  singleUserFiles: 96,
+  interfaces: 1019,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,

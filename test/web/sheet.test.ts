@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { whatIsAsked } from "../../web/src/pages/explain/what-is-asked.ts";
+import { whatIsAsked } from "../../web/src/format/what-is-asked.ts";
 import { routerSnippets, usualPort } from "../../web/src/pages/exporters/router-snippets.ts";
 import { columnMap, guessTargets, readSheetHead } from "../../web/src/pages/metadata/sheet.ts";
 import { readColumnMap } from "../../src/metadata/index.ts";

@@ -43,6 +43,18 @@ const commandTable: readonly CommandRow[] = [
     load: async () => (await import("./flows-command.ts")).defineFlows,
   },
   {
+    usage: "address <ip>",
+    description: "show what an address, or a prefix, is called and why, what it does, since when and with whom",
+    helpGroup: throughApi,
+    load: async () => (await import("./address-command.ts")).defineAddress,
+  },
+  {
+    usage: "value <field> <value>",
+    description: "show the same of a tag, a site, an AS, an exporter, an interface, or a value of any other field",
+    helpGroup: throughApi,
+    load: async () => (await import("./address-command.ts")).defineValue,
+  },
+  {
     usage: "health",
     description:
       "say whether a running collector is ready, check by check; exit code 1 when it is not, 6 when it does not answer",

@@ -6,6 +6,11 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
   return writer.batch(rows) + writer.end();
 }
 
+/** Writes a line of CSV (RFC 4180) without its end: cells with what would be read otherwise stand in quotes. */
+export function csvLine(cells: readonly string[]): string {
+  return cells.map((cell) => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",");
+}
+
 /** As many rows settle the widths of the columns of a table in batches; wider ones that come later stick out. */
 const measuredRows = 1_000;
 

@@ -9,7 +9,6 @@ import {
   type QueryEngine,
   type SqlDialect,
   type SqlValue,
-  flowedPart,
   type Statement,
   type Summand,
   type WantedRows,
@@ -19,6 +18,7 @@ import type { AnswerTable, Coverage, ExploreAnswer, FlowsAnswer } from "../query
 import { rangeBefore, type ExploreQuery, type FlowsQuery, type TimeRange } from "../query/explore-query.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
+import { flowedStatements } from "../query/flowed-sql.ts";
 import { fieldStatus, type ExploreStatus } from "../status.ts";
 
 const types: Readonly<Record<SqlValue["type"], string>> = {
@@ -110,7 +110,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     divide: (dividend, divisor) => `intDiv(${dividend}, ${divisor})`,
     double: (value) => `toFloat64(${value})`,
     unsigned: (value) => `toUInt64(${value})`,
-    eachOf: (first, last) => `arrayJoin(range(toUInt64(${first}), toUInt64(${last} + 1)))`,
+    eachOf: (first, last, step) => `toInt64(arrayJoin(range(toUInt64(${first}), toUInt64(${last} + 1), ${step})))`,
     sum: (value) => `sum(toInt128(${value}))`,
     product: (value, weight) => `toInt128(${value}) * ${weight}`,
   };
@@ -208,17 +208,13 @@ class ClickHouseEngine implements QueryEngine {
     const value = recordSum(summand, dialect, (field) => this.columnOf(field), undefined);
     const said = `SELECT *, ${ms(timeField)} AS came, ${ms(timeFields.start)} - ${offset} AS said_start, ${ms(timeFields.end)} - ${offset} AS said_end, ${value} AS flow_value FROM ${this.#table} WHERE ${isFlow} AND ${read}`;
     const booked = `SELECT *, if(${isPossible}, coalesce(said_start, came), came) AS flow_start, if(${isPossible}, coalesce(said_end, came), came) AS flow_end FROM (${said})`;
-    const flow = { from: "flow_start", to: "flow_end" };
-    const overlapping = `FROM (${booked}) WHERE flow_end >= ${from} AND flow_start < ${to}`;
-    if (granularitySeconds === 0) {
-      return `(SELECT *, ${flowedPart(dialect, "flow_value", flow, { from, to })} AS ${sumName} ${overlapping}) r`;
-    }
-    const step = 1000 * granularitySeconds;
-    const first = dialect.divide(`greatest(flow_start, ${from})`, String(step));
-    const last = dialect.divide(`least(flow_end, ${to} - 1)`, String(step));
-    const buckets = `SELECT *, toInt64(${dialect.eachOf(first, last)}) * ${step} AS ${bucketName} ${overlapping}`;
-    const within = { from: `greatest(${from}, ${bucketName})`, to: `least(${to}, ${bucketName} + ${step})` };
-    return `(SELECT *, ${flowedPart(dialect, "flow_value", flow, within)} AS ${sumName} FROM (${buckets})) r`;
+    const rows = `(SELECT * FROM (${booked}) WHERE flow_end >= ${from} AND flow_start < ${to})`;
+    const statements = flowedStatements(
+      dialect,
+      { rows, cells: ["*"], range: { from, to } },
+      1000 * granularitySeconds,
+    );
+    return `(${statements.join(" UNION ALL ")}) r`;
   }
 
   async rows({ sql, values }: Statement, signal: AbortSignal): Promise<unknown[][]> {

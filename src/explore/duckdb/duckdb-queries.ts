@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { columnOf, ExploreError, isMetadataName, shownAddress, timeField, type Column } from "../column.ts";
 import {
   bucketName,
-  flowedPart,
+  hasNext,
+  nextName,
   recordSum,
   summandColumns,
   sumName,
@@ -15,7 +16,7 @@ import {
   type WantedRows,
 } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
-import { bookedColumns, flowedColumns } from "../booking.ts";
+import { bookedColumns, flowedBounds, flowedColumns } from "../booking.ts";
 import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
 import { isOf, minutesOf, planQuery, sourceColumn, sumColumns, type UsedRollups } from "./plan-query.ts";
 import type { DuckDb } from "./duckdb-instance.ts";
@@ -25,6 +26,7 @@ import type { AnswerTable, ExploreAnswer, FlowsAnswer } from "../query/answer.ts
 import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
+import { flowedStatements } from "../query/flowed-sql.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { writeParquet } from "./parquet.ts";
 
@@ -97,64 +99,79 @@ class DuckDbEngine implements QueryEngine {
   }
 
   /**
-   * The same by when bytes flowed. All rows are read for their first bucket, those of several once more for their last one, and only those that have
-   * buckets between are unfolded, because that costs six times as much. Bounds are numbers on plain columns, which DuckDB tests where it reads.
+   * The same by when bytes flowed. Bounds are numbers on plain columns, which DuckDB tests where it reads. Where no flow of a file is cut, none of
+   * its times are read.
    */
-  #flowed(
-    { columns, granularitySeconds = 0, range, milliseconds: { from, to } }: WantedRows,
-    summand: Summand,
-  ): string {
-    const weight = this.#weight;
-    const columnNamed = (field: string): Column => this.columnOf(field);
-    const read = new Map([...columns, ...summandColumns(summand, columnNamed)].map((column) => [column.field, column]));
-    const value = recordSum(summand, duckDbDialect, columnNamed, undefined);
+  #flowed(wanted: WantedRows, summand: Summand): string {
+    const { columns, granularitySeconds = 0, range, milliseconds } = wanted;
     const step = 1000 * granularitySeconds;
-    const bucketed = (bucket: string): readonly string[] => (step === 0 ? [] : [`${bucket} AS ${bucketName}`]);
-    const select = (bucket: readonly string[], sum: string, source: string): string => {
-      const weighed = weight === undefined ? sum : duckDbDialect.product(`(${sum})`, weight);
-      return `SELECT ${[...columns.map(({ field }) => quoted(field)), ...bucket, `${weighed} AS ${sumName}`].join(", ")} FROM ${source}`;
+    const weight = this.#weight;
+    const cells = columns.map(({ field }) => quoted(field));
+    const placed = (...places: readonly ReturnType<typeof placeOf>[]): readonly Partition[] =>
+      this.#partitions.filter((partition) => places.includes(placeOf(partition, milliseconds, step)));
+    const rowsOf = (partitions: readonly Partition[], more: readonly string[], isRead: (each: Partition) => string) =>
+      this.#flowRows(columns, summand, partitions, more, isRead);
+    const booked = (partitions: readonly Partition[], isInside: boolean): readonly string[] => {
+      if (partitions.length === 0) return [];
+      const { from, to } = milliseconds;
+      const times = [`${flowed.start} AS flow_start`, `${flowed.end} AS flow_end`];
+      const isRead = isInside ? `${flowed.start} IS NOT NULL` : `${flowed.end} >= ${from} AND ${flowed.start} < ${to}`;
+      const rows = rowsOf(partitions, times, () => isRead);
+      const cut = isInside ? undefined : { from: String(from), to: String(to) };
+      return flowedStatements(duckDbDialect, { rows, cells, weight, range: cut }, step);
     };
-    const rowsOf = (partitions: readonly Partition[], more: readonly string[], isRead: (each: Partition) => string) => {
-      const selects = partitions.map((partition) => {
-        const cells = [...read.values()].map((column) => namedCell(column, partition));
-        const all = [...cells, ...more, ...(weight === undefined ? [] : [weight])].join(", ");
-        return `SELECT ${all} FROM ${tableOf(partition.name)} WHERE ${isRead(partition)}`;
-      });
-      return `(SELECT *, CAST(${value} AS UBIGINT) AS flow_value FROM (${selects.join(" UNION ALL ")}))`;
+    const atOnce = (partitions: readonly Partition[], isRead: (each: Partition) => string): readonly string[] => {
+      if (partitions.length === 0) return [];
+      const rows = rowsOf(partitions, bucketCells(granularitySeconds), isRead);
+      const sum = weight === undefined ? "flow_value" : duckDbDialect.product("flow_value", weight);
+      const sums = [
+        ...(step === 0 ? [] : [bucketName]),
+        `${sum} AS ${sumName}`,
+        ...(step === 0 ? [] : [`0 AS ${nextName}`]),
+      ];
+      return [`SELECT ${[...cells, ...sums].join(", ")} FROM ${rows}`];
     };
-
-    const atReceipt = rowsOf(this.#partitions, bucketCells(granularitySeconds), (partition) =>
-      [...(hasFlowed(partition) ? [`${flowed.start} IS NULL`] : []), isWithin(range, partition)].join(" AND "),
-    );
-    const parts = [select(bucketed(bucketName), "flow_value", atReceipt)];
-    const booked = this.#partitions.filter(hasFlowed);
-    if (booked.length === 0) return parts.join("");
-
-    const times = [`${flowed.start} AS flow_start`, `${flowed.end} AS flow_end`];
-    const overlaps = `${flowed.end} >= ${from} AND ${flowed.start} < ${to}`;
-    const rows = rowsOf(booked, times, () => overlaps);
-    const flow = { from: "flow_start", to: "flow_end" };
-    const part = (within: typeof flow): string => flowedPart(duckDbDialect, "flow_value", flow, within);
-    if (step === 0)
-      return [...parts, select([], part({ from: String(from), to: String(to) }), rows)].join(" UNION ALL ");
-    const first = `(greatest(flow_start, ${from}) // ${step})`;
-    const last = `(least(flow_end, ${to} - 1) // ${step})`;
-    const bucket = { from: "flow_bucket", to: `(flow_bucket + ${step})` };
-    const bookedIn = (each: string, within: typeof flow, where: string): string =>
-      select(
-        bucketed("flow_bucket"),
-        part(within),
-        `(SELECT *, ${each} * ${step} AS flow_bucket FROM ${rows}${where})`,
-      );
-    // A flow that is shorter than a bucket has none between its first and its last one.
-    const isLong = `flow_end - flow_start >= ${step} AND ${last} - ${first} > 1`;
     return [
-      ...parts,
-      bookedIn(first, { from: String(from), to: `least(${to}, ${bucket.to})` }, ""),
-      bookedIn(last, { from: bucket.from, to: String(to) }, ` WHERE ${first} < ${last}`),
-      bookedIn(duckDbDialect.eachOf(`${first} + 1`, `${last} - 1`), bucket, ` WHERE ${isLong}`),
+      ...atOnce(placed("whole"), () => `${quoted(timeField)} IS NOT NULL`),
+      ...atOnce(placed("within", "across"), (each) =>
+        [...(hasFlowed(each) ? [`${flowed.start} IS NULL`] : []), isWithin(range, each)].join(" AND "),
+      ),
+      ...booked(placed("within").filter(hasFlowed), true),
+      ...booked(placed("across").filter(hasFlowed), false),
     ].join(" UNION ALL ");
   }
+
+  /** Rows of files as one table: the columns, what is added up as `flow_value`, and more cells. */
+  #flowRows(
+    columns: readonly Column[],
+    summand: Summand,
+    partitions: readonly Partition[],
+    more: readonly string[],
+    isRead: (each: Partition) => string,
+  ): string {
+    const columnNamed = (field: string): Column => this.columnOf(field);
+    const read = new Map([...columns, ...summandColumns(summand, columnNamed)].map((column) => [column.field, column]));
+    const selects = partitions.map((partition) => {
+      const cells = [...read.values()].map((column) => namedCell(column, partition));
+      const all = [...cells, ...more, ...(this.#weight === undefined ? [] : [this.#weight])].join(", ");
+      return `SELECT ${all} FROM ${tableOf(partition.name)} WHERE ${isRead(partition)}`;
+    });
+    const value = recordSum(summand, duckDbDialect, columnNamed, undefined);
+    return `(SELECT *, CAST(${value} AS UBIGINT) AS flow_value FROM (${selects.join(" UNION ALL ")}))`;
+  }
+}
+
+/**
+ * Tells how a range cuts the flows of a file: not, and each is in one bucket as a whole (`whole`), into buckets only (`within`), or at the ends
+ * of the range, too (`across`). A file that is written to may get any.
+ */
+function placeOf(partition: Partition, { from, to }: TimeRange, step: number): "whole" | "within" | "across" {
+  const { isComplete, flowedFrom, to: last } = partition;
+  if (!isComplete || flowedFrom === undefined || last === undefined) return "across";
+  const flowedTo = last + flowedBounds.ahead;
+  if (flowedFrom < from || flowedTo >= to) return "across";
+  const bucketOf = (time: number): number => (step === 0 ? 0 : Math.floor(time / step));
+  return bucketOf(flowedFrom) === bucketOf(flowedTo) ? "whole" : "within";
 }
 
 const flowed = { start: quoted(flowedColumns.start.field), end: quoted(flowedColumns.end.field) };
@@ -170,7 +187,7 @@ function minutesSql(
 ): string {
   const cells = [...columns.map((column) => namedCell(column, file)), ...bucketCells(granularitySeconds)];
   const [low, high] = sumColumns[summand].map(quoted);
-  const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}`;
+  const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}${hasNext({ when, granularitySeconds }) ? `, 0 AS ${nextName}` : ""}`;
   const ids = sources.map(({ id }) => id).join(", ");
   return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isOf(when)} AND ${isWithin(range, { milliseconds: noMilliseconds })}`;
 }

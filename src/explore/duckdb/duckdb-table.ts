@@ -68,7 +68,7 @@ export const duckDbDialect: SqlDialect = {
   divide: (dividend, divisor) => `(${dividend} // ${divisor})`,
   double: (value) => `CAST(${value} AS DOUBLE)`,
   unsigned: (value) => `CAST(${value} AS UBIGINT)`,
-  eachOf: (first, last) => `unnest(range(${first}, ${last} + 1))`,
+  eachOf: (first, last, step) => `unnest(range(${first}, ${last} + 1, ${step}))`,
   sum: (value) => `sum(${value})`,
   product: (value, weight) => `${value}::HUGEINT * ${weight}`,
 };

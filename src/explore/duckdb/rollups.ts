@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column, columnOf } from "../column.ts";
-import { flowedPart, recordSum, type SqlDialect, type Summand } from "../query/sql-dialect.ts";
+import { flowedPart } from "../query/flowed-sql.ts";
+import { recordSum, type SqlDialect, type Summand } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
 import { cellOf, flowedCells, tableOf, weightColumn, type Partition } from "./partition.ts";
 import {
@@ -161,7 +162,7 @@ function bookedRows(
     ...spread.map((summand) => `${weighed(`v_${summand}`)} AS s_${summand}`),
     "weight AS s_flows",
   ];
-  const minutes = `(SELECT *, ${dialect.eachOf("flow_start // 60000", "flow_end // 60000")} AS n FROM ${all} WHERE ${isElsewhere})`;
+  const minutes = `(SELECT *, ${dialect.eachOf("flow_start // 60000", "flow_end // 60000", 1)} AS n FROM ${all} WHERE ${isElsewhere})`;
   const within = { from: "n * 60000", to: "(n + 1) * 60000" };
   const part = (summand: Summand): string =>
     flowedPart(dialect, `v_${summand}`, { from: "flow_start", to: "flow_end" }, within);

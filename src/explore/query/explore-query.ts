@@ -131,11 +131,13 @@ export function readFlowsQuery(body: unknown, now: number): FlowsQuery {
   };
 }
 
-function fault(field: string, message: string): ExploreError {
+/** Makes the error of a question whose field is wrong. */
+export function fault(field: string, message: string): ExploreError {
   return new ExploreError("invalid_argument", message, field);
 }
 
-function objectOf(body: unknown, known: readonly string[]): Fields {
+/** Reads the fields of a question. @throws ExploreError for one that is not known. */
+export function objectOf(body: unknown, known: readonly string[]): Fields {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw fault("", "the body must be a JSON object");
   }

@@ -5,6 +5,8 @@ import {
   type QueryEngine,
   type WantedRows,
   bucketName,
+  hasNext,
+  nextName,
   sumName,
   type Summand,
   type SqlValue,
@@ -169,7 +171,7 @@ export function rankStatement(query: RecordsQuery, limit: number): Statement {
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
   const rows = rowsSql(query, 0, values);
-  const sum = sumOf(query);
+  const sum = sumOf(query, "s.m");
   const names = query.dimensions.map((_, i) => `d${i}`);
   if (names.length === 0) return { sql: `SELECT ${sum} AS v FROM ${rows} s`, values: values.list };
   const list = names.join(", ");
@@ -183,16 +185,17 @@ export function rankStatement(query: RecordsQuery, limit: number): Statement {
 }
 
 /**
- * The values of keys over time: `b i v`. `b` is the beginning of a bucket, milliseconds since the epoch, 0 without granularity; `i` is the
+ * The values of keys over time: `b i m`. `b` is the beginning of a bucket, milliseconds since the epoch, 0 without granularity; `i` is the
  * index of the key, -1 for all others.
  */
 export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granularitySeconds: number): Statement {
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
   const rows = rowsSql(query, granularitySeconds, values);
-  const sum = sumOf(query);
+  const sums = sumsOf(query, granularitySeconds).map((name) => `${sumOf(query, `s.${name}`)} AS ${name}`);
   if (keys.length === 0 || query.dimensions.length === 0) {
-    return { sql: `SELECT s.b AS b, -1 AS i, ${sum} AS v FROM ${rows} s GROUP BY s.b`, values: values.list };
+    const sql = `SELECT s.b AS b, -1 AS i, ${sums.join(", ")} FROM ${rows} s GROUP BY s.b`;
+    return { sql: inBuckets(sql, query, granularitySeconds), values: values.list };
   }
   const typedKey = (value: SqlValue, d: number): string =>
     dialect.typed(values.add(value), query.dimensions[d] as Column);
@@ -202,10 +205,18 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
   });
   const on = query.dimensions.map((_, d) => `s.d${d} IS NOT DISTINCT FROM t.k${d}`).join(" AND ");
   const index = "CASE WHEN t.is_top = 1 THEN t.i ELSE -1 END";
-  return {
-    sql: `SELECT s.b AS b, ${index} AS i, ${sum} AS v FROM ${rows} s LEFT JOIN (${tops.join(" UNION ALL ")}) t ON ${on} GROUP BY s.b, ${index}`,
-    values: values.list,
-  };
+  const sql = `SELECT s.b AS b, ${index} AS i, ${sums.join(", ")} FROM ${rows} s LEFT JOIN (${tops.join(" UNION ALL ")}) t ON ${on} GROUP BY s.b, ${index}`;
+  return { sql: inBuckets(sql, query, granularitySeconds), values: values.list };
+}
+
+/** Puts what belongs to the next bucket there, now that it is added up. */
+function inBuckets(sums: string, query: RecordsQuery, granularitySeconds: number): string {
+  const [, next] = sumsOf(query, granularitySeconds);
+  if (next === undefined) return sums;
+  const { dialect } = query.engine;
+  const twice = `SELECT *, ${dialect.eachOf("0", "1", 1)} AS k FROM (${sums})`;
+  const each = `SELECT b + k * ${1000 * granularitySeconds} AS b, i, CASE WHEN k = 0 THEN m ELSE n END AS m FROM (${twice})`;
+  return `SELECT u.b AS b, u.i AS i, ${sumOf(query, "u.m")} AS m FROM (${each}) u GROUP BY u.b, u.i`;
 }
 
 /** Single records, newest first: the columns in their order, called `c0` and so on. */
@@ -232,7 +243,12 @@ export function flowsStatement(
   };
 }
 
-/** One row for each record, and for each element of a list that is a dimension: `d0 … b m`. */
+/** The names of the sums that rows have: of their bucket, and of the next one. */
+function sumsOf(query: RecordsQuery, granularitySeconds: number): readonly string[] {
+  return hasNext({ when: bookedAt(query), granularitySeconds }) ? ["m", "n"] : ["m"];
+}
+
+/** One row for each record, and for each element of a list that is a dimension: `d0 … b m`, and `n` for the next bucket. */
 function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlValues): string {
   const { engine, dimensions } = query;
   const { dialect } = engine;
@@ -250,18 +266,20 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
     milliseconds: roundedRange(query),
   });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
-  const flat = `(SELECT ${[...cells, `${bucket} AS b`, `${summandSql(query)} AS m`].join(", ")} FROM ${from}${where})`;
-  return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query) : flat;
+  const names = sumsOf(query, granularitySeconds);
+  const sums = names.map((name, n) => `${summandSql(query, n === 0 ? sumName : nextName)} AS ${name}`);
+  const flat = `(SELECT ${[...cells, `${bucket} AS b`, ...sums].join(", ")} FROM ${from}${where})`;
+  return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query, names) : flat;
 }
 
 /** A sum of whole numbers is exact, that of quotients is not. */
-function sumOf({ engine: { dialect }, per }: RecordsQuery, value = "s.m"): string {
+function sumOf({ engine: { dialect }, per }: RecordsQuery, value: string): string {
   return per === undefined ? dialect.sum(value) : `sum(${value})`;
 }
 
-function summandSql({ engine: { dialect }, per }: RecordsQuery): string {
-  if (per === undefined) return sumName;
-  return `${dialect.double(sumName)} / nullif(${dialect.double(dialect.column(per))}, 0)`;
+function summandSql({ engine: { dialect }, per }: RecordsQuery, summand: string): string {
+  if (per === undefined) return summand;
+  return `${dialect.double(summand)} / nullif(${dialect.double(dialect.column(per))}, 0)`;
 }
 
 /** A flow is one record, which is at one time. */
@@ -270,20 +288,21 @@ function bookedAt({ summand, when }: RecordsQuery): When {
 }
 
 /** Many records have the same list, so each list is added up before it is unfolded. */
-function unfoldedSql(flat: string, query: RecordsQuery): string {
+function unfoldedSql(flat: string, query: RecordsQuery, sums: readonly string[]): string {
   const { dimensions } = query;
   const { dialect } = query.engine;
   const names = dimensions.map((_, i) => `f.d${i}`);
   const cells = names.map((name, i) => `${name} AS d${i}`);
-  const sum = `${sumOf(query, "f.m")} AS m`;
-  const added = `SELECT ${[...cells, "f.b AS b", sum].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
+  const kept = (alias: string): readonly string[] => ["b", ...sums].map((name) => `${alias}.${name} AS ${name}`);
+  const summed = sums.map((name) => `${sumOf(query, `f.${name}`)} AS ${name}`);
+  const added = `SELECT ${[...cells, "f.b AS b", ...summed].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
   const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
-  const lists = `(SELECT ${[...opened, "o.b AS b", "o.m AS m"].join(", ")} FROM (${added}) o)`;
+  const lists = `(SELECT ${[...opened, ...kept("o")].join(", ")} FROM (${added}) o)`;
   // One list at a time, because two that are unfolded at once are put side by side.
   return dimensions.reduce((rows, { isArray }, i) => {
     if (!isArray) return rows;
     const unfolded = dimensions.map((_, k) => (k === i ? `${dialect.unnest(`l.d${k}`)} AS d${k}` : `l.d${k} AS d${k}`));
-    return `(SELECT ${[...unfolded, "l.b AS b", "l.m AS m"].join(", ")} FROM ${rows} l)`;
+    return `(SELECT ${[...unfolded, ...kept("l")].join(", ")} FROM ${rows} l)`;
   }, lists);
 }
 

@@ -11,6 +11,14 @@ export const sumName = "explore_sum";
 /** The name of the bucket of a row. */
 export const bucketName = "explore_bucket";
 
+/** The name of what a row adds to the bucket after its own, where rows have that. */
+export const nextName = "explore_next";
+
+/** Tells whether rows have a part in the bucket after their own: where bytes count when they flowed. */
+export function hasNext({ when, granularitySeconds = 0 }: Pick<WantedRows, "when" | "granularitySeconds">): boolean {
+  return when === "flowed" && granularitySeconds > 0;
+}
+
 /** Returns the columns of a summand. Where counters are not scaled by the sampling rate, the estimate has a field of its own. */
 export function summandColumns(summand: Summand, columnOf: (field: string) => Column): readonly Column[] {
   return summand === "flows" ? [] : [columnOf(`flow.scaled.${summand}`), columnOf(`flow.${summand}`)];
@@ -31,39 +39,6 @@ export function recordSum(
   const columns = summandColumns(summand, columnOf);
   const value = `coalesce(${columns.map((column) => dialect.column(column)).join(", ")})`;
   return weight === undefined ? value : dialect.product(value, weight);
-}
-
-/** Expressions of whole milliseconds since the epoch. */
-interface Milliseconds {
-  readonly from: string;
-  readonly to: string;
-}
-
-/**
- * Returns the part of a sum that flowed between two times: of a flow from its first to its last millisecond, all of which have the same share.
- * It is the difference of two whole numbers, what flowed up to either time, rounded down, so that the parts of a flow are all of it.
- *
- * @param value an expression of a whole number that is not negative.
- * @param flow its first and its last millisecond. @param within overlaps it; the second time does not belong to it.
- */
-export function flowedPart(dialect: SqlDialect, value: string, flow: Milliseconds, within: Milliseconds): string {
-  const length = `(${flow.to} - ${flow.from} + 1)`;
-  const [first, second] = [
-    `(greatest(${within.from}, ${flow.from}) - ${flow.from})`,
-    `(least(${within.to}, ${flow.to} + 1) - ${flow.from})`,
-  ];
-  const whole = (number: string): string => dialect.unsigned(number);
-  const inWhole = (passed: string): string =>
-    // In two products, each of 64 bits.
-    `(${dialect.divide(value, whole(length))} * ${whole(passed)} + ${dialect.divide(`(${value} % ${whole(length)}) * ${whole(passed)}`, whole(length))})`;
-  // Up to 2^53 a product of doubles is exact, and then the quotient rounded down is, too.
-  const inDouble = (passed: string): string => `floor(${dialect.double(value)} * ${passed} / ${length})`;
-  const difference = (upTo: (passed: string) => string): string => whole(`(${upTo(second)} - ${upTo(first)})`);
-  const isExact = `${dialect.double(value)} * ${length} <= 9007199254740992`;
-  return [
-    `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value}`,
-    `WHEN ${isExact} THEN ${difference(inDouble)} ELSE ${difference(inWhole)} END`,
-  ].join(" ");
 }
 
 export interface WantedRows {
@@ -90,7 +65,7 @@ export interface QueryEngine {
   columnOf(field: string): Column;
   /**
    * Returns what stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, with what each row adds
-   * to a sum as `explore_sum`, and the beginning of its bucket as `explore_bucket`.
+   * to a sum as `explore_sum`, the beginning of its bucket as `explore_bucket`, and what it adds to the next one as `explore_next` ({@link hasNext}).
    */
   from(wanted: WantedRows): string;
   /** @throws ExploreError when it may not, cannot, or takes too long; the reason of the signal when that is aborted. */
@@ -144,8 +119,8 @@ export interface SqlDialect {
   unsigned(value: string): string;
   /** A whole number as a floating-point number of 64 bits. */
   double(value: string): string;
-  /** A row for each whole number from the first to the last one. */
-  eachOf(first: string, last: string): string;
+  /** A row for each whole number from the first one up to the last, in steps. */
+  eachOf(first: string, last: string, step: number): string;
   /** Exact for whole numbers of 64 bits. */
   sum(value: string): string;
   /** A count of records that may be beyond 64 bits when it is added up. */

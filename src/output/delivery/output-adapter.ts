@@ -24,6 +24,8 @@ export interface Outcome {
   readonly retryAfterMs?: number | undefined;
   /** Says where a part of the store lacks the records that it took, in a sentence. */
   readonly lack?: DeliveryError | undefined;
+  /** Values of the records that have no place in what the store gets; absent: none. Told once for a batch. */
+  readonly leftOut?: number;
 }
 
 /** All records of a batch are with the server. */

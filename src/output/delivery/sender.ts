@@ -288,6 +288,7 @@ export class Sender {
     try {
       const outcome = await this.#calls.call((signal) => adapter.send(batch, signal));
       report.request(outcome.refused.length + outcome.retry.length > 0 ? "partly" : "accepted", took());
+      report.leftOut(outcome.leftOut ?? 0);
       if (outcome.lack !== undefined) {
         report.failed("send", outcome.lack.code);
         this.#limitedLog.warn({ output, reason: outcome.lack.message }, "a part of the store lacks records");

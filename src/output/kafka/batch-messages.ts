@@ -1,39 +1,20 @@
-import { copyLines, LineColumns } from "../../record/index.ts";
+import { LineColumns } from "../../record/index.ts";
 import type { Batch } from "../delivery/batch.ts";
-import { putVarint, varintLength, wordBytes } from "./column-writer.ts";
 import type { MessageEncoder } from "./flow-message.ts";
+import type { MessageWriter } from "./message-writer.ts";
+import * as layout from "./part-layout.ts";
 import type { BatchLines } from "./record-batch.ts";
 
 /** Rows that are written together: their columns and messages stay in the cache of a core. */
 const maxRows = 2048;
-/** Bytes before a message for its length, at most. */
-const lengthBytes = 5;
 
-/** Memory for the messages of a batch, used again. */
-export class MessageMemory {
-  bytes = Buffer.allocUnsafeSlow(64 * 1024);
-  view = new DataView(this.bytes.buffer);
-
-  /** @param used bytes that stay as they are. */
-  reserve(used: number, more: number): void {
-    const wanted = used + more;
-    if (wanted <= this.bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(2 * wanted);
-    copyLines(this.bytes, 0, used, larger, 0);
-    this.bytes = larger;
-    this.view = new DataView(larger.buffer);
-  }
-}
-
-/** The records of a batch as messages, some rows of columns at a time. Each message has a place of its own, with room behind it. */
+/** The records of a batch as messages, some rows of columns at a time. */
 export class BatchMessages {
   readonly #encoder: MessageEncoder;
   readonly #isDelimited: boolean;
   readonly #reader: LineColumns;
-  /** By row: the most bytes of its message, then where it begins. */
-  readonly #sizes = new Uint32Array(maxRows);
-  readonly #starts = new Uint32Array(maxRows);
-  readonly #at = new Uint32Array(maxRows);
+  #keys = Buffer.alloc(0);
+  readonly #keyEnds = new Uint32Array(maxRows + 1);
 
   /** @param isDelimited each message has its length before it. */
   constructor(encoder: MessageEncoder, isDelimited: boolean) {
@@ -47,7 +28,7 @@ export class BatchMessages {
    *
    * @param out has the messages, so it must stay as it is as long as the records are of use.
    */
-  make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageMemory): BatchLines {
+  make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageWriter): MessageLines {
     const { count } = lines;
     const places = {
       from: new Uint32Array(count),
@@ -57,66 +38,63 @@ export class BatchMessages {
     };
     const reader = this.#reader;
     let first = 0;
-    let used = 0;
+    let leftOut = 0;
     const flush = (): void => {
-      used = this.#write(lines, places, out, first, used);
+      leftOut += this.#write(lines, places, out, first);
       first += reader.rows;
       reader.clear();
     };
+    out.begin();
     reader.clear();
     for (const chunk of chunks) {
       for (let at = reader.take(chunk, 0); at < chunk.length; at = reader.take(chunk, at)) flush();
     }
     flush();
-    return { ...lines, ...places, memories: [out.bytes], memoryOf: new Uint32Array(count) };
+    const memories = { memories: [out.bytes], memoryOf: new Uint32Array(count) };
+    return { ...lines, ...places, ...memories, leftOut: leftOut + out.leftOut };
   }
 
-  /** Writes the messages of the rows that are read. @returns where the memory is free. */
-  #write(lines: BatchLines, places: Places, out: MessageMemory, first: number, begin: number): number {
+  /** Writes the messages of the rows that are read. @returns how many values have no form there. */
+  #write(lines: BatchLines, places: Places, out: MessageWriter, first: number): number {
     const batch = this.#reader.batch();
-    const { rows } = batch;
-    const [sizes, starts, at] = [this.#sizes, this.#starts, this.#at];
-    sizes.fill(wordBytes, 0, rows);
-    this.#encoder.measure(batch, sizes);
-    let total = 0;
+    const { rows, texts } = batch;
+    const { parts, leftOut } = this.#encoder.partsOf(batch);
+    this.#readKeys(lines, first, rows);
+    const written = out.write(parts, texts, rows, { bytes: this.#keys, ends: this.#keyEnds }, this.#isDelimited);
+    for (let row = 0, at = 0; row < rows; row++, at += layout.placeBytes >>> 2) {
+      const index = first + row;
+      places.from[index] = written[at + (layout.placeFrom >>> 2)] as number;
+      places.to[index] = written[at + (layout.placeTo >>> 2)] as number;
+      if ((lines.keyFrom[index] as number) < 0) continue;
+      const key = written[at + (layout.placeKey >>> 2)] as number;
+      places.keyFrom[index] = key;
+      places.keyTo[index] = key + (this.#keyEnds[row + 1] as number) - (this.#keyEnds[row] as number);
+    }
+    return leftOut;
+  }
+
+  /** Gathers the keys of rows. */
+  #readKeys({ keyFrom, keyTo, memories, memoryOf }: BatchLines, first: number, rows: number): void {
+    let length = 0;
+    for (let index = first; index < first + rows; index++)
+      length += (keyTo[index] as number) - (keyFrom[index] as number);
+    if (this.#keys.length < length) this.#keys = Buffer.allocUnsafeSlow(2 * length);
+    const [keys, ends] = [this.#keys, this.#keyEnds];
+    let at = 0;
     for (let row = 0; row < rows; row++) {
       const index = first + row;
-      total += (sizes[row] as number) + (lines.keyTo[index] as number) - (lines.keyFrom[index] as number) + lengthBytes;
+      const memory = memories[memoryOf[index] as number] as Buffer;
+      const to = keyTo[index] as number;
+      for (let i = keyFrom[index] as number; i < to; i++) keys[at++] = memory[i] as number;
+      ends[row + 1] = at;
     }
-    out.reserve(begin, total);
-    let end = begin;
-    for (let row = 0; row < rows; row++) {
-      const start = writeKey(lines, places, out, first + row, end) + (this.#isDelimited ? lengthBytes : 0);
-      starts[row] = start;
-      at[row] = start;
-      end = start + (sizes[row] as number);
-    }
-    this.#encoder.write(batch, { bytes: out.bytes, view: out.view, at });
-    for (let row = 0; row < rows; row++) {
-      const [start, behind] = [starts[row] as number, at[row] as number];
-      places.from[first + row] = this.#isDelimited ? writeLength(out.bytes, start, behind) : start;
-      places.to[first + row] = behind;
-    }
-    return end;
   }
+}
+
+/** Messages of the lines of a batch. */
+export interface MessageLines extends BatchLines {
+  /** Values of the lines that the messages have no form for. */
+  readonly leftOut: number;
 }
 
 type Places = Pick<BatchLines, "from" | "to" | "keyFrom" | "keyTo">;
-
-/** @returns where it ends. */
-function writeKey(lines: BatchLines, places: Places, out: MessageMemory, index: number, at: number): number {
-  const [from, to] = [lines.keyFrom[index] as number, lines.keyTo[index] as number];
-  if (from < 0) return at;
-  const memory = lines.memories[lines.memoryOf[index] as number] as Buffer;
-  for (let i = from, place = at; i < to; i++, place++) out.bytes[place] = memory[i] as number;
-  places.keyFrom[index] = at;
-  places.keyTo[index] = at + to - from;
-  return at + to - from;
-}
-
-/** Writes the length of a message before it. @returns where the length begins. */
-function writeLength(bytes: Buffer, from: number, to: number): number {
-  const begin = from - varintLength(to - from);
-  putVarint(bytes, begin, to - from);
-  return begin;
-}

@@ -10,31 +10,26 @@ import {
   type TextTable,
 } from "../../record/index.ts";
 import {
+  entriesPart,
   has,
-  measure,
+  partOf,
   putVarint,
   tagOf,
-  textSource,
   varintLength,
   wireType,
-  writeAddresses,
-  writeArrays,
-  writeBooleans,
-  writeFixed,
-  writeTexts,
-  writeWholes,
-  type Messages,
-  type TextSource,
-} from "./column-writer.ts";
+  type MessagePart,
+} from "./message-writer.ts";
 
 /** Makes messages of Protocol Buffers of rows. */
 export interface MessageEncoder {
   /** What it reads. */
   readonly columns: readonly Column[];
   readonly hasRest: boolean;
-  /** Adds the most bytes of each row's message. To be called before `write`, for the same batch. */
-  measure(batch: ColumnBatch, sizes: Uint32Array): void;
-  write(batch: ColumnBatch, messages: Messages): void;
+  /**
+   * Returns what the messages of the rows are made of, valid as long as these are; and how many values of theirs the message has no form
+   * for.
+   */
+  partsOf(batch: ColumnBatch): { readonly parts: readonly MessagePart[]; readonly leftOut: number };
 }
 
 const quote = 0x22;
@@ -70,74 +65,20 @@ export class FlowEncoder implements MessageEncoder {
     this.#fields = fields;
   }
 
-  measure({ rows, columns, rest, texts }: ColumnBatch, sizes: Uint32Array): void {
-    for (const [index, column] of columns.entries()) {
-      if (column.count === 0) continue;
-      measure(column, texts, sizes, rows);
-      if (!column.column.isArray) continue;
-      const { empty } = this.#fields[index] as NumberedField;
-      for (let row = 0; row < rows; row++) sizes[row] = (sizes[row] as number) + empty.length;
-    }
-    if (rest === undefined || rest.count === 0) return;
-    const { ends } = this.#entries.read(rest, texts, rows);
-    for (let row = 0; row < rows; row++)
-      sizes[row] = (sizes[row] as number) + (ends[row + 1] as number) - (ends[row] as number);
-  }
-
-  write({ rows, columns, rest, texts }: ColumnBatch, messages: Messages): void {
-    const source = textSource(texts);
+  partsOf({ rows, columns, rest, texts }: ColumnBatch): ReturnType<MessageEncoder["partsOf"]> {
+    const parts: MessagePart[] = [];
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index] as BatchColumn;
       if (column.count === 0) continue;
-      const field = this.#fields[index] as NumberedField;
-      if (!column.column.isArray) writeScalars(column, rows, field.number, source, messages);
-      else {
-        writeArrays(column, rows, field.number, source, messages);
-        writeEmpty(column, rows, field.empty, messages);
-      }
+      const { number, empty } = this.#fields[index] as NumberedField;
+      parts.push(partOf(column, rows, number, column.column.isArray ? { empty } : {}));
     }
-    if (rest === undefined || rest.count === 0) return;
-    const { at, bytes } = messages;
-    const { ends, bytes: entries } = this.#entries;
-    for (let row = 0; row < rows; row++)
-      at[row] = copyBytes(entries, ends[row] as number, ends[row + 1] as number, bytes, at[row] as number);
+    if (rest !== undefined && rest.count > 0) {
+      const { bytes, ends } = this.#entries.read(rest, texts, rows);
+      parts.push(entriesPart(bytes.subarray(0, ends[rows]), ends.subarray(0, rows + 1)));
+    }
+    return { parts, leftOut: 0 };
   }
-}
-
-function writeScalars(
-  { column, data, presence }: BatchColumn,
-  rows: number,
-  number: number,
-  texts: TextSource,
-  messages: Messages,
-): void {
-  const bytes = tagOf(number, wireType.bytes);
-  switch (column.type) {
-    case "text":
-      return writeTexts(data as Uint32Array, presence, rows, bytes, texts, messages);
-    case "address":
-      return writeAddresses(data as Uint8Array, presence, rows, bytes, messages);
-    case "integer":
-    case "unsigned":
-      return writeWholes(data, presence, rows, tagOf(number, wireType.varint), messages);
-    case "boolean":
-      return writeBooleans(data as Uint8Array, presence, rows, tagOf(number, wireType.varint), messages);
-    case "double":
-    case "time":
-      break;
-  }
-  writeFixed(data, presence, rows, tagOf(number, wireType.fixed64), messages);
-}
-
-function writeEmpty(
-  { presence, offsets }: BatchColumn,
-  rows: number,
-  entry: Uint8Array,
-  { bytes, at }: Messages,
-): void {
-  for (let row = 0; row < rows; row++)
-    if (offsets[row] === offsets[row + 1] && has(presence, row))
-      at[row] = copyBytes(entry, 0, entry.length, bytes, at[row] as number);
 }
 
 /** Holds entries of the maps of a message, in memory that is used again. */

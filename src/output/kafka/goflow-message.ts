@@ -1,16 +1,6 @@
 import { columnOf, type BatchColumn, type Column, type ColumnBatch, type TextTable } from "../../record/index.ts";
 import type { MessageEncoder } from "./flow-message.ts";
-import {
-  has,
-  measure,
-  putVarint,
-  putVarint64,
-  tagOf,
-  wireType,
-  writeAddresses,
-  writeWholes,
-  type Messages,
-} from "./column-writer.ts";
+import { asWhole, has, numbersPart, partOf, type MessagePart } from "./message-writer.ts";
 
 /** How a value of a line becomes one of the message. */
 type Conversion =
@@ -89,16 +79,16 @@ export const goflowFields: readonly GoflowField[] = [
   madeOf(112, "time_flow_end_ns", "time", "flow.end.timestamp"),
 ];
 
-/** Where a field's values are, and the rows that take them from there. */
+/** Where a field's values are, and the rows that take them from there; no presence: all. */
 interface Source {
   readonly field: GoflowField;
   readonly column: BatchColumn;
-  readonly presence: Uint8Array;
+  readonly presence: Uint8Array | undefined;
 }
 
 /**
  * Makes messages of goflow2's `FlowMessage` of rows of flows. What that has no field for is left out, and zeros, as its own writer does; so
- * are values that its types do not hold.
+ * are values that its types do not hold, which are counted.
  */
 export class GoflowEncoder implements MessageEncoder {
   readonly hasRest = false;
@@ -111,53 +101,60 @@ export class GoflowEncoder implements MessageEncoder {
     this.#positions = new Map(names.map((name, index) => [name, index]));
   }
 
-  measure(batch: ColumnBatch, sizes: Uint32Array): void {
-    for (const { column } of this.#sources(batch)) measure(column, batch.texts, sizes, batch.rows);
-  }
-
-  write(batch: ColumnBatch, messages: Messages): void {
-    for (const source of this.#sources(batch)) this.#write(source, batch, messages);
+  partsOf(batch: ColumnBatch): ReturnType<MessageEncoder["partsOf"]> {
+    const made = this.#sources(batch).map((source) => this.#partOf(source, batch));
+    return { parts: made.map(({ part }) => part), leftOut: made.reduce((sum, { leftOut }) => sum + leftOut, 0) };
   }
 
   /** A row takes a field from the most preferred column that it has. */
-  *#sources(batch: ColumnBatch): Generator<Source> {
-    for (const field of goflowFields) {
-      let before: Uint8Array | undefined;
+  #sources(batch: ColumnBatch): Source[] {
+    return goflowFields.flatMap((field) => {
+      const sources: Source[] = [];
+      let taken: Uint8Array | undefined;
       for (const name of field.from) {
         const column = this.#column(batch, name);
         if (column.count === 0) continue;
-        const taken = before;
-        const presence =
-          taken === undefined ? column.presence : column.presence.map((bits, i) => bits & ~(taken[i] as number));
-        yield { field, column, presence };
-        before = taken === undefined ? presence : presence.map((bits, i) => bits | (taken[i] as number));
+        const before = taken;
+        const presence = before && column.presence.map((bits, i) => bits & ~(before[i] as number));
+        sources.push({
+          field,
+          column,
+          presence: presence ?? (column.count < batch.rows ? column.presence : undefined),
+        });
+        if (column.count === batch.rows) break;
+        taken = before === undefined ? column.presence : column.presence.map((bits, i) => bits | (before[i] as number));
       }
-    }
+      return sources;
+    });
   }
 
   #column({ columns }: ColumnBatch, name: string): BatchColumn {
     return columns[this.#positions.get(name) as number] as BatchColumn;
   }
 
-  #write({ field, column, presence }: Source, batch: ColumnBatch, messages: Messages): void {
+  #partOf(
+    { field, column, presence }: Source,
+    batch: ColumnBatch,
+  ): { readonly part: MessagePart; readonly leftOut: number } {
     const { rows, texts } = batch;
-    const { data } = column;
     const { number, conversion } = field;
-    const varint = tagOf(number, wireType.varint);
-    const bytes = tagOf(number, wireType.bytes);
+    const plain = (options: Partial<MessagePart>): MessagePart =>
+      partOf(column, rows, number, { presence, hasZeros: false, ...options });
     const most = column.column.type === "unsigned" ? 0xffff_ffff : 0x7fff_ffff;
     switch (conversion) {
       case "number":
-        return writeWholes(data, presence, rows, varint, messages, 0, false);
+        return { part: plain({ mostHigh: 0 }), leftOut: 0 };
       case "longNumber":
       case "time":
-        return writeWholes(data, presence, rows, varint, messages, most, false);
+        return { part: plain({ ...asWhole, mostHigh: most }), leftOut: 0 };
       case "address":
-        return writeAddresses(data as Uint8Array, presence, rows, bytes, messages);
+        return { part: plain({}), leftOut: 0 };
       case "numbers":
       case "communities":
-      case "asPath":
-        return writeLists(listReader(conversion, column, texts), presence, rows, bytes, messages);
+      case "asPath": {
+        const { words, offsets, leftOut } = readLists(listReader(conversion, column, texts), presence, rows);
+        return { part: numbersPart(words, presence, number, offsets), leftOut };
+      }
       case "dscp":
       case "etherType":
       case "flowType":
@@ -165,8 +162,9 @@ export class GoflowEncoder implements MessageEncoder {
       case "rounded":
         break;
     }
-    const value = numberReader(conversion, column, this.#column(batch, ecn), texts);
-    writeNumbers(value, presence, rows, varint, messages);
+    const valueOf = numberReader(conversion, column, this.#column(batch, ecn), texts);
+    const { words, leftOut } = readValues(valueOf, presence, rows);
+    return { part: numbersPart(words, presence, number), leftOut };
   }
 }
 
@@ -178,7 +176,7 @@ const flowTypes: Readonly<Record<string, number>> = {
   "NetFlow v9": 3,
   IPFIX: 4,
 };
-const etherTypes: Readonly<Record<string, number>> = { 4: 0x0800, 6: 0x86dd };
+const etherTypes: Readonly<Record<number, number>> = { 4: 0x0800, 6: 0x86dd };
 const pastWord = 2 ** 32;
 
 /** Elements without a name of ours are whole numbers here. */
@@ -187,41 +185,43 @@ function goflowColumn(field: string): Column {
   return column ?? { field, type: "unsigned", isArray: false };
 }
 
-/** Writes the numbers of rows. @param valueOf 0, NaN: the row has none. */
-function writeNumbers(
+/** Reads the numbers of rows as halves. @param valueOf NaN: the message has no number for it. */
+function readValues(
   valueOf: (row: number) => number,
-  presence: Uint8Array,
+  presence: Uint8Array | undefined,
   rows: number,
-  tag: number,
-  { bytes, at }: Messages,
-): void {
+): { readonly words: Uint32Array; readonly leftOut: number } {
+  const words = new Uint32Array(2 * rows);
+  let leftOut = 0;
   for (let row = 0; row < rows; row++) {
-    if (!has(presence, row)) continue;
+    if (presence !== undefined && !has(presence, row)) continue;
     const value = valueOf(row);
-    if (!(value > 0 && value <= Number.MAX_SAFE_INTEGER)) continue;
-    const place = putVarint(bytes, at[row] as number, tag);
-    at[row] = putVarint64(bytes, place, value >>> 0, Math.floor(value / pastWord));
+    if (value >= 0 && value <= Number.MAX_SAFE_INTEGER) {
+      words[2 * row] = value >>> 0;
+      words[2 * row + 1] = Math.floor(value / pastWord);
+    } else leftOut++;
   }
+  return { words, leftOut };
 }
 
-/** Writes lists of numbers of 32 bits, behind one tag each. */
-function writeLists(
-  listOf: (row: number) => readonly number[],
-  presence: Uint8Array,
+/** Reads the lists of rows as halves of numbers. */
+function readLists(
+  listOf: (row: number) => NumberList,
+  presence: Uint8Array | undefined,
   rows: number,
-  tag: number,
-  { bytes, at }: Messages,
-): void {
+): { readonly words: Uint32Array; readonly offsets: Uint32Array; readonly leftOut: number } {
+  const words: number[] = [];
+  const offsets = new Uint32Array(rows + 1);
+  let leftOut = 0;
   for (let row = 0; row < rows; row++) {
-    const list = has(presence, row) ? listOf(row) : [];
-    if (list.length === 0) continue;
-    const packed = Buffer.alloc(5 * list.length);
-    let length = 0;
-    for (const value of list) length = putVarint64(packed, length, value, 0);
-    const place = putVarint(bytes, putVarint(bytes, at[row] as number, tag), length);
-    packed.copy(bytes, place, 0, length);
-    at[row] = place + length;
+    if (presence === undefined || has(presence, row)) {
+      const { values, isCut } = listOf(row);
+      for (const value of values) words.push(value, 0);
+      leftOut += Number(isCut);
+    }
+    offsets[row + 1] = words.length / 2;
   }
+  return { words: Uint32Array.from(words), offsets, leftOut };
 }
 
 /** Reads the lists of a column's rows: numbers, communities (RFC 1997), a path up to a set of systems, whose order says nothing. */
@@ -229,7 +229,7 @@ function listReader(
   conversion: "numbers" | "communities" | "asPath",
   { data, offsets }: BatchColumn,
   texts: TextTable,
-): (row: number) => readonly number[] {
+): (row: number) => NumberList {
   if (conversion === "asPath") return (row) => numbersOf(textOf(texts, data[row] as number).split(" "));
   return (row) => {
     const items = [...data.subarray(offsets[row], offsets[row + 1])];
@@ -237,37 +237,48 @@ function listReader(
   };
 }
 
+/** Numbers of 32 bits, and whether something behind them is none. */
+interface NumberList {
+  readonly values: readonly number[];
+  readonly isCut: boolean;
+}
+
 /** Returns numbers up to the first that is none of 32 bits. */
-function numbersOf(texts: readonly string[]): number[] {
+function numbersOf(texts: readonly string[]): NumberList {
   const values: number[] = [];
   for (const text of texts) {
     const [, upper, lower] = /^(?:(\d{1,5}):)?(\d{1,10})$/.exec(text) ?? [];
-    if (lower === undefined || (upper !== undefined && Number(lower) > 0xffff)) break;
     const value = 65_536 * Number(upper ?? 0) + Number(lower);
-    if (value >= pastWord) break;
+    const isTooLong = upper !== undefined && Number(lower) > 0xffff;
+    if (lower === undefined || isTooLong || value >= pastWord) return { values, isCut: true };
     values.push(value);
   }
-  return values;
+  return { values, isCut: false };
 }
 
-/** Reads the numbers that a column's values stand for; 0 or NaN: there is none. */
+/** Reads the numbers that a column's values stand for; NaN: there is none. */
 function numberReader(
   conversion: "dscp" | "etherType" | "flowType" | "mac" | "rounded",
-  { data }: BatchColumn,
+  column: BatchColumn,
   ecns: BatchColumn,
   texts: TextTable,
 ): (row: number) => number {
+  const { data } = column;
   switch (conversion) {
-    case "dscp":
-      return (row) => 4 * Number(data[row]) + (ecns.count === 0 ? 0 : Number(ecns.data[row]));
-    case "etherType":
-      return (row) => etherTypes[String(data[row])] ?? 0;
+    case "dscp": {
+      const [upper, lower] = [numberAt(column), ecns.count === 0 ? undefined : numberAt(ecns)];
+      return (row) => 4 * upper(row) + (lower?.(row) ?? 0);
+    }
+    case "etherType": {
+      const version = numberAt(column);
+      return (row) => etherTypes[version(row)] ?? Number.NaN;
+    }
     case "flowType": {
-      let [code, value] = [0, 0];
+      let [code, value] = [0, Number.NaN];
       return (row) => {
         if (data[row] !== code) {
           code = data[row] as number;
-          value = flowTypes[textOf(texts, code)] ?? 0;
+          value = flowTypes[textOf(texts, code)] ?? Number.NaN;
         }
         return value;
       };
@@ -277,23 +288,32 @@ function numberReader(
     case "rounded":
       break;
   }
-  return (row) => Math.round(Number(data[row]));
+  const exact = numberAt(column);
+  return (row) => Math.round(exact(row));
+}
+
+/** Reads numbers of a column; whole ones of 64 bits without an object for each. */
+function numberAt({ column, data }: BatchColumn): (row: number) => number {
+  if (column.type === "double") return (row) => data[row] as number;
+  const words = new Int32Array(data.buffer, data.byteOffset, data.byteLength >>> 2);
+  // Beyond 2^63 it is negative, which no number here is.
+  return (row) => (words[2 * row + 1] as number) * pastWord + ((words[2 * row] as number) >>> 0);
 }
 
 const macBytes = 17;
 
-/** Reads `00:00:5e:00:53:01`; 0: it is no MAC address. */
+/** Reads `00:00:5e:00:53:01`; NaN: it is no MAC address. */
 function macOf({ offsets, bytes }: TextTable, code: number): number {
   const from = offsets[code] as number;
-  if ((offsets[code + 1] as number) - from !== macBytes) return 0;
+  if ((offsets[code + 1] as number) - from !== macBytes) return Number.NaN;
   let value = 0;
   for (let i = 0; i < macBytes; i++) {
     const byte = bytes[from + i] as number;
     if (i % 3 === 2) {
-      if (byte !== 0x3a) return 0;
+      if (byte !== 0x3a) return Number.NaN;
     } else if (byte >= 0x30 && byte <= 0x39) value = 16 * value + byte - 0x30;
     else if (byte >= 0x61 && byte <= 0x66) value = 16 * value + byte - 0x57;
-    else return 0;
+    else return Number.NaN;
   }
   return value;
 }

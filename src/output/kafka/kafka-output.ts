@@ -1,10 +1,11 @@
 import { positionOf, type Batch, batchKey } from "../delivery/batch.ts";
-import { BatchMessages, MessageMemory } from "./batch-messages.ts";
+import { BatchMessages, type MessageLines } from "./batch-messages.ts";
 import { createKafkaTopics, lengthOf, recordOverhead, type BatchLines, readLines } from "./record-batch.ts";
 import { DeliveryError } from "../delivery/output-adapter.ts";
 import type { KafkaClient, ProduceAnswer, ProducerId } from "./kafka-client.ts";
 import { FlowEncoder, type MessageEncoder } from "./flow-message.ts";
 import { GoflowEncoder } from "./goflow-message.ts";
+import { MessageWriter } from "./message-writer.ts";
 import { kafkaCode, topicFailure } from "./kafka-failure.ts";
 import { compressor } from "../http/server-settings.ts";
 import { createKeyFinder, type KeyFinder } from "../delivery/line-fields.ts";
@@ -137,7 +138,9 @@ class KafkaLane {
   #running: Promise<unknown> = Promise.resolve();
   #mustRenew = false;
   /** The messages of its batch, where it does not send the lines. */
-  readonly messages = new MessageMemory();
+  readonly messages = new MessageWriter();
+  /** Values of its batch that its messages have no form for. */
+  leftOut = 0;
 
   constructor(client: KafkaClient, isIdempotent: boolean) {
     this.#client = client;
@@ -372,8 +375,13 @@ export class KafkaOutput implements OutputAdapter {
     const key = batchKey(batch.id);
     const lane = this.#held.get(key) ?? this.#free.pop() ?? new KafkaLane(client, this.#isIdempotent);
     this.#held.set(key, lane);
-    const lines = this.#recordsOf(batch, lane);
-    const fault = await lane.send(lines, () => this.#plan(client, batch, lines), signal);
+    const { leftOut, ...lines } = this.#recordsOf(batch, lane);
+    const plan = (): Promise<Chunk[]> => {
+      // The batch is whole at its first try.
+      lane.leftOut = leftOut;
+      return this.#plan(client, batch, lines);
+    };
+    const fault = await lane.send(lines, plan, signal);
     // The core has not seen the result of an aborted call: the lane keeps it for the next one.
     signal.throwIfAborted();
     const outcome = { ...outcomeOf(batch, lane.chunks), ...(fault && { fault }) };
@@ -382,6 +390,7 @@ export class KafkaOutput implements OutputAdapter {
       this.#held.delete(key);
       lane.release();
       this.#free.push(lane);
+      return lane.leftOut === 0 ? outcome : { ...outcome, leftOut: lane.leftOut };
     }
     return outcome;
   }
@@ -391,9 +400,9 @@ export class KafkaOutput implements OutputAdapter {
   }
 
   /** A try that was aborted before reads nothing more of the lane's messages. */
-  #recordsOf(batch: Batch, lane: KafkaLane): BatchLines {
+  #recordsOf(batch: Batch, lane: KafkaLane): MessageLines {
     const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
-    return this.#messages?.make(batch, lines, lane.messages) ?? lines;
+    return this.#messages?.make(batch, lines, lane.messages) ?? { ...lines, leftOut: 0 };
   }
 
   async #plan(client: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> {

@@ -26,8 +26,9 @@ export const columnOffsets = 20;
 export const columnItems = 24;
 export const columnRoom = 28;
 export const columnFilled = 32;
-/** The text that was read last: where it begins, its length (`noText`: there is none) and its code. */
-export const columnTextAt = 40;
-export const columnTextLength = 44;
-export const columnTextCode = 48;
-export const columnBytes = 64;
+/** The row behind the last one that has a value, and the first one of those up to it that all have one. */
+export const columnUsed = 36;
+export const columnRun = 40;
+/** The width of a value as a power of two. */
+export const columnShift = 44;
+export const columnBytes = 48;

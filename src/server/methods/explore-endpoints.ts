@@ -13,6 +13,7 @@ import {
   text,
   type JsonSchema,
   type Shape,
+  type Value,
 } from "./shape.ts";
 import { arrowStreamType } from "../../record/index.ts";
 import { apiError } from "../api-error.ts";
@@ -195,6 +196,94 @@ const exploreStatus = openObject(
   "rollups",
 );
 
+const profileQuestion: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["field", "value"],
+  properties: {
+    field: text(
+      "What the value is: `address`, `prefix`, `interface`, a field of records, or what stands at either end of a flow, such as `tag`, `as` or `site.name`.",
+      "address",
+      "tag",
+    ).schema,
+    value: text("The value; of an interface the exporter, @ and the ifIndex.", "10.1.2.3", "192.0.2.1@5").schema,
+    from: range["from"],
+    to: range["to"],
+    parts: {
+      type: "array",
+      items: { enum: ["traffic", "rankings", "seen"] },
+      description: "What is wanted; left out: all.",
+    },
+    limit: { type: "integer", minimum: 1, maximum: 1000, default: 8, description: "Rows of each ranking." },
+  },
+};
+
+const way = choice(["in", "out", "all"], "As seen from the value; `all`: it is no end of a flow.");
+
+/** What a value does: the answer for the page of an address, and of any other value. */
+const profileAnswer = openObject(
+  {
+    field: text("As asked for."),
+    value: text("As asked for."),
+    filter: text("Of all its flows."),
+    traffic: described(
+      openObject(
+        {
+          from: instant,
+          to: instant,
+          granularitySeconds: integer(),
+          times: list(text(), "Beginnings of the buckets, RFC 3339."),
+          ways: list(
+            openObject(
+              {
+                way,
+                filter: text("Of its flows of this way."),
+                value: number("Over the range."),
+                series: list(number(), "One for each of the times."),
+                previous: described(
+                  looseObject({ value: number(), series: list(number()) }),
+                  "Of the range before; absent: nothing is kept of it.",
+                ),
+              },
+              "previous",
+            ),
+          ),
+          sampling: number("For how many records one that is kept stands at most."),
+          missing: described(missingPart, "The part of the range that the answer lacks."),
+        },
+        "missing",
+      ),
+      "Bits per second, over time.",
+    ),
+    rankings: list(
+      looseObject({
+        name: choice(["peers", "sources", "destinations", "services", "applications", "exporters"]),
+        way,
+        dimensions: list(text(), "Fields of the keys."),
+        rows: list(looseObject({ key, share, value: number("Bytes.") }), "The largest first."),
+        others: described(looseObject({ keys: integer(), share, value: number() }), "All other keys together."),
+        total: looseObject({ value: number() }),
+      }),
+      "The largest by bytes.",
+    ),
+    seen: described(
+      looseObject(
+        { first: text("RFC 3339, to ten seconds."), last: instant, keptSince: text("Nothing older is kept.") },
+        "first",
+        "last",
+        "keptSince",
+      ),
+      "Its first and its last record of those that are kept.",
+    ),
+    elapsedMs: integer(),
+  },
+  "traffic",
+  "rankings",
+  "seen",
+);
+
+export type ExploreProfile = Value<typeof profileAnswer>;
+
 /** The formats of answers. */
 const exploreFormats = {
   json: "application/json",
@@ -208,12 +297,13 @@ export type ExploreFormat = keyof typeof exploreFormats;
 const endings: Readonly<Partial<Record<ExploreFormat, string>>> = { arrow: "arrows" };
 
 const statusPath = "/api/v1/explore/status";
-const questionPath = (name: "query" | "flows"): string => `/api/v1/explore/${name}`;
+const questionPath = (name: "query" | "flows" | "profile"): string => `/api/v1/explore/${name}`;
 
 /** The answers to the questions of the pages: their types are made of it. */
 export const exploreAnswers = {
   exploreStatus: { call: `GET ${statusPath}`, answer: exploreStatus },
   exploreQuery: { call: `POST ${questionPath("query")}`, answer: exploreAnswer },
+  exploreProfile: { call: `POST ${questionPath("profile")}`, answer: profileAnswer },
 } as const;
 
 /** The questions that stored flow records can answer. Questions are JSON; each rejects with an error fit to be answered. */
@@ -222,6 +312,7 @@ export interface ExploreOperations {
   /** @returns JSON; of the other formats, bytes. */
   query(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
+  profile(body: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
 function enabled(explore: ExploreOperations | undefined): ExploreOperations {
@@ -265,8 +356,25 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
       ),
     );
   };
+  const profile = operation(
+    questionPath("profile"),
+    ofFlows,
+    true,
+    async (call) => {
+      const body = plainJson(decodeJson(await bodies.readAll(call)));
+      return sendJson(call, 200, await enabled(explore).profile(body, call.signal), { "cache-control": "no-store" });
+    },
+    describe(
+      "collector",
+      "exploreProfile",
+      "What an address, or any other value, does: its traffic both ways, its peers and services, who sees it and since when",
+      { "200": jsonResponse("The answer.", profileAnswer.schema), ...refused },
+      jsonBody(profileQuestion),
+    ),
+  );
   return [
     status,
+    profile,
     question(
       "query",
       "The largest of flow records by some of their fields, over time",

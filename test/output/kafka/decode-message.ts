@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import protobuf from "protobufjs";
-import { BatchMessages, MessageMemory, readLines, type MessageEncoder } from "../../../src/output/index.ts";
+import { BatchMessages, MessageWriter, readLines, type MessageEncoder } from "../../../src/output/index.ts";
 import { formatAddressBytes, parseAddress, formatAddress } from "../../../src/base/ip/index.ts";
 import { readLine, recordFields, type Value } from "../../../src/record/index.ts";
 
@@ -20,7 +20,7 @@ export const flowSchema = readFileSync(join(root, "proto/flow/v1/flow.proto"), "
 /** Makes messages of lines, as the adapter does. */
 export function messageMaker(encoder: MessageEncoder): (lines: readonly string[]) => readonly Uint8Array[] {
   const maker = new BatchMessages(encoder, false);
-  const memory = new MessageMemory();
+  const memory = new MessageWriter();
   return (lines) => {
     const chunks = [Buffer.from(lines.map((line) => `${line}\n`).join(""))];
     const count = lines.length;

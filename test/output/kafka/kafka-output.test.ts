@@ -233,6 +233,23 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
   });
 });
 
+test("values that goflow2's message cannot hold are told once for a batch, however often it is sent", async () => {
+  const fake = createFakeKafka({ flows: 1 });
+  const adapter = await openTo(fake, { ...flowsTo("flows"), FORMAT: "goflow2" });
+  let lost = 1;
+  fake.judge = () => (lost-- > 0 ? 7 : 0);
+  const fits =
+    '{"flow.export.ip.addr":"192.0.2.1","flow.src.as.asn":4294967295,"flow.bytes":1099511627776,"ip.version.ver":4}';
+  const batch = batchOf([
+    fits,
+    '{"flow.export.ip.addr":"192.0.2.2","flow.src.as.asn":4294967296,"ip.version.ver":5}',
+    '{"flow.export.ip.addr":"192.0.2.3","flow.src.mac.addr":"none","flow.bgp.as_path":"1 {2,3}","flow.start.timestamp":"1969-12-31T00:00:00Z"}',
+  ]);
+  await assert.rejects(adapter.send(batch, signal));
+  assert.deepEqual(await adapter.send(batch, signal), { refused: [], retry: [], leftOut: 5 });
+  assert.deepEqual(await adapter.send(batchOf([fits], 1), signal), { refused: [], retry: [] });
+});
+
 test("as Protocol Buffers records have the keys, topics and order of their lines; a batch that is sent again the same bytes", async () => {
   const decode = messageReader(flowSchema, "flow.v1.Flow");
   const lines = Array.from({ length: 40 }, (_, n) => flow(`192.0.2.${n % 5}`, n));

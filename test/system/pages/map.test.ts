@@ -61,7 +61,7 @@ test("Map: two switches tell of each other, are drawn by site, chosen by the key
   assert.deepEqual(await axeFindings(narrow.page), []);
   assert.equal(await narrow.page.evaluate(overflow), 0);
 
-  await page.goto(`${url}/explain?q=${host}`);
+  await page.goto(`${url}/address/${host}`);
   const ports = page.getByRole("table", { name: "Switch ports" });
   await ports.getByRole("row", { name: /^sw-2 eth2 at this port 1 / }).waitFor(patiently);
   assert.deepEqual(await axeFindings(page), []);

@@ -127,7 +127,7 @@ test("by the keyboard alone: / jumps into the Explain box, the skip link to the 
   await page.keyboard.press("/");
   await page.keyboard.type("10.10.20.5");
   await page.keyboard.press("Enter");
-  await page.waitForURL("**/explain?q=10.10.20.5");
+  await page.waitForURL("**/address/10.10.20.5");
   await page.goto(`${url}/settings`);
   await page.getByRole("table", { name: "Settings: Flows" }).waitFor();
   // The heading before is behind the bar: going back to it brings it out.

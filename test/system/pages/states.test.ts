@@ -10,7 +10,7 @@ import { startWithFlows } from "./collector-with-flows.ts";
 const pages = {
   Overview: "",
   Explore: "explore",
-  Explain: "explain?q=10.10.20.5",
+  "10.10.20.5": "address/10.10.20.5",
   Metadata: "metadata",
   Live: "live",
   Exporters: "exporters",
@@ -46,7 +46,7 @@ test("a collector that has nothing yet: each page says what is missing and what 
   await tile.waitFor();
   await says("Explore", explore, /set SVC_EXPLORE_ENABLE to true\. Live shows/);
   for (const name of ["CSV", "Copy the address"]) assert.equal(await page.getByRole("button", { name }).count(), 0);
-  await says("Explain", explore, /set SVC_EXPLORE_ENABLE to true\. Live shows/);
+  await says("10.10.20.5", explore, /set SVC_EXPLORE_ENABLE to true\. Live shows/);
   await page.getByText("Nobody has named it.").waitFor();
   await says("Metadata", "There are no entries yet", /New entry.*Import/);
   await says("Live", "No flows come in", /Exporters says what is wrong/);

@@ -22,7 +22,7 @@ test("a viewer sees all pages; what needs another role stays in reach, does noth
     body: JSON.stringify({ udm: { key: "10.10.20.5", name: "web-1" } }),
   });
   const { page } = await openPage(browser, { width: 360, height: 740 });
-  await page.goto(`${url}/explain?q=10.10.20.5`);
+  await page.goto(`${url}/address/10.10.20.5`);
   const form = page.getByRole("form", { name: "Sign in with a password" });
   await form.getByRole("textbox", { name: "Name" }).fill("vera");
   await form.getByRole("textbox", { name: "Password" }).fill("v");

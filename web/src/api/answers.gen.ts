@@ -586,3 +586,44 @@ export type ExploreQueryAnswer = {
   readonly store: "duckdb" | "clickhouse";
   readonly elapsedMs: number;
 };
+
+/** What `POST /api/v1/explore/profile` answers. */
+export type ExploreProfileAnswer = {
+  readonly field: string;
+  readonly value: string;
+  readonly filter: string;
+  readonly traffic?: {
+    readonly from: string;
+    readonly to: string;
+    readonly granularitySeconds: number;
+    readonly times: readonly string[];
+    readonly ways: readonly {
+      readonly way: "in" | "out" | "all";
+      readonly filter: string;
+      readonly value: number;
+      readonly series: readonly number[];
+      readonly previous?: { readonly value: number; readonly series: readonly number[] };
+    }[];
+    readonly sampling: number;
+    readonly missing?: {
+      readonly from: string;
+      readonly to: string;
+      readonly because: string;
+      readonly lacking: readonly string[];
+    };
+  };
+  readonly rankings?: readonly {
+    readonly name: "peers" | "sources" | "destinations" | "services" | "applications" | "exporters";
+    readonly way: "in" | "out" | "all";
+    readonly dimensions: readonly string[];
+    readonly rows: readonly {
+      readonly key: readonly (string | number | boolean | null)[];
+      readonly share: number;
+      readonly value: number;
+    }[];
+    readonly others: { readonly keys: number; readonly share: number; readonly value: number };
+    readonly total: { readonly value: number };
+  }[];
+  readonly seen?: { readonly first?: string; readonly last?: string; readonly keptSince?: string };
+  readonly elapsedMs: number;
+};

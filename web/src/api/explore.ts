@@ -1,4 +1,4 @@
-import type { ExploreStatusAnswer } from "./answers.gen.ts";
+import type { ExploreProfileAnswer, ExploreStatusAnswer } from "./answers.gen.ts";
 import type { ApiCall } from "./call.ts";
 import type { ExploreAnswer } from "./explore-answer.ts";
 
@@ -39,6 +39,14 @@ export const exploreQueryCall = (question: ExploreQuestion): ApiCall => ({
   path: "api/v1/explore/query",
   body: question,
 });
+
+export type Profile = ExploreProfileAnswer;
+
+/** What a value does; each part is a question of its own, so that the first is shown while the others are answered. */
+export const profileCall = (
+  of: { readonly field: string; readonly value: string; readonly from: string; readonly to: string },
+  part: "traffic" | "rankings" | "seen",
+): ApiCall => ({ path: "api/v1/explore/profile", body: { ...of, parts: [part] } });
 
 /** Since when there is something to look back at. */
 export function keptSince({ from, rollups }: ExploreStatus): string | undefined {

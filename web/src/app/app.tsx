@@ -2,10 +2,11 @@ import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { lookForCollector, useConnection } from "../api/connection.ts";
 import { SessionContext } from "../api/session.ts";
-import { usePlace } from "../navigation/place.ts";
+import { base, usePlace } from "../navigation/place.ts";
 import { Empty, Failure, Loading } from "../ui/states.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
-import { pageTable } from "./page-table.ts";
+import type { PagePlace } from "../navigation/page-paths.ts";
+import { loadOf } from "./page-table.ts";
 import { SignIn } from "./sign-in.tsx";
 import { SideBar } from "./side-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
@@ -43,15 +44,15 @@ export function App(): JSX.Element {
 }
 
 /** The page of a path, once its code is there. */
-function CurrentPage({ path }: { readonly path: string | undefined }): JSX.Element {
+function CurrentPage({ path }: { readonly path: PagePlace["page"] }): JSX.Element {
   const [Content, setContent] = useState<ComponentType | undefined>(undefined);
   const { connection, comebacks } = useConnection();
   /** The comebacks of the collector when the code could not be loaded. */
   const [brokenAt, setBrokenAt] = useState<number | undefined>(undefined);
-  const row = pageTable.find((candidate) => candidate.path === path);
+  const load = loadOf(path);
   useEffect(() => {
     let isWanted = true;
-    row?.load().then(
+    load?.().then(
       ({ default: loaded }) => isWanted && setContent(() => loaded),
       () => {
         if (!isWanted) return;
@@ -62,14 +63,14 @@ function CurrentPage({ path }: { readonly path: string | undefined }): JSX.Eleme
     return () => {
       isWanted = false;
     };
-  }, [row]);
+  }, [load]);
   useEffect(() => {
     if (brokenAt !== undefined && comebacks > brokenAt) location.reload();
   }, [brokenAt, comebacks]);
-  if (row === undefined) {
+  if (load === undefined) {
     return (
       <Empty title="There is no such page">
-        <a href=".">Go to the Overview</a>
+        <a href={base()}>Go to the Overview</a>
       </Empty>
     );
   }

@@ -1,12 +1,14 @@
 import type { ComponentType } from "preact";
-import type { PagePath } from "../navigation/page-paths.ts";
+import type { deepPaths, PagePath, PagePlace } from "../navigation/page-paths.ts";
 
 /** A page in the navigation. Its code comes when it is first shown. */
 export interface PageRow {
   readonly path: PagePath;
   readonly label: string;
-  readonly load: () => Promise<{ readonly default: ComponentType }>;
+  readonly load: LoadPage;
 }
+
+type LoadPage = () => Promise<{ readonly default: ComponentType }>;
 
 /** The pages in the order of the navigation. */
 export const pageTable: readonly PageRow[] = [
@@ -21,3 +23,15 @@ export const pageTable: readonly PageRow[] = [
   { path: "outputs", label: "Outputs", load: () => import("../pages/outputs/outputs-page.tsx") },
   { path: "settings", label: "Settings", load: () => import("../pages/settings/settings-page.tsx") },
 ];
+
+const loadValuePage: LoadPage = () => import("../pages/explain/value-page.tsx");
+const deepPages: Readonly<Record<(typeof deepPaths)[number], LoadPage>> = {
+  address: loadValuePage,
+  value: loadValuePage,
+};
+
+/** What loads the code of a page; undefined: there is no such page. */
+export function loadOf(page: PagePlace["page"]): LoadPage | undefined {
+  if (page === "address" || page === "value") return deepPages[page];
+  return pageTable.find(({ path }) => path === page)?.load;
+}

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../api/session.ts";
-import { hrefOf, navigate, usePlace } from "../navigation/place.ts";
+import { hrefOfText, navigate, usePlace, valueAt } from "../navigation/place.ts";
 import { chooseTheme, useTheme, type ThemeChoice } from "../ui/theme.ts";
 
 export interface TopBarProps {
@@ -35,8 +35,11 @@ export function TopBar({ session, onSignOut }: TopBarProps): JSX.Element {
 
 /** One box for all that has a name. `/` jumps into it from anywhere, Escape back to the page. */
 function ExplainBox(): JSX.Element {
-  const { page, query } = usePlace();
-  const shown = page === "explain" ? (query.get("q") ?? "") : "";
+  const place = usePlace();
+  const { page, query } = place;
+  const of = valueAt(place);
+  const shown =
+    page === "explain" ? (query.get("q") ?? "") : of?.field === "address" || of?.field === "prefix" ? of.value : "";
   const [text, setText] = useState(shown);
   const input = useRef<HTMLInputElement>(null);
   useEffect(() => setText(shown), [shown, page]);
@@ -56,7 +59,7 @@ function ExplainBox(): JSX.Element {
       class="explain-box"
       onSubmit={(event) => {
         event.preventDefault();
-        if (text.trim() !== "") navigate(hrefOf("explain", { q: text.trim() }));
+        if (text.trim() !== "") navigate(hrefOfText(text.trim()));
       }}
     >
       <label class="hidden" for="explain-box">

@@ -1,7 +1,4 @@
-/**
- * The pages by the last segment of their path; "" is the Overview. All are one level deep, so that relative addresses work below any path that
- * a proxy puts in front.
- */
+/** The pages by the segment of their path; "" is the Overview. */
 export const pagePaths = [
   "",
   "explore",
@@ -15,15 +12,41 @@ export const pagePaths = [
   "settings",
 ] as const;
 
-export type PagePath = (typeof pagePaths)[number];
+/** Pages of one thing, whose path goes on: `address/192.0.2.1`, `value/tag/pci`, `value/prefix/10.0.0.0/8`. */
+export const deepPaths = ["address", "value"] as const;
 
-/** Which page a path shows, or undefined. */
-export function pageOf(pathname: string): PagePath | undefined {
-  const last = pathname.slice(pathname.lastIndexOf("/") + 1);
-  return pagePaths.find((path) => path === last);
+export type PagePath = (typeof pagePaths)[number];
+type DeepPath = (typeof deepPaths)[number];
+
+/** A page, and what stands behind it in its path. */
+export interface PagePlace {
+  readonly page: PagePath | DeepPath | undefined;
+  readonly rest: readonly string[];
 }
 
-/** What stands before the name of the page: `/`, or what a proxy puts there. */
-export function baseOf(pathname: string): string {
-  return pathname.slice(0, pathname.lastIndexOf("/") + 1);
+/**
+ * Which page a path shows.
+ *
+ * @param base what stands before the name of the page: `/`, or what a proxy puts there.
+ */
+export function placeOf(pathname: string, base: string): PagePlace {
+  const [first = "", ...encoded] = pathname.slice(base.length).split("/");
+  const rest = encoded.map(decoded);
+  const deep = rest.length > 0 && rest[0] !== "" ? deepPaths.find((path) => path === first) : undefined;
+  return { page: deep ?? (rest.length === 0 ? pagePaths.find((path) => path === first) : undefined), rest };
+}
+
+/** The path of a value behind its page; undefined where its segments would not arrive as they are. */
+export function deepPath(page: DeepPath, ...parts: readonly string[]): string | undefined {
+  const segments = parts.join("/").split("/");
+  if (segments.some((segment) => /^\.{0,2}$/.test(segment))) return undefined;
+  return [page, ...segments.map((segment) => encodeURIComponent(segment).replaceAll("%3A", ":"))].join("/");
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { baseOf, pageOf, type PagePath } from "./page-paths.ts";
+import { isAddress, whatIsAsked } from "../format/what-is-asked.ts";
+import { deepPath, placeOf, type PagePath, type PagePlace } from "./page-paths.ts";
 
 /** Where the browser is: a page and its state. */
-export interface Place {
-  readonly page: PagePath | undefined;
+export interface Place extends PagePlace {
   readonly query: URLSearchParams;
 }
 
@@ -15,14 +15,44 @@ const notify = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** What stands before every path of this collector. */
-export const base = (): string => baseOf(location.pathname);
+/** The folder above that of the scripts, as they are built (`assets/`), or as they are written. */
+const ownPath = new URL(import.meta.url).pathname;
+const basePath = ownPath.replace(/(?:assets|src\/navigation)\/[^/]*$/, "");
+
+/** What stands before every path of this collector: `/`, or what a proxy puts there. */
+export const base = (): string => basePath;
 
 /** The address of a page, for links. */
 export function hrefOf(page: PagePath, query: QueryValues = {}): string {
+  return withQuery(base() + page, query);
+}
+
+function withQuery(path: string, query: QueryValues): string {
   const values = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
   const text = new URLSearchParams(values.map(([name, value]) => [name, String(value)])).toString();
-  return base() + page + (text === "" ? "" : `?${text}`);
+  return path + (text === "" ? "" : `?${text}`);
+}
+
+/** The address of the page of a value: of an IP address, a prefix, a tag, or any other value of a field. */
+export function hrefOfValue(field: string, value: string, query: QueryValues = {}): string {
+  const path = field === "address" ? deepPath("address", value) : deepPath("value", field, value);
+  return path === undefined
+    ? withQuery(`${base()}value/${encodeURIComponent(field)}`, { ...query, is: value })
+    : withQuery(base() + path, query);
+}
+
+/** The address of the page that says what a text is: an address and a prefix have their own, words are searched for. */
+export function hrefOfText(text: string): string {
+  const asked = whatIsAsked(text);
+  if (asked.kind === "address") return hrefOfValue("address", asked.text);
+  return asked.kind === "prefix" ? hrefOfValue("prefix", asked.text) : hrefOf("explain", { q: text });
+}
+
+/** What a deep path stands for; undefined when it is of another page. */
+export function valueAt({ page, rest, query }: Place): { readonly field: string; readonly value: string } | undefined {
+  const [field = "", ...value] = rest;
+  if (page === "address") return { field: isAddress(rest.join("/")) ? "address" : "prefix", value: rest.join("/") };
+  return page === "value" ? { field, value: query.get("is") ?? value.join("/") } : undefined;
 }
 
 /** Goes to an address of these pages; `replace` leaves no step for "back". */
@@ -36,7 +66,7 @@ export function navigate(href: string, { replace = false } = {}): void {
 }
 
 function current(): Place {
-  return { page: pageOf(location.pathname), query: new URLSearchParams(location.search) };
+  return { ...placeOf(location.pathname, base()), query: new URLSearchParams(location.search) };
 }
 
 /** The place, as it changes. */
@@ -80,7 +110,7 @@ export function followLinks(): () => void {
     if (!(link instanceof HTMLAnchorElement) || link.target !== "" || link.hasAttribute("download")) return;
     const url = new URL(link.href);
     if (url.origin !== location.origin || url.hash !== "") return;
-    if (baseOf(url.pathname) !== base() || pageOf(url.pathname) === undefined) return;
+    if (!url.pathname.startsWith(base()) || placeOf(url.pathname, base()).page === undefined) return;
     event.preventDefault();
     navigate(url.href);
   };

@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import type { TopologyLink } from "../api/topology.ts";
 import { certaintyOf, endName, portText, type Certainty } from "../format/link-text.ts";
 import { formatAge } from "../format/times.ts";
-import { hrefOf } from "../navigation/place.ts";
+import { hrefOf, hrefOfText } from "../navigation/place.ts";
 import { DataTable, type Column } from "./data-table.tsx";
 import { Badge } from "./tile.tsx";
 
@@ -49,7 +49,7 @@ export function EndName({ end }: { readonly end: TopologyLink["a"] }): JSX.Eleme
     );
   return (
     <>
-      <a href={hrefOf("explain", { q: end.address })}>{name}</a> <span class="note">not polled</span>
+      <a href={hrefOfText(end.address)}>{name}</a> <span class="note">not polled</span>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { Option } from "commander";
-import { tableWriter } from "../terminal.ts";
+import { csvLine, tableWriter } from "../terminal.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** A form in which entries are written: the text of each batch, and the text that closes the whole. */
@@ -80,7 +80,7 @@ function csv({ layers = false }: EntryFormatOptions): EntryFormat {
     batch(entries) {
       const rows = entries.map(
         ({ key, name = "", tags = [], vlan = "", internal = false, contexts = [], metadata, layer }) =>
-          [
+          csvLine([
             ...(layers ? [layer ?? ""] : []),
             key,
             name,
@@ -89,9 +89,7 @@ function csv({ layers = false }: EntryFormatOptions): EntryFormat {
             internal ? "true" : "",
             contexts.join(","),
             metadata === undefined ? "" : JSON.stringify(metadata),
-          ]
-            .map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell))
-            .join(","),
+          ]),
       );
       const text = header + rows.map((row) => `${row}\n`).join("");
       header = "";

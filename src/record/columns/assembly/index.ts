@@ -1,12 +1,35 @@
 // Reads lines of records into columns.
 import * as L from "../layout";
 import { allocate, fillMasks, moved } from "./memory";
-import { addName, beginNames, columnOf, findName, firstName, foundLength, isRemembered } from "./names";
+import {
+  addName,
+  beginNames,
+  columnOf,
+  columnOfField,
+  countSame,
+  endFields,
+  endOfFieldsBefore,
+  fieldBehind,
+  fieldBytes,
+  fieldsAtHand,
+  fieldsBefore,
+  findName,
+  forgetFields,
+  foundLength,
+  isSettled,
+  lengthBefore,
+  maxFields,
+  nameBefore,
+  nameOf,
+  noteAgain,
+  noteField,
+  startOf,
+} from "./names";
 import { fillPowers } from "./numbers";
 import { closeBrace, comma, endOfLine, endOfValue, lineFeed, openBrace, quote } from "./scan";
-import { beginTexts, clearTexts, endText, noText, reserveText, textEnd } from "./texts";
+import { beginFollowing, beginTexts, clearTexts, endText, reserveText, textEnd } from "./texts";
 import { beginTimes } from "./times";
-import { beginValues, fillOffsets, prepareColumn, putValue, widthOf } from "./values";
+import { beginValues, fillOffsets, putCode, putValue, repeatValue, settle } from "./values";
 
 export { textBytes, textCount, textOffsets } from "./texts";
 
@@ -69,7 +92,6 @@ function beginColumn(index: i32, kind: i32, flags: i32): void {
   const column = columnAt(index);
   store<i32>(column, kind, L.columnKind);
   store<i32>(column, flags, L.columnFlags);
-  store<u32>(column, noText, L.columnTextLength);
 }
 
 /** Forgets all rows and texts. */
@@ -83,14 +105,10 @@ export function clear(): void {
 function clearColumn(column: usize): void {
   store<u32>(column, 0, L.columnFilled);
   store<u32>(column, 0, L.columnItems);
-  store<u32>(column, noText, L.columnTextLength);
+  store<u32>(column, 0, L.columnUsed);
+  store<u32>(column, 0, L.columnRun);
   const presence = <usize>load<u32>(column, L.columnPresence);
-  if (presence == 0) return;
-  const used = <usize>rows;
-  memory.fill(presence, 0, (used + 7) >>> 3);
-  if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) == 0) {
-    memory.fill(<usize>load<u32>(column, L.columnData), 0, widthOf(load<i32>(column, L.columnKind)) * used);
-  }
+  if (presence != 0) memory.fill(presence, 0, (<usize>rows + 7) >>> 3);
 }
 
 /** How many rows of a column have a value. */
@@ -106,6 +124,7 @@ function countPresent(column: usize): u32 {
 export function finish(): void {
   for (let i = 0; i < columnCount; i++) {
     const column = columnAt(i);
+    settle(column, rows);
     store<u32>(column, countPresent(column), L.columnCount);
     if (load<u32>(column, L.columnOffsets) != 0) fillOffsets(column, rows);
   }
@@ -124,6 +143,8 @@ export function isFull(): bool {
  */
 export function read(length: usize, isLast: i32): usize {
   const limit = input + length;
+  // Other lines stood there.
+  forgetFields();
   if (isLast != 0) store<u8>(limit, lineFeed);
   let at = input;
   while (at < limit && !isFull()) {
@@ -139,24 +160,70 @@ export function read(length: usize, isLast: i32): usize {
 }
 
 function readLine(from: usize, end: usize): void {
-  let at = from + 1;
-  let before = firstName();
   const row = rows;
+  let at = from + 1;
+  beginFollowing();
+  let known = fieldsBefore();
+  const knownEnd = endOfFieldsBefore();
+  const lastByte = startOf(knownEnd);
+  let noted = fieldsAtHand();
+  const notedEnd = noted + fieldBytes * maxFields;
+  // Up to there the line before has the same, where one goes on so far behind the other.
+  let limit: usize = 0;
+  let distance: usize = 0;
   while (at < end && load<u8>(at) == quote) {
-    const name = findName(before, at, end);
-    if (name == 0) break;
-    const value = at + foundLength;
-    const column = columnOf(name);
+    let name: usize = 0;
+    let column: usize = 0;
+    let length: usize = 0;
+    if (known != knownEnd) {
+      let start = startOf(known);
+      if (start >= limit || at - start != distance) {
+        limit = start + countSame(at, start, lastByte - start);
+        distance = at - start;
+      }
+      for (; known != knownEnd; known += fieldBytes) {
+        const next = startOf(known + fieldBytes);
+        if (next > limit || !isSettled(known) || noted == notedEnd) break;
+        const behind = at + (next - start);
+        column = columnOfField(known);
+        if (column != 0 && repeatValue(column, row)) {
+          noted = noteAgain(noted, known, at, behind);
+        } else {
+          if (restColumn != 0) noteOther(at, behind - 1);
+          // One that was put twice is read again.
+          noted = noteField(noted, at, behind, nameOf(known), column, lengthBefore(known), column == 0);
+        }
+        at = behind;
+        start = next;
+      }
+      if (at >= end || load<u8>(at) != quote) break;
+      if (known != knownEnd && start + lengthBefore(known) <= limit) {
+        name = nameOf(known);
+        column = columnOfField(known);
+        length = lengthBefore(known);
+        known += fieldBytes;
+      }
+    }
+    if (name == 0) {
+      name = findName(nameBefore(noted), at, end);
+      if (name == 0) break;
+      column = columnOf(name);
+      length = foundLength;
+      known = fieldBehind(known, name);
+    }
+    const value = at + length;
     let last = column != 0 ? putValue(column, row, value, end) : 0;
+    const fits = last != 0 || column == 0;
     if (last == 0) {
       last = endOfValue(value, end);
       // Cut off.
       if (last == 0) break;
       if (restColumn != 0) noteOther(at, last);
     }
-    if (isRemembered(name)) before = name;
+    if (noted != notedEnd) noted = noteField(noted, at, last + 1, name, column, length, fits);
     at = last + 1;
   }
+  endFields(noted);
   if (otherCount > 0) writeRest(row);
   rows = row + 1;
 }
@@ -194,8 +261,5 @@ function writeRest(row: u32): void {
   }
   store<u8>(p, closeBrace);
   otherCount = 0;
-  if (load<u32>(restColumn, L.columnPresence) == 0) prepareColumn(restColumn);
-  const octet = <usize>load<u32>(restColumn, L.columnPresence) + <usize>(row >>> 3);
-  store<u8>(octet, <u32>load<u8>(octet) | (1 << (row & 7)));
-  store<u32>(<usize>load<u32>(restColumn, L.columnData) + 4 * <usize>row, endText(length));
+  putCode(restColumn, row, endText(length));
 }

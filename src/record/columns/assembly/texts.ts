@@ -1,8 +1,6 @@
 // The dictionary of a batch: its texts one behind the other, where each begins, and a table that finds them.
 import { allocate, areSame, maskOf, moved } from "./memory";
-
-/** Of a text that is not looked for again. */
-export const noText: u32 = 0xffff_ffff;
+import { quote } from "./scan";
 
 const slotBytes: usize = 16;
 /** More places of the table than these are not looked at: texts of one hash, which somebody may choose, cost no more. */
@@ -14,6 +12,10 @@ export let textCount: u32 = 0;
 export let textBytes: usize = 0;
 export let textEnd: usize = 0;
 export let textOffsets: usize = 0;
+/** The code of the text that followed each text last, in a line or an array; 0: it is not known. */
+let followers: usize = 0;
+/** The code of the text before the one at hand, 0 where a line begins. */
+let textBefore: u32 = 0;
 let byteRoom: usize = 1 << 16;
 let offsetRoom: u32 = 1 << 12;
 /** Generation, hash, code and length of a text each; those of an older generation are free. */
@@ -27,11 +29,13 @@ export function beginTexts(random: u32): void {
   seed = <u64>random * 0x9e37_79b9_7f4a_7c15;
   textBytes = allocate(byteRoom);
   textOffsets = allocate(4 * <usize>offsetRoom);
+  followers = allocate(4 * <usize>offsetRoom);
   slots = allocate(slotBytes * <usize>(slotMask + 1));
   clearTexts();
 }
 
 export function clearTexts(): void {
+  memory.fill(followers, 0, 4 * <usize>textCount);
   textEnd = textBytes;
   // Zeros of the empty text, its end.
   store<u64>(textOffsets, 0);
@@ -60,6 +64,7 @@ function growTexts(bytes: usize): void {
 export function endText(length: usize): u32 {
   if (textCount + 1 >= offsetRoom) {
     textOffsets = moved(textOffsets, 4 * <usize>(textCount + 1), 8 * <usize>offsetRoom);
+    followers = moved(followers, 4 * <usize>textCount, 8 * <usize>offsetRoom);
     offsetRoom *= 2;
   }
   textEnd += length;
@@ -73,6 +78,33 @@ export function appendText(at: usize, length: usize): u32 {
   reserveText(length);
   memory.copy(textEnd, at, length);
   return endText(length);
+}
+
+/** Begins a line. */
+@inline
+export function beginFollowing(): void {
+  textBefore = 0;
+}
+
+/** Whether the text that followed the one before last stands at `from`, with its quote. It is `textBefore` then, and has no escapes. */
+@inline
+export function expectedCode(from: usize, end: usize): u32 {
+  const code = load<u32>(followers + 4 * <usize>textBefore);
+  if (code == 0) return 0;
+  const begin = load<u32>(textOffsets + 4 * <usize>code);
+  const length = <usize>(load<u32>(textOffsets + 4 * <usize>code, 4) - begin);
+  if (from + length >= end || load<u8>(from + length) != quote) return 0;
+  if (!areSame(from, textBytes + <usize>begin, length)) return 0;
+  textBefore = code;
+  return code;
+}
+
+/** The code of a text without escapes, which will be expected behind the text before. */
+export function followingCode(at: usize, length: usize): u32 {
+  const code = codeOf(at, length);
+  store<u32>(followers + 4 * <usize>textBefore, code);
+  textBefore = code;
+  return code;
 }
 
 @inline

@@ -1,11 +1,11 @@
 // Puts values of lines into the columns of the row at hand.
 import * as L from "../layout";
-import { columnRoom, columnTextAt, columnTextCode } from "../layout";
+import { columnRoom, columnShift } from "../layout";
 import { readAddress } from "./addresses";
-import { allocate, areSame, moved } from "./memory";
+import { allocate, moved } from "./memory";
 import { double, isBehindValue, readDouble, readEnd, readInteger, readUnsigned, whole } from "./numbers";
 import { closeBracket, comma, endOfText, hasEscapes, openBracket, quote } from "./scan";
-import { appendText, codeOf, noText, reserveText, textBytes, textEnd, textOffsets } from "./texts";
+import { appendText, codeOf, expectedCode, followingCode, reserveText, textEnd, textOffsets } from "./texts";
 import { readTime, time } from "./times";
 
 /** Writes the text that stands at `at`, with its quotes, without escapes to `to`. Returns its length; -1: it is no JSON. */
@@ -35,6 +35,83 @@ export function prepareColumn(column: usize): void {
   store<u32>(column, <u32>allocate(widthOf(load<i32>(column, L.columnKind)) * room), L.columnData);
   if (isArray) store<u32>(column, <u32>allocate(4 * (maxRows + 1)), L.columnOffsets);
   store<u32>(column, <u32>room, columnRoom);
+  store<u32>(column, ctz<u32>(<u32>widthOf(load<i32>(column, L.columnKind))), columnShift);
+}
+
+/** Makes the rows that it has as they are to be up to one without a value: bits for those with one, zeros for the others. */
+export function settle(column: usize, row: u32): void {
+  const presence = <usize>load<u32>(column, L.columnPresence);
+  if (presence == 0) return;
+  const used = load<u32>(column, L.columnUsed);
+  markPresent(presence, load<u32>(column, L.columnRun), used);
+  if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0) return;
+  const width = widthOf(load<i32>(column, L.columnKind));
+  memory.fill(<usize>load<u32>(column, L.columnData) + width * <usize>used, 0, width * <usize>(row - used));
+}
+
+function markPresent(presence: usize, from: u32, to: u32): void {
+  let row = from;
+  for (; row < to && (row & 7) != 0; row++) markOne(presence, row);
+  const whole = to & ~7;
+  if (row < whole) {
+    memory.fill(presence + <usize>(row >>> 3), 255, <usize>(whole - row) >>> 3);
+    row = whole;
+  }
+  for (; row < to; row++) markOne(presence, row);
+}
+
+@inline
+function markOne(presence: usize, row: u32): void {
+  const octet = presence + <usize>(row >>> 3);
+  store<u8>(octet, <u32>load<u8>(octet) | (1 << (row & 7)));
+}
+
+/** Says that a row has a value: mostly the one behind the last that has. */
+@inline
+function usePresent(column: usize, used: u32, row: u32): void {
+  if (used != row) {
+    settle(column, row);
+    store<u32>(column, row, L.columnRun);
+  }
+  store<u32>(column, row + 1, L.columnUsed);
+}
+
+/** Gives a row of a text column the text of a code. */
+export function putCode(column: usize, row: u32, code: u32): void {
+  if (load<u32>(column, L.columnPresence) == 0) prepareColumn(column);
+  store<u32>(<usize>load<u32>(column, L.columnData) + 4 * <usize>row, code);
+  usePresent(column, load<u32>(column, L.columnUsed), row);
+}
+
+/** Gives a row the value of the row before, which has one. @returns false: the row has one already. */
+@inline
+export function repeatValue(column: usize, row: u32): bool {
+  if (load<u32>(column, L.columnUsed) != row) return false;
+  if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0) repeatArray(column, row);
+  else {
+    const shift = load<u32>(column, columnShift);
+    const to = <usize>load<u32>(column, L.columnData) + (<usize>row << shift);
+    // What a narrow value has behind it belongs to rows to come.
+    v128.store(to, v128.load(to - ((<usize>1) << shift)));
+  }
+  store<u32>(column, row + 1, L.columnUsed);
+  return true;
+}
+
+function repeatArray(column: usize, row: u32): void {
+  const width = widthOf(load<i32>(column, L.columnKind));
+  const offsets = <usize>load<u32>(column, L.columnOffsets);
+  const past = load<u32>(column, L.columnItems);
+  const first = load<u32>(offsets + 4 * <usize>(row - 1));
+  const count = past - first;
+  if (count > 0) {
+    const to = roomFor(column, width, past, count);
+    const bytes = width * <usize>count;
+    for (let i: usize = 0; i < bytes; i += 16) v128.store(to + i, v128.load(to - bytes + i));
+  }
+  store<u32>(offsets + 4 * <usize>row, past);
+  store<u32>(column, row + 1, L.columnFilled);
+  store<u32>(column, past + count, L.columnItems);
 }
 
 /** The code of the text that `readText` read last. */
@@ -43,16 +120,10 @@ let textCode: u32 = 0;
 /** Reads the text behind the quote at `at`. @returns behind its other quote; 0: it is none. */
 @inline
 function readText(column: usize, at: usize, end: usize): usize {
-  const from = at + 1;
-  const lastLength = load<u32>(column, L.columnTextLength);
-  if (lastLength != noText && from + <usize>lastLength < end && load<u8>(from + <usize>lastLength) == quote) {
-    // Most texts are those of the record before. One without escapes has no quote within.
-    if (areSame(from, textBytes + <usize>load<u32>(column, columnTextAt), <usize>lastLength)) {
-      textCode = load<u32>(column, columnTextCode);
-      return from + <usize>lastLength + 1;
-    }
-  }
-  return readNewText(column, from, end);
+  const code = expectedCode(at + 1, end);
+  if (code == 0) return readNewText(column, at + 1, end);
+  textCode = code;
+  return at + 2 + <usize>(load<u32>(textOffsets + 4 * <usize>code, 4) - load<u32>(textOffsets + 4 * <usize>code));
 }
 
 function readNewText(column: usize, from: usize, end: usize): usize {
@@ -66,12 +137,8 @@ function readNewText(column: usize, from: usize, end: usize): usize {
     textCode = codeOf(textEnd, <usize>length);
     return last + 1;
   }
-  const length = last - from;
   const isDistinct = (load<u32>(column, L.columnFlags) & L.isDistinctFlag) != 0;
-  textCode = isDistinct ? appendText(from, length) : codeOf(from, length);
-  store<u32>(column, load<u32>(textOffsets + 4 * <usize>textCode), columnTextAt);
-  store<u32>(column, <u32>length, L.columnTextLength);
-  store<u32>(column, textCode, columnTextCode);
+  textCode = isDistinct ? appendText(from, last - from) : followingCode(from, last - from);
   return last + 1;
 }
 
@@ -123,28 +190,13 @@ function readBoolean(at: usize, end: usize, to: usize): usize {
 @inline
 export function putValue(column: usize, row: u32, at: usize, end: usize): usize {
   if (load<u32>(column, L.columnPresence) == 0) prepareColumn(column);
-  const octet = <usize>load<u32>(column, L.columnPresence) + <usize>(row >>> 3);
-  const bit: u32 = 1 << (row & 7);
-  const byte = <u32>load<u8>(octet);
-  if ((byte & bit) != 0) return 0;
+  const used = load<u32>(column, L.columnUsed);
+  if (used > row) return 0;
   const kind = load<i32>(column, L.columnKind);
-  const data = <usize>load<u32>(column, L.columnData);
   const isArray = (load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0;
-  const last = isArray
-    ? readArray(column, kind, row, at, end)
-    : readInto(column, kind, at, end, data, row);
-  if (last == 0) return 0;
-  store<u8>(octet, byte | bit);
-  return last;
-}
-
-@inline
-function readInto(column: usize, kind: i32, at: usize, end: usize, data: usize, row: u32): usize {
-  const width = widthOf(kind);
-  const to = data + width * <usize>row;
-  const last = readScalar(column, kind, at, end, to);
-  // A part of an address may have been written.
-  if (last == 0 && kind == L.addressKind) memory.fill(to, 0, width);
+  const to = <usize>load<u32>(column, L.columnData) + (<usize>row << load<u32>(column, columnShift));
+  const last = isArray ? readArray(column, kind, row, at, end) : readScalar(column, kind, at, end, to);
+  if (last != 0) usePresent(column, used, row);
   return last;
 }
 
@@ -156,7 +208,7 @@ function readArray(column: usize, kind: i32, row: u32, from: usize, end: usize):
   if (load<u8>(at) == closeBracket) at++;
   else {
     for (;;) {
-      const last = readScalar(column, kind, at, end, roomFor(column, width, items));
+      const last = readScalar(column, kind, at, end, roomFor(column, width, items, 1));
       if (last == 0 || last >= end) return 0;
       items++;
       at = last + 1;
@@ -170,14 +222,15 @@ function readArray(column: usize, kind: i32, row: u32, from: usize, end: usize):
   return at;
 }
 
-/** Where the next item of an array column goes. */
-function roomFor(column: usize, width: usize, items: u32): usize {
-  const room = load<u32>(column, columnRoom);
+/** Where the next items of an array column go, which has so many. */
+function roomFor(column: usize, width: usize, items: u32, count: u32): usize {
+  let room = load<u32>(column, columnRoom);
   let data = <usize>load<u32>(column, L.columnData);
-  if (items >= room) {
-    data = moved(data, width * <usize>items, 2 * width * <usize>room);
+  if (items + count > room) {
+    while (items + count > room) room *= 2;
+    data = moved(data, width * <usize>items, width * <usize>room);
     store<u32>(column, <u32>data, L.columnData);
-    store<u32>(column, 2 * room, columnRoom);
+    store<u32>(column, room, columnRoom);
   }
   return data + width * <usize>items;
 }

@@ -2,15 +2,13 @@ import type { JSX } from "preact";
 import { toolsPath, type ApiCall } from "../../api/call.ts";
 import type { Entry } from "../../api/entry.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOfValue } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Shown } from "../../ui/states.tsx";
 import { EntryList } from "./entry-list.tsx";
 import { groupContexts, type Explanation } from "./explanation.ts";
 import { FieldTable } from "./field-table.tsx";
-import { LastFlows } from "./last-flows.tsx";
-import { SwitchPort } from "./switch-port.tsx";
 
 export const explainCall = (ip: string): ApiCall => ({ path: toolsPath("ExplainAddress"), body: { ip } });
 
@@ -48,19 +46,14 @@ function Card({
         title={named?.name ?? ip}
         note={named !== undefined && <span class="mono">{ip}</span>}
         actions={
-          <>
-            <ActionButton
-              needs="editor"
-              area="metadata"
-              kind="primary"
-              onAction={() => (own === undefined ? edit({ key: ip }, true) : edit(own, false))}
-            >
-              {own === undefined ? "Name it" : "Edit its entry"}
-            </ActionButton>
-            <a class="button" href={hrefOf("explore", { filter: `addr = ${ip}` })}>
-              Explore its traffic
-            </a>
-          </>
+          <ActionButton
+            needs="editor"
+            area="metadata"
+            kind="primary"
+            onAction={() => (own === undefined ? edit({ key: ip }, true) : edit(own, false))}
+          >
+            {own === undefined ? "Name it" : "Edit its entry"}
+          </ActionButton>
         }
       >
         {named === undefined && (
@@ -72,7 +65,7 @@ function Card({
         {tags.length > 0 && (
           <p aria-label="Tags">
             {tags.map((tag) => (
-              <a key={tag} class="tag" href={hrefOf("explain", { q: tag })}>
+              <a key={tag} class="tag" href={hrefOfValue("tag", tag)}>
                 {tag}
               </a>
             ))}
@@ -87,8 +80,6 @@ function Card({
           <EntryList entries={entries} edit={(entry) => edit(entry, false)} />
         </Section>
       )}
-      <SwitchPort ip={ip} />
-      <LastFlows filter={`addr = ${ip}`} self={ip} />
     </>
   );
 }

@@ -6,7 +6,7 @@ import type { Loaded } from "../../api/use-call.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
 import { formatAddress, spanOf } from "../../format/addresses.ts";
 import { formatWhole } from "../../format/numbers.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOf, hrefOfText } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
@@ -15,16 +15,16 @@ import { EntryList } from "./entry-list.tsx";
 import { type Explanation } from "./explanation.ts";
 import { LastFlows } from "./last-flows.tsx";
 import { widerEntries } from "./wider-entries.ts";
-import type { Asked } from "./what-is-asked.ts";
+import type { Asked } from "../../format/what-is-asked.ts";
 
 export type AskedEntries = Asked & { readonly kind: "prefix" | "words" };
 
 /** Entries that are listed here; the page Metadata has all. */
 const pageSize = 100;
 
-/** What is searched for a prefix, a range or words. */
-export function entriesCall({ kind, text }: AskedEntries): ApiCall {
-  return searchCall({ ...(kind === "prefix" ? { filter: `key in ${text}` } : { text }), layers: true, pageSize });
+/** What is searched for words, or by a filter. */
+export function entriesCall({ text }: AskedEntries, filter?: string): ApiCall {
+  return searchCall({ ...(filter === undefined ? { text } : { filter }), layers: true, pageSize });
 }
 
 /** What covers a prefix covers its first address; undefined for words, and for what the collector refuses. */
@@ -37,8 +37,8 @@ export interface EntriesCardProps {
   readonly asked: AskedEntries;
   /** What {@link entriesCall} found. */
   readonly found: Loaded<SearchAnswer>;
-  /** Of the flows that belong to it. */
-  readonly flowFilter: string;
+  /** Of the flows that belong to it, where they are to be shown with it. */
+  readonly flowFilter?: string;
   /** Grows with each change of the metadata. */
   readonly turn: number;
   readonly edit: (entry: Entry, isNew: boolean) => void;
@@ -76,9 +76,11 @@ export function EntriesCard({ asked, found, flowFilter, turn, edit }: EntriesCar
                   <a class="button" href={hrefOf("metadata", isPrefix ? { within: text } : { text })}>
                     See all in Metadata
                   </a>
-                  <a class="button" href={hrefOf("explore", { filter: flowFilter })}>
-                    Explore the traffic
-                  </a>
+                  {flowFilter !== undefined && (
+                    <a class="button" href={hrefOf("explore", { filter: flowFilter })}>
+                      Explore the traffic
+                    </a>
+                  )}
                 </>
               }
             >
@@ -100,7 +102,7 @@ export function EntriesCard({ asked, found, flowFilter, turn, edit }: EntriesCar
         </Section>
       )}
       {/* What the search refuses is no filter of flows either. */}
-      {found.failure?.status !== 400 && <LastFlows filter={flowFilter} />}
+      {flowFilter !== undefined && found.failure?.status !== 400 && <LastFlows filter={flowFilter} />}
     </>
   );
 }
@@ -118,7 +120,7 @@ function Inherited({
   return (
     <p class="lead">
       Its addresses are called <strong>{named.name}</strong> by{" "}
-      <a class="mono" href={hrefOf("explain", { q: named.key })}>
+      <a class="mono" href={hrefOfText(named.key)}>
         {named.key}
       </a>
       , where no narrower entry names them.

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Entry } from "../../api/entry.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOfText } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 
@@ -21,7 +21,7 @@ export function EntryList({
         {
           name: "Key",
           cell: ({ key }) => (
-            <a class="mono" href={hrefOf("explain", { q: key })}>
+            <a class="mono" href={hrefOfText(key)}>
               {key}
             </a>
           ),

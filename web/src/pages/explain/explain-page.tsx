@@ -1,29 +1,35 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { ApiCall } from "../../api/call.ts";
 import type { SearchAnswer } from "../../api/entries.ts";
 import type { Entry } from "../../api/entry.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
-import { hrefOf, usePlace } from "../../navigation/place.ts";
+import { hrefOfText, navigate, usePlace } from "../../navigation/place.ts";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
-import { AddressCard, explainCall } from "./address-card.tsx";
-import { coverCall, EntriesCard, entriesCall } from "./entries-card.tsx";
+import { Empty, Loading } from "../../ui/states.tsx";
+import { explainCall } from "./address-card.tsx";
+import { EntriesCard, entriesCall } from "./entries-card.tsx";
 import { flowsOf } from "./flows-of.ts";
 import { flowsCall } from "./last-flows.tsx";
-import { locateCall } from "./switch-port.tsx";
-import { whatIsAsked, type Asked } from "./what-is-asked.ts";
+import { whatIsAsked, type Asked } from "../../format/what-is-asked.ts";
 import "./explain.css";
 
-/** What an address, a prefix, a name or a tag is, and why it is called so. */
+/** Looks for a name, a tag or a part of one; an address and a prefix have pages of their own. */
 export default function ExplainPage(): JSX.Element {
   const { query } = usePlace();
   const text = query.get("q") ?? "";
-  return <Explained key={text} asked={whatIsAsked(text)} />;
+  const asked = whatIsAsked(text);
+  const isElsewhere = asked.kind === "address" || asked.kind === "prefix";
+  useEffect(() => {
+    if (isElsewhere) navigate(hrefOfText(text), { replace: true });
+  }, [text, isElsewhere]);
+  return isElsewhere ? <Loading /> : <Explained key={text} asked={asked} />;
 }
 
-function Explained({ asked }: { readonly asked: Asked }): JSX.Element {
+type AskedWords = Exclude<Asked, { readonly kind: "address" | "prefix" }>;
+
+function Explained({ asked }: { readonly asked: AskedWords }): JSX.Element {
   const [turn, setTurn] = useState(0);
   const [edited, setEdited] = useState<{ readonly entry: Entry; readonly isNew: boolean } | undefined>(undefined);
   const [said, setSaid] = useState("");
@@ -31,7 +37,7 @@ function Explained({ asked }: { readonly asked: Asked }): JSX.Element {
     setSaid("");
     setEdited({ entry, isNew });
   };
-  const listed = asked.kind === "prefix" || asked.kind === "words" ? asked : undefined;
+  const listed = asked.kind === "words" ? asked : undefined;
   const found = useTurnedCall<SearchAnswer>(listed && entriesCall(listed), turn);
   const flowFilter = listed && flowsOf(listed, found.answer?.udms ?? []);
   return (
@@ -45,12 +51,11 @@ function Explained({ asked }: { readonly asked: Asked }): JSX.Element {
       </div>
       {asked.kind === "nothing" && (
         <Empty title="Enter something in the box above">
-          An address (<a href={hrefOf("explain", { q: "10.1.2.3" })}>10.1.2.3</a>), a prefix (
-          <a href={hrefOf("explain", { q: "10.0.0.0/8" })}>10.0.0.0/8</a>), a name or a tag. The key <kbd>/</kbd> jumps
-          into the box from every page.
+          An address (<a href={hrefOfText("10.1.2.3")}>10.1.2.3</a>), a prefix (
+          <a href={hrefOfText("10.0.0.0/8")}>10.0.0.0/8</a>), a name or a tag. The key <kbd>/</kbd> jumps into the box
+          from every page.
         </Empty>
       )}
-      {asked.kind === "address" && <AddressCard ip={asked.text} turn={turn} edit={edit} />}
       {listed !== undefined && flowFilter !== undefined && (
         <EntriesCard asked={listed} found={found} flowFilter={flowFilter} turn={turn} edit={edit} />
       )}
@@ -69,11 +74,7 @@ function Explained({ asked }: { readonly asked: Asked }): JSX.Element {
   );
 }
 
-function callsOf(asked: Asked, flowFilter = ""): readonly ApiCall[] {
+function callsOf(asked: AskedWords, flowFilter = ""): readonly ApiCall[] {
   if (asked.kind === "nothing") return [explainCall("192.0.2.1")];
-  if (asked.kind === "address")
-    return [explainCall(asked.text), locateCall(asked.text), flowsCall(`addr = ${asked.text}`)];
-  const { kind, text } = asked;
-  const cover = coverCall({ kind, text });
-  return [entriesCall({ kind, text }), ...(cover === undefined ? [] : [cover]), flowsCall(flowFilter)];
+  return [entriesCall(asked), flowsCall(flowFilter)];
 }

@@ -3,7 +3,7 @@ import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
 import { formatNumber } from "../../format/numbers.ts";
 import { formatTime } from "../../format/times.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOf, hrefOfText } from "../../navigation/place.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
@@ -17,7 +17,13 @@ export const flowsCall = (filter: string): ApiCall => ({
 });
 
 /** The last flows of the hour that match a filter, from the store for a look back. */
-export function LastFlows({ filter, self }: { readonly filter: string; readonly self?: string }): JSX.Element {
+export function LastFlows({
+  filter,
+  self,
+}: {
+  readonly filter: string;
+  readonly self?: string | undefined;
+}): JSX.Element {
   const flows = useCall<{ records: readonly FlowRecord[] }>(flowsCall(filter), { everyMs: 10_000, keepsOld: true });
   const { answer, failure } = flows;
   const isOff = failure?.status === 404;
@@ -92,7 +98,7 @@ function End({
   );
   return (
     <>
-      {address === self ? shown : <a href={hrefOf("explain", { q: address })}>{shown}</a>}
+      {address === self ? shown : <a href={hrefOfText(address)}>{shown}</a>}
       {port !== undefined && <span class="note">:{textOf(port)}</span>}
     </>
   );

@@ -3,7 +3,8 @@ import type { ExploreField } from "../../api/explore.ts";
 import { formatDate } from "../../format/times.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
 import { WhenSwitch } from "../../ui/when-switch.tsx";
-import { measures, moved, ranges, zoomedOut, type ExploreState } from "./explore-state.ts";
+import { ranges } from "../../format/time-ranges.ts";
+import { measures, moved, zoomedOut, type ExploreState } from "./explore-state.ts";
 import { fieldLabel } from "./field-label.ts";
 
 export interface ControlsProps {

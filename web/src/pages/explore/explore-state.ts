@@ -19,17 +19,6 @@ export const measures: readonly (readonly [Measure, string])[] = [
 /** All flows together, in the address bar: what is empty there is left out, and stands for the usual fields. */
 const noDimension = "nothing";
 
-/** Ranges to choose; they end now. */
-export const ranges: readonly (readonly [string, string])[] = [
-  ["-15m", "Last 15 minutes"],
-  ["-1h", "Last hour"],
-  ["-6h", "Last 6 hours"],
-  ["-24h", "Last 24 hours"],
-  ["-7d", "Last 7 days"],
-  ["-30d", "Last 30 days"],
-  ["-90d", "Last 90 days"],
-];
-
 /** The state that an address stands for; what it does not say, or says wrongly, is as at first. */
 export function readState(query: URLSearchParams): ExploreState {
   const measure = query.get("measure");

@@ -3,7 +3,7 @@ import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { formatNumber } from "../../format/numbers.ts";
 import { formatTime } from "../../format/times.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOfText } from "../../navigation/place.ts";
 import type { RecordFields, TailRecord } from "./use-tail.ts";
 
 export interface FlowTableProps {
@@ -128,7 +128,7 @@ function Named({
       {name !== undefined && <span class="added">{name}</span>}
       {address !== undefined && (
         <span class="address">
-          <a href={hrefOf("explain", { q: address })}>{address}</a>
+          <a href={hrefOfText(address)}>{address}</a>
           {port !== undefined && <span class="note"> :{port}</span>}
           {service !== undefined && <span class="added note"> {service}</span>}
         </span>

@@ -3,7 +3,7 @@ import type { TopologyLink } from "../../api/topology.ts";
 import { certaintyOf, endName, linksFrom, portText } from "../../format/link-text.ts";
 import type { MapDevice, MapNode, NetworkMap } from "../../format/network-map.ts";
 import { formatTime } from "../../format/times.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOf, hrefOfText } from "../../navigation/place.ts";
 import { CertaintyBadge, EndName, Evidence, type SeenLink } from "../../ui/link-table.tsx";
 
 export interface DetailsProps {
@@ -44,7 +44,7 @@ function Facts({ node, device }: { readonly node: MapNode; readonly device: MapD
   return (
     <dl class="facts">
       <dt>Address</dt>
-      <dd>{node.address === "" ? "not said" : <a href={hrefOf("explain", { q: node.address })}>{node.address}</a>}</dd>
+      <dd>{node.address === "" ? "not said" : <a href={hrefOfText(node.address)}>{node.address}</a>}</dd>
       <dt>Polled</dt>
       <dd>{device === undefined ? "no" : <a href={hrefOf("devices", { device: node.id })}>yes, as {node.id}</a>}</dd>
       {Object.entries(device?.metadata ?? {}).map(([name, value]) => (

@@ -6,7 +6,7 @@ import { useCall } from "../../api/use-call.ts";
 import { filterTerm } from "../../format/filter-terms.ts";
 import { keyText } from "../../format/key-text.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOf, hrefOfText } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
@@ -157,7 +157,7 @@ export function UnnamedNetworks(): JSX.Element {
                 {
                   name: "Network",
                   cell: ({ prefix }) => (
-                    <a class="mono" href={hrefOf("explain", { q: prefix })}>
+                    <a class="mono" href={hrefOfText(prefix)}>
                       {prefix}
                     </a>
                   ),

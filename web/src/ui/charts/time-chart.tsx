@@ -14,6 +14,8 @@ export interface ChartSeries {
   readonly color: string;
   /** One for each time. */
   readonly values: readonly number[];
+  /** Whether they are of a time before: a thin dashed line. */
+  readonly isBefore?: boolean;
 }
 
 export interface TimeChartProps {
@@ -116,7 +118,11 @@ function drawing(series: ChartSeries | undefined, isStacked: boolean): UPlot.Ser
   const color = colorOf(series?.color ?? "--accent");
   return isStacked
     ? { stroke: colorOf("--card"), width: 0.6, fill: color, points: { show: false } }
-    : { stroke: color, width: 2, points: { show: false } };
+    : {
+        stroke: color,
+        points: { show: false },
+        ...(series?.isBefore === true ? { width: 1.2, dash: [4, 4] } : { width: 2 }),
+      };
 }
 
 /** Pixels of CSS between the strokes over what is not complete. */

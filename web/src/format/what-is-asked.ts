@@ -10,7 +10,8 @@ export type Asked =
 const ipv4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const ipv6 = /^[\da-f:]*:[\da-f:]*:[\da-f:.]*$/i;
 
-const isAddress = (text: string): boolean => ipv4.test(text) || ipv6.test(text);
+/** Tells whether a text looks like an IP address; the server says whether it is one. */
+export const isAddress = (text: string): boolean => ipv4.test(text) || ipv6.test(text);
 
 /** The server validates addresses; this only distinguishes them from words. */
 export function whatIsAsked(given: string): Asked {

@@ -1,0 +1,55 @@
+import { Option, type Command } from "commander";
+import { csvLine, textTable, type Terminal } from "./terminal.ts";
+
+const outputFormats = ["text", "json", "yaml", "csv"] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** Adds `-o, --output`, as all commands have it that print data. */
+export function addOutput(command: Command): Command {
+  return command.addOption(
+    new Option("-o, --output <format>", "how to write it").choices([...outputFormats]).default("text"),
+  );
+}
+
+/** Cells that are not there are empty. */
+export type Cell = string | number | boolean | undefined | null;
+
+/** What a command prints, in the forms that it can be written in. */
+export interface Printed {
+  /** For JSON and YAML: what the collector has answered. */
+  readonly value: unknown;
+  /** Names of the columns in CSV; in a table for people they are in upper case. */
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  /** For people, where a table does not say it well. */
+  readonly text?: () => string;
+}
+
+/** Writes data in a format. */
+export async function print(
+  { value, head, rows, text }: Printed,
+  format: OutputFormat,
+  { out }: Pick<Terminal, "out">,
+): Promise<void> {
+  switch (format) {
+    case "json":
+      return out(`${JSON.stringify(value, undefined, 2)}\n`);
+    case "yaml":
+      return out((await import("js-yaml")).dump(value, { lineWidth: -1, skipInvalid: true }));
+    case "csv":
+      return out([head, ...rows.map((row) => row.map(cellText))].map((cells) => `${csvLine(cells)}\n`).join(""));
+    case "text":
+      return out(text?.() ?? printTable(head, rows));
+  }
+}
+
+/** Returns a table for people. Control characters of names that others chose are shown as `?`. */
+export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const upper = head.map((name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase());
+  return textTable(
+    upper,
+    rows.map((row) => row.map((cell) => cellText(cell).replace(/\p{Cc}/gu, "?"))),
+  );
+}
+
+const cellText = (cell: Cell): string => (cell === undefined || cell === null ? "" : String(cell));

@@ -1,0 +1,289 @@
+import { recordVocabulary } from "../../record/index.ts";
+import { quote } from "../../base/text/index.ts";
+import type { ExploreAnswer, FlowsAnswer } from "./answer.ts";
+import { fault, objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./explore-query.ts";
+
+/** The way of flows, as seen from what a profile is about. `all`: it is no end of a flow, so that there are no ways. */
+export type Way = "in" | "out" | "all";
+
+/** What a profile is about: the filters of its flows. */
+export interface Subject {
+  readonly field: string;
+  readonly value: string;
+  /** Of all its flows. */
+  readonly filter: string;
+  readonly ways: readonly { readonly way: Way; readonly filter: string }[];
+}
+
+const plainName = /^[\w.-]+$/;
+/** A text that needs no quotes in a filter. */
+const plainValue = /^[\w.:/-]+$/;
+
+type Known = NonNullable<ReturnType<typeof recordVocabulary.find>>;
+
+function literal(value: string, { type }: Known): string {
+  const isPlain = type !== "text" && type !== "any" && plainValue.test(value);
+  return isPlain ? value : JSON.stringify(value);
+}
+
+/** A name as filters have it; one with a hyphen stands in backticks. */
+const nameOf = (field: string): string => (field.includes("-") ? `\`${field}\`` : field);
+
+const bothWays = (field: string, value: string, into: string, out: string): Subject => ({
+  field,
+  value,
+  filter: `${out} or ${into}`,
+  ways: [
+    { way: "in", filter: into },
+    { way: "out", filter: out },
+  ],
+});
+
+/** The subjects that have a name of their own. An end of a flow has two ways; so has an interface, for which they are its own. */
+const named: Readonly<Record<string, (value: string) => Subject>> = {
+  address: (value) => bothWays("address", value, `dst = ${value}`, `src = ${value}`),
+  prefix: (value) => bothWays("prefix", value, `dst in ${value}`, `src in ${value}`),
+  interface(value) {
+    const [, exporter = "", index = ""] = /^([\da-f.:]+)@(\d{1,10})$/i.exec(value) ?? [];
+    if (index === "") throw fault("value", "an interface is the address of an exporter, @ and an ifIndex: 192.0.2.1@5");
+    const of = (field: string): string => `exporter = ${exporter} and ${field} = ${index}`;
+    return bothWays("interface", value, of("in.if"), of("out.if"));
+  },
+};
+
+/** Beginnings of the fields of one end: what is asked for is the value at either end. */
+const endBeginning = /^(?:flow\.)?(?:src|dst)\./;
+
+/**
+ * Finds the flows of a value: of `address`, `prefix`, `interface`, of a field of records, or of what stands at either end of a flow, such as
+ * `tag`, `as` or `site.name`.
+ *
+ * @throws ExploreError that names what is wrong.
+ */
+export function subjectOf(field: string, value: string): Subject {
+  if (value === "") throw fault("value", "value must not be empty");
+  if (!plainName.test(field)) throw fault("field", `there is no field ${quote(field)}`);
+  const own = named[field];
+  if (own !== undefined) {
+    if (field !== "interface" && !plainValue.test(value)) throw fault("value", `${quote(value)} is no ${field}`);
+    return own(value);
+  }
+  const short = field.replace(endBeginning, "");
+  const [source, destination] = [`src.${short}`, `dst.${short}`].map((name) => recordVocabulary.find(name));
+  const whole = short === field ? recordVocabulary.find(field) : undefined;
+  const isOfFlow = whole !== undefined && whole.fields.length === 1;
+  if (source !== undefined && destination !== undefined && !isOfFlow) {
+    const term = (end: string): string => `${nameOf(`${end}.${short}`)} = ${literal(value, source)}`;
+    return bothWays(field, value, term("dst"), term("src"));
+  }
+  if (whole === undefined) throw fault("field", `there is no field ${quote(field)}`);
+  const filter = `${nameOf(field)} = ${literal(value, whole)}`;
+  return { field, value, filter, ways: [{ way: "all", filter }] };
+}
+
+const endOf = (end: "src" | "dst"): readonly string[] => [`flow.${end}.ip.addr`, `flow.${end}.ip.subnet.name`];
+
+/** What the flows of a subject are ranked by: the one list of questions, for addresses and for all other values. */
+const rankings: readonly { readonly name: string; readonly by: Readonly<Partial<Record<Way, readonly string[]>>> }[] = [
+  { name: "peers", by: { in: endOf("src"), out: endOf("dst") } },
+  { name: "sources", by: { all: endOf("src") } },
+  { name: "destinations", by: { all: endOf("dst") } },
+  ...[
+    { name: "services", fields: ["flow.server.l4.port.id", "flow.server.l4.port.name", "l4.proto.name"] },
+    { name: "applications", fields: ["app.name"] },
+    {
+      name: "exporters",
+      fields: ["flow.export.ip.addr", "flow.export.ip.subnet.name", "flow.in.netif.name", "flow.out.netif.name"],
+    },
+  ].map(({ name, fields }) => ({ name, by: { in: fields, out: fields, all: fields } })),
+];
+
+/** The parts of a profile, which can be asked for one by one. */
+export const profileParts = ["traffic", "rankings", "seen"] as const;
+type ProfilePart = (typeof profileParts)[number];
+
+/** The questions that a profile is made of. */
+export interface ProfileQuestions {
+  status(signal: AbortSignal): Promise<{ readonly from?: string | undefined }>;
+  query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
+  flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
+}
+
+/** Traffic of one way over time, in bits per second. */
+interface WayOfTraffic {
+  readonly way: Way;
+  readonly filter: string;
+  readonly value: number;
+  readonly series: readonly number[];
+  /** Of the range before, which is as long; absent where nothing is kept of it. */
+  readonly previous?: { readonly value: number; readonly series: readonly number[] };
+}
+
+export interface Profile {
+  readonly field: string;
+  readonly value: string;
+  readonly filter: string;
+  readonly traffic?: {
+    readonly from: string;
+    readonly to: string;
+    readonly granularitySeconds: number;
+    readonly times: readonly string[];
+    readonly ways: readonly WayOfTraffic[];
+    readonly sampling: number;
+    readonly missing?: ExploreAnswer["missing"];
+  };
+  readonly rankings?: readonly ({ readonly name: string; readonly way: Way } & Pick<
+    ExploreAnswer,
+    "dimensions" | "rows" | "others" | "total"
+  >)[];
+  readonly seen?: { readonly first?: string; readonly last?: string; readonly keptSince?: string };
+  readonly elapsedMs: number;
+}
+
+/**
+ * Answers what a value does: its traffic both ways with that of the time before, the largest of it, when it was seen.
+ *
+ * @param body JSON: `field`, `value`, `from`, `to`, `parts`, `limit`. @param now milliseconds since the epoch.
+ * @throws ExploreError
+ */
+export async function answerProfile(
+  body: unknown,
+  questions: ProfileQuestions,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<Profile> {
+  const at = now();
+  const {
+    field,
+    value,
+    parts = profileParts,
+    limit = 8,
+    ...range
+  } = objectOf(body, ["field", "value", "from", "to", "parts", "limit"]);
+  if (typeof field !== "string") throw fault("field", "field must be a text");
+  if (typeof value !== "string") throw fault("value", "value must be a text");
+  const known: readonly unknown[] = profileParts;
+  if (!Array.isArray(parts) || parts.some((part) => !known.includes(part)))
+    throw fault("parts", `parts must be a list of ${profileParts.join(", ")}`);
+  const subject = subjectOf(field, value);
+  // Also for a part that does not ask for it: a wrong value gets one message.
+  readQuery({ ...range, filter: subject.filter }, at);
+  const running = new RunningProfile(subject, { ...range, limit }, questions, at, signal);
+  const has = (part: ProfilePart): boolean => parts.includes(part);
+  const traffic = has("traffic") ? await running.traffic() : undefined;
+  const ranked = has("rankings") ? await running.rankings() : undefined;
+  const seen = has("seen") ? await running.seen() : undefined;
+  return {
+    field,
+    value,
+    filter: subject.filter,
+    ...(traffic !== undefined && { traffic }),
+    ...(ranked !== undefined && { rankings: ranked }),
+    ...(seen !== undefined && { seen }),
+    elapsedMs: now() - at,
+  };
+}
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** A profile while it is answered: its questions go one after the other, so that others have their turn between them. */
+class RunningProfile {
+  readonly #subject: Subject;
+  readonly #asked: Body;
+  readonly #questions: ProfileQuestions;
+  readonly #now: number;
+  readonly #signal: AbortSignal;
+
+  constructor(subject: Subject, asked: Body, questions: ProfileQuestions, now: number, signal: AbortSignal) {
+    this.#subject = subject;
+    this.#asked = asked;
+    this.#questions = questions;
+    this.#now = now;
+    this.#signal = signal;
+  }
+
+  async traffic(): Promise<Profile["traffic"]> {
+    const answers = [];
+    for (const { way, filter } of this.#subject.ways) {
+      const answer = await this.#query({ filter, measure: "bits_per_second" });
+      answers.push({ way, filter, answer, before: await this.#before(filter, answer) });
+    }
+    const answer = answers[0]?.answer;
+    if (answer === undefined) return undefined;
+    const { from, to, granularitySeconds, times = [], missing } = answer;
+    return {
+      from,
+      to,
+      granularitySeconds,
+      times,
+      ways: answers.map(({ way, filter, answer: { total }, before }) => ({
+        way,
+        filter,
+        value: total.value,
+        series: total.series ?? [],
+        ...(before !== undefined && { previous: { value: before.total.value, series: before.total.series ?? [] } }),
+      })),
+      sampling: Math.max(...answers.map((each) => each.answer.sampling)),
+      ...(missing !== undefined && { missing }),
+    };
+  }
+
+  async rankings(): Promise<NonNullable<Profile["rankings"]>> {
+    const answers = [];
+    for (const { name, by } of rankings) {
+      for (const { way, filter } of this.#subject.ways) {
+        const fields = by[way];
+        if (fields === undefined) continue;
+        const { limit } = this.#asked;
+        const answer = await this.#query({ filter, dimensions: fields, limit, measure: "bytes", granularity: "none" });
+        const { dimensions, rows, others, total } = answer;
+        answers.push({ name, way, dimensions, rows, others, total });
+      }
+    }
+    return answers;
+  }
+
+  /** The first and the last record in all that is kept; the first to ten seconds, to a minute where records of years are kept. */
+  async seen(): Promise<NonNullable<Profile["seen"]>> {
+    const { from: keptSince } = await this.#questions.status(this.#signal);
+    if (keptSince === undefined || Date.parse(keptSince) >= this.#now) return {};
+    const { filter } = this.#subject;
+    let range: Body = { from: keptSince, to: "now" };
+    let first: string | undefined;
+    for (const granularity of ["auto", "fine"]) {
+      const step = granularity === "auto" ? granularity : spanOf(range) > 86_400_000 / 24 ? "1m" : "10s";
+      const answer = await this.#query({ ...range, filter, measure: "flows", granularity: step });
+      const { times = [], granularitySeconds, total } = answer;
+      first = times[(total.series ?? []).findIndex((flows) => flows > 0)];
+      if (first === undefined || granularitySeconds <= 10) break;
+      range = { from: first, to: new Date(Date.parse(first) + 1000 * granularitySeconds).toISOString() };
+    }
+    if (first === undefined) return { keptSince };
+    const newest = readFlowsQuery({ from: first, to: "now", filter, limit: 1, fields: ["@timestamp"] }, this.#now);
+    const last = (await this.#questions.flows(newest, this.#signal)).records[0]?.["@timestamp"];
+    // The first bucket begins before what is kept.
+    const shown = first < keptSince ? keptSince : first;
+    return { first: shown, ...(typeof last === "string" && { last }), keptSince };
+  }
+
+  #query(body: Body): Promise<ExploreAnswer> {
+    const { from, to } = this.#asked;
+    return this.#questions.query(readQuery({ from, to, ...body }, this.#now), this.#signal);
+  }
+
+  /** The same of the range before, in buckets of the same places. */
+  async #before(
+    filter: string,
+    { from, to, granularitySeconds, times = [] }: ExploreAnswer,
+  ): Promise<ExploreAnswer | undefined> {
+    const shift = times.length * granularitySeconds * 1000;
+    const earlier = (time: string): string => new Date(Date.parse(time) - shift).toISOString();
+    if (shift === 0 || Date.parse(from) < shift) return undefined;
+    const query = readQuery({ from: earlier(from), to: earlier(to), filter, measure: "bits_per_second" }, this.#now);
+    const answer = await this.#questions.query({ ...query, granularitySeconds }, this.#signal);
+    // A part of the time before is no measure of now.
+    return answer.missing === undefined ? answer : undefined;
+  }
+}
+
+const spanOf = ({ from, to }: Body): number => Date.parse(String(to)) - Date.parse(String(from));

@@ -1,0 +1,167 @@
+import type { JSX } from "preact";
+import { useState } from "preact/hooks";
+import type { ApiCall } from "../../api/call.ts";
+import type { SearchAnswer } from "../../api/entries.ts";
+import type { Entry } from "../../api/entry.ts";
+import {
+  exploreStatusCall,
+  keptFrom,
+  keptSince,
+  profileCall,
+  type ExploreStatus,
+  type Profile,
+} from "../../api/explore.ts";
+import { useCall } from "../../api/use-call.ts";
+import { useTurnedCall } from "../../api/use-turned-call.ts";
+import { ranges } from "../../format/time-ranges.ts";
+import { hrefOf, useQueryState, usePlace, valueAt } from "../../navigation/place.ts";
+import { EntryDialog } from "../../ui/entry-dialog.tsx";
+import { Page } from "../../ui/page.tsx";
+import { Empty } from "../../ui/states.tsx";
+import { withCode } from "../../ui/with-code.tsx";
+import { AddressCard, explainCall } from "./address-card.tsx";
+import { coverCall, EntriesCard, entriesCall } from "./entries-card.tsx";
+import { flowsCall, LastFlows } from "./last-flows.tsx";
+import { RankingCards } from "./ranking-cards.tsx";
+import { locateCall, SwitchPort } from "./switch-port.tsx";
+import { TrafficCard } from "./traffic-card.tsx";
+import { kindOf, titleOf, type ValueOf } from "./value-kinds.ts";
+import "./explain.css";
+
+const refreshMs = 30_000;
+
+/** What an address is and does; the same of a prefix, a tag, an AS, an exporter, an interface, or any other value of a field. */
+export default function ValuePage(): JSX.Element {
+  const of = valueAt(usePlace());
+  if (of === undefined || of.value === "") return <Empty title="There is no such page" />;
+  return <ValueView key={`${of.field} ${of.value}`} of={of} />;
+}
+
+function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
+  const [query, setQuery] = useQueryState();
+  const [turn, setTurn] = useState(0);
+  const [edited, setEdited] = useState<{ readonly entry: Entry; readonly isNew: boolean } | undefined>(undefined);
+  const [said, setSaid] = useState("");
+  const edit = (entry: Entry, isNew: boolean): void => {
+    setSaid("");
+    setEdited({ entry, isNew });
+  };
+  const status = useCall<ExploreStatus>(exploreStatusCall);
+  const [from, to] = [query.get("from") ?? "-1h", query.get("to") ?? "now"];
+  const isLive = to === "now";
+  const begin = isLive ? keptFrom(from, status.answer && keptSince(status.answer), Date.now()) : from;
+  const asked = { ...of, from: begin, to };
+  const options = { keepsOld: true, timeoutMs: 60_000, ...(isLive && { everyMs: refreshMs }) };
+  const isOn = status.answer !== undefined;
+  const traffic = useCall<Profile>(isOn ? profileCall(asked, "traffic") : undefined, options);
+  const rankings = useCall<Profile>(isOn ? profileCall(asked, "rankings") : undefined, options);
+  const seen = useCall<Profile>(isOn ? profileCall(asked, "seen") : undefined, options);
+  const flowFilter =
+    traffic.answer?.filter ?? rankings.answer?.filter ?? (of.field === "address" ? `addr = ${of.value}` : undefined);
+  const kind = kindOf(of);
+  const calls = callsOf(of, asked, flowFilter);
+  return (
+    <Page
+      title={titleOf(of)}
+      lead={kind.lead}
+      calls={calls}
+      actions={
+        flowFilter !== undefined && (
+          <a class="button" href={hrefOf("explore", { filter: flowFilter, from: from === "-1h" ? undefined : from })}>
+            Explore its traffic
+          </a>
+        )
+      }
+    >
+      <div role="status" aria-live="polite">
+        {said !== "" && <p class="state good">{said}. The next flow carries it.</p>}
+      </div>
+      {of.field === "address" && <AddressCard ip={of.value} turn={turn} edit={edit} />}
+      {status.failure?.status === 404 ? (
+        <Empty title="This collector keeps no records to look back at">
+          {withCode(status.failure.message)}. <a href={hrefOf("live")}>Live</a> shows flows as they go by.
+        </Empty>
+      ) : (
+        <>
+          <TrafficCard
+            traffic={traffic}
+            seen={seen.answer?.seen}
+            onZoom={(start, end) => setQuery({ from: start, to: end })}
+            actions={
+              <label class="field inline">
+                Time
+                <select
+                  value={isLive ? from : "fixed"}
+                  onChange={(event) => setQuery({ from: event.currentTarget.value, to: undefined })}
+                >
+                  {ranges.map(([start, label]) => (
+                    <option key={start} value={start}>
+                      {label}
+                    </option>
+                  ))}
+                  {!isLive && (
+                    <option value="fixed" disabled>
+                      chosen
+                    </option>
+                  )}
+                </select>
+              </label>
+            }
+          />
+          {traffic.failure?.status !== 400 && <RankingCards rankings={rankings} of={of} />}
+        </>
+      )}
+      {kind.search !== undefined && <Entries of={of} search={kind.search} turn={turn} edit={edit} />}
+      {of.field === "address" && <SwitchPort ip={of.value} />}
+      {flowFilter !== undefined && (
+        <LastFlows filter={flowFilter} self={of.field === "address" ? of.value : undefined} />
+      )}
+      {edited !== undefined && (
+        <EntryDialog
+          entry={edited.entry}
+          isNew={edited.isNew}
+          onClose={() => setEdited(undefined)}
+          changed={(what) => {
+            setSaid(what);
+            setTurn((count) => count + 1);
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+/** The entries that a value stands in. */
+function Entries({
+  of,
+  search,
+  turn,
+  edit,
+}: {
+  readonly of: ValueOf;
+  readonly search: NonNullable<ReturnType<typeof kindOf>["search"]>;
+  readonly turn: number;
+  readonly edit: (entry: Entry, isNew: boolean) => void;
+}): JSX.Element {
+  const asked = { kind: of.field === "prefix" ? ("prefix" as const) : ("words" as const), text: of.value };
+  const found = useTurnedCall<SearchAnswer>(entriesCall(asked, search), turn);
+  return <EntriesCard asked={asked} found={found} turn={turn} edit={edit} />;
+}
+
+function callsOf(
+  of: ValueOf,
+  asked: ValueOf & { from: string; to: string },
+  filter: string | undefined,
+): readonly ApiCall[] {
+  const { field, value } = of;
+  const { search } = kindOf(of);
+  const cover = field === "prefix" ? coverCall({ kind: "prefix", text: value }) : undefined;
+  return [
+    ...(field === "address" ? [explainCall(value)] : []),
+    { ...profileCall(asked, "traffic"), body: asked },
+    ...(search === undefined ? [] : [entriesCall({ kind: "words", text: value }, search)]),
+    ...(cover === undefined ? [] : [cover]),
+    ...(field === "address" ? [locateCall(value)] : []),
+    ...(filter === undefined ? [] : [flowsCall(filter)]),
+  ];
+}
