@@ -40,17 +40,15 @@ async function startRig(rules: readonly Rule[] = []): Promise<Known> {
   const metrics: Metrics = createMetrics();
   const directory = new InterfaceDirectory();
   const watch = manualWatch([]);
-  const addresses = new AddressEnricher(({
-	log: silentLog,
-	metrics,
-	clock: systemClock,
-	...{
-		watch: watch.watch,
-		ttlMs: 1e6,
-		invalidate: true,
-		maxCached: 1e3
-	}
-}));
+  const addresses = new AddressEnricher({
+    log: silentLog,
+    metrics,
+    clock: systemClock,
+    watch: watch.watch,
+    ttlMs: 1_000_000,
+    invalidate: true,
+    maxCached: 1000,
+  });
   await addresses.start();
   const netifs = readNetifs(Buffer.from(`${exporter}: {2: {alias: "PEER: two", tags: [x]}}`)).value;
   const sources = [new NetifEnricher(() => netifs, metrics), new InterfaceEnricher(directory, metrics)] as const;

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 613,
-  singleUserFiles: 96,
-  interfaces: 1019,
+  files: 617,
+  singleUserFiles: 97,
+  interfaces: 1023,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,
