@@ -162,6 +162,8 @@ export interface NumberAdditions {
   tableFor(exporter: string, text: RenderedFields): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;
+  /** True if it says at once what others say one by one, and so is asked before them. */
+  readonly isWhole?: boolean;
 }
 
 /** Applications that follow from the address and the port of an end of a flow. A record that has `app.name` gets nothing. */
@@ -218,7 +220,9 @@ export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]):
     needsFields: (exporter) => present.some((part) => part.needsFields?.(exporter) === true),
     exporter: present.find(({ exporter }) => exporter !== undefined)?.exporter,
     workspace: workspaces.size === 1 ? [...workspaces][0] : undefined,
-    numbers: present.flatMap(({ numbers }) => numbers),
+    numbers: present
+      .flatMap(({ numbers }) => numbers)
+      .toSorted((a, b) => Number(b.isWhole ?? false) - Number(a.isWhole ?? false)),
     apps: present.flatMap(({ apps = [] }) => apps),
     addresses: present.flatMap(({ addresses }) => addresses),
   };

@@ -23,6 +23,8 @@ export interface InterfaceSource {
   /** Returns all that it knows of the interfaces of an exporter: another object after each change. */
   known(exporter: string): unknown;
   enrich(record: RecordFields): void;
+  /** Takes note of records whose interface was named by what {@link InterfaceSource.enrich} said, in another way. Left out: it does not count. */
+  named?(records: number): void;
 }
 
 /** Most exporters of which it is kept what rules say of their interfaces, and most interfaces of one. */
@@ -37,7 +39,17 @@ const ownNames = {
   in: ["flow.in.netif.name", "flow.in.netif.descr"],
   out: ["flow.out.netif.name", "flow.out.netif.descr"],
 } as const;
+/** All that sources say of an interface, metadata aside. */
+const sourceFields = [".name", ".descr", ".alias", ".type.name", ".speed", ".state.admin.name", ".tags"];
+/** Stands for what rules give, among the names that a record has. */
+const ruleMarks = { in: "flow.in (rules)", out: "flow.out (rules)" } as const;
 const nothing: RenderedFields = Buffer.alloc(0);
+
+/** What records get of an interface: what rules say, and that behind what sources say, where one source alone names it. */
+interface DecidedInterface {
+  readonly rules: RenderedFields;
+  readonly whole: RenderedFields | undefined;
+}
 
 /** What rules say of an exporter, as long as what is known of it stays. */
 interface Decided {
@@ -46,7 +58,7 @@ interface Decided {
   readonly text: Buffer;
   readonly known: readonly unknown[];
   readonly exporter: RenderedFields | undefined;
-  readonly tables: Readonly<Record<"in" | "out", NumberTable | undefined>>;
+  readonly tables: Readonly<Record<"in" | "out", { readonly whole: NumberTable; readonly rules: NumberTable } | undefined>>;
 }
 
 /** Fields of a record, and in front of them those that rules gave. */
@@ -115,7 +127,7 @@ export class RuleEnricher implements Enricher {
     this.shape = (lines, count) => ({ lines: this.#shapeLines(lines), count });
     this.lines = {
       begin: () => void (this.#now = undefined),
-      numbers: ways.map((way) => this.#additions(way)),
+      numbers: [...ways.map((way) => this.#whole(way)), ...ways.map((way) => this.#additions(way))],
       addresses: [],
       exporter: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).exporter,
     };
@@ -159,25 +171,39 @@ export class RuleEnricher implements Enricher {
   #additions(way: "in" | "out"): NumberAdditions {
     return {
       field: indexOf[way],
-      adds: [],
-      tableFor: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).tables[way],
+      adds: [ruleMarks[way]],
+      tableFor: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).tables[way]?.rules,
       added() {},
     };
   }
 
-  #tableOf(way: "in" | "out", exporter: string, text: Buffer, program: RuleProgram): NumberTable | undefined {
-    if (!program.has(way)) return undefined;
-    const kept = new Map<number, RenderedFields>();
+  /** One text is written in less time than two are asked for. */
+  #whole(way: "in" | "out"): NumberAdditions {
+    const namer = this.#sources.at(-1);
     return {
-      get: (index) => {
-        const known = kept.get(index);
-        if (known !== undefined) return known;
-        const made = this.#decide(way, exporter, text, index, program);
-        if (kept.size >= maxInterfaces) kept.clear();
-        kept.set(index, made);
-        return made;
-      },
-      ...(program.asks(way, ownNames[way]) && { unless: ownNames[way] }),
+      field: indexOf[way],
+      adds: [...sourceFields.map((suffix) => `flow.${way}.netif${suffix}`), ruleMarks[way]],
+      isWhole: true,
+      tableFor: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).tables[way]?.whole,
+      added: (records) => namer?.named?.(records),
+    };
+  }
+
+  #tablesOf(way: "in" | "out", exporter: string, text: Buffer, program: RuleProgram): Decided["tables"]["in"] {
+    if (!program.has(way)) return undefined;
+    const kept = new Map<number, DecidedInterface>();
+    const find = (index: number): DecidedInterface => {
+      const known = kept.get(index);
+      if (known !== undefined) return known;
+      const made = this.#decide(way, exporter, text, index, program);
+      if (kept.size >= maxInterfaces) kept.clear();
+      kept.set(index, made);
+      return made;
+    };
+    const unless = program.asks(way, ownNames[way]) ? { unless: ownNames[way] } : {};
+    return {
+      whole: { get: (index) => find(index).whole },
+      rules: { get: (index) => find(index).rules, ...unless },
     };
   }
 
@@ -201,8 +227,8 @@ export class RuleEnricher implements Enricher {
       known,
       exporter: program.has("exporter") ? this.#decideExporter(exporter, copy, program) : nothing,
       tables: {
-        in: this.#tableOf("in", exporter, copy, program),
-        out: this.#tableOf("out", exporter, copy, program),
+        in: this.#tablesOf("in", exporter, copy, program),
+        out: this.#tablesOf("out", exporter, copy, program),
       },
     };
     this.#decided.set(exporter, made);
@@ -219,14 +245,21 @@ export class RuleEnricher implements Enricher {
     return isInTheWay ? undefined : renderFields([...given]);
   }
 
-  #decide(way: "in" | "out", exporter: string, text: Buffer, index: number, program: RuleProgram): RenderedFields {
+  #decide(way: "in" | "out", exporter: string, text: Buffer, index: number, program: RuleProgram): DecidedInterface {
     const record = recordOf(exporter, text);
     record.set(indexOf[way], index);
-    for (const source of this.#sources) source.enrich(record);
+    const before = record.size;
+    const others = this.#sources.slice(0, -1);
+    for (const source of others) source.enrich(record);
+    const isOthers = record.size > before;
+    this.#sources.at(-1)?.enrich(record);
     const asked = program.decided.filter(({ scope }) => scope === way || scope === "exporter");
     const own = new Set(asked.flatMap(({ scope, rule }) => (scope === way ? [...rule.set.keys()] : [])));
     const given = applyRules(asked, record, this.#overlay);
-    return renderFields([...given].filter(([name]) => own.has(name)));
+    const rules = [...given].filter(([name]) => own.has(name));
+    const facts = [...record].slice(before);
+    const isNamed = !isOthers && record.has(`flow.${way}.netif.name`) && this.#sources.at(-1)?.named !== undefined;
+    return { rules: renderFields(rules), whole: isNamed ? renderFields([...facts, ...rules]) : undefined };
   }
 
   #shapeLines(lines: Uint8Array): Uint8Array {

@@ -79,11 +79,12 @@ function scaleCounter(value: Value, rate: number): number | bigint | undefined {
 export const maxNumberAddition = 1024;
 
 /** Copies what a number adds. Returns -1 when that is too long. */
-function writeNumberAddition(out: DataView, at: number, table: NumberTable, value: number): number {
+function writeNumberAddition(out: Buffer, at: number, table: NumberTable, value: number): number {
   const bytes = Number.isSafeInteger(value) ? table.get(value) : undefined;
   if (bytes === undefined) return at;
   if (bytes.length > maxNumberAddition) return -1;
-  for (let i = 0; i < bytes.length; i++) out.setUint8(at + i, bytes[i] as number);
+  // A loop over the bytes takes three times as long for the name and the description of an interface.
+  out.set(bytes, at);
   return at + bytes.length;
 }
 
@@ -313,7 +314,7 @@ export class KernelContext {
         if (table === undefined) return at;
         if (table.unless !== undefined && values.isAnyTaken(table.unless)) return -1;
         const isScoped = numbers[index]?.scope !== undefined;
-        return writeNumberAddition(view, at, table, isScoped ? scopedNumber(scope, value) : value);
+        return writeNumberAddition(memory, at, table, isScoped ? scopedNumber(scope, value) : value);
       },
       judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
       locate: addresses[0]?.locate ?? (() => 0),

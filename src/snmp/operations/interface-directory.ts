@@ -147,6 +147,11 @@ export class InterfaceEnricher implements Enricher {
     return this.#directory.find(exporter);
   }
 
+  /** Takes note of names that were given in another way. */
+  named(records: number): void {
+    this.#named += records;
+  }
+
   #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
     // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
     const rendered = new WeakMap<ReadonlyMap<number, InterfaceFacts>, Map<number, RenderedFields | undefined>>();

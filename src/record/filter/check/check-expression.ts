@@ -5,7 +5,7 @@ import { FilterError } from "../filter.ts";
 import type { Expression, Operator, TermExpression } from "../syntax/parse-expression.ts";
 import type { Token } from "../syntax/read-tokens.ts";
 import type { KnownField, ValueType, Vocabulary } from "../vocabulary.ts";
-import { regexFault } from "../evaluate/regex.ts";
+import { regexFault } from "../syntax/regex.ts";
 import { readInstant, readQuantity, unitNames } from "./read-quantity.ts";
 
 /** Protocols that filters may name, by IANA's keywords in lower case and what tools call them. */

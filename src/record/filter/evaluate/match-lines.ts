@@ -2,7 +2,7 @@ import { KeyError, parseAddress, parseKey, unmapAddress, type Family, type Key }
 import type { FieldValues, Scalar, Value } from "../../record-fields.ts";
 import { LineValues } from "../../line-values.ts";
 import type { Filter, FilterTerm, Quantity, TermOf } from "../filter.ts";
-import { Regex } from "./regex.ts";
+import { Regex } from "../syntax/regex.ts";
 import { readInstant } from "../check/read-quantity.ts";
 
 /** Addresses that lie in some keys. IPv4-mapped IPv6 addresses count as IPv4. */
