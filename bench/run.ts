@@ -29,6 +29,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-save": "udm/udm-save-bench.js",
   "udm-start": "udm/udm-start-bench.js",
   "udm-layers": "udm/udm-layers-bench.js",
+  "udm-scopes": "udm/udm-scopes-bench.js",
   "udm-postgresql": "udm/postgresql-bench.js",
   "fleet-exporters": "fleet/exporters-bench.js",
   explore: "explore/explore-bench.js",

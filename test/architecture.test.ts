@@ -48,6 +48,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "history",
     "store",
     "postgresql",
+    "scopes",
     "exchange/import-rows.ts",
     "exchange/rows",
     "exchange/map",

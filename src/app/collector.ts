@@ -37,7 +37,7 @@ import { apiOptions } from "./parts/access.ts";
 import { collectorViews } from "./views/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
 import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts";
-import { createMetadata, createSourcesPart } from "./parts/metadata-parts.ts";
+import { createMetadata, createScopesPart, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
@@ -194,6 +194,7 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
+  const scopes = createScopesPart(settings, metadata, reporting);
   const fleet = createFleetPart(settings, reporting);
   const { stores, explore, ...outputs } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.
@@ -296,6 +297,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (fleet !== undefined) components.push(fleet);
   if (metadata !== undefined) components.push(metadata);
+  if (scopes !== undefined) components.push(scopes);
   if (metadataSources !== undefined) components.push(metadataSources);
   components.push(...enrichment.components, ...outputs.local);
   if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
@@ -341,6 +343,7 @@ export function createCollector(options: CollectorOptions): Collector {
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
       });
+      void scopes?.reload();
       void metadataSources?.reload();
       // So do the enrichers.
       void enrichment.reload();

@@ -230,6 +230,12 @@ export class EmbeddedExplore {
       [{}, this.#intake?.rows ?? 0],
     ]);
     metrics.counterFrom(
+      "netgloss_explore_cut_records_total",
+      "Records that lack fields in Explore, because their line was cut off there.",
+      [],
+      () => [[{}, this.#intake?.cutRecords ?? 0]],
+    );
+    metrics.counterFrom(
       "netgloss_explore_sampled_out_records_total",
       "Records that Explore does not keep because others stand for them.",
       [],

@@ -14,6 +14,8 @@ const lineEnd = Buffer.of(lineFeed);
 export class Intake {
   /** Flows that became rows. */
   rows = 0;
+  /** Records whose line was cut off: rows have the fields before the cut. */
+  cutRecords = 0;
   readonly #maxNames: number;
   readonly #onBlock: (block: Block) => void;
   readonly #onNames: (names: readonly string[]) => readonly Column[];
@@ -61,6 +63,7 @@ export class Intake {
   flush(): void {
     if (this.#reader.rows === 0) return;
     const batch = this.#reader.batch();
+    this.cutRecords += batch.cutRows;
     const further = this.#furtherColumns(batch);
     const block = this.#flowsOf(batch, [...columnsOf(batch), ...further]);
     this.rows += block.rows;

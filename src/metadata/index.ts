@@ -21,6 +21,7 @@ export {
   type UdmFileOnly,
   type UdmValues,
 } from "./model/entry.ts";
+export type { ScopeDefinition, ScopeMatch } from "./model/scope.ts";
 export { SharedIndex, type SharedIndexOptions, type SharedIndexStats } from "./index/shared-index.ts";
 export { StateBuilder, type IndexLease, type IndexReturn } from "./index/index-builder.ts";
 export { SharedIndexReader, type SharedIndexHandle } from "./index/shared-reader.ts";
@@ -39,6 +40,7 @@ export {
   maxViolations,
   UdmError,
   type AddressIndex,
+  type ScopeList,
   type AddressRange,
   type CoveringEntryTexts,
   type EditedEntry,
@@ -90,6 +92,8 @@ export { Selections, serveSelection, type Select, type SelectionLimits } from ".
 export { LastCopies, type SourceDiff, type SourceState } from "./sources/source-state.ts";
 export { readSourcesFile, SourcesFileError, sourcesShape } from "./sources/config/read-sources-file.ts";
 export { sourceKinds } from "./sources/kinds/kinds.ts";
+export { Scopes } from "./scopes/scopes.ts";
+export { readScopesFile, ScopesFileError, scopesShape } from "./scopes/scopes-file.ts";
 export { Sources } from "./sources/sources.ts";
 export type { SourcesOptions } from "./sources/source-runner.ts";
 export { SourceFault } from "./sources/source-config.ts";

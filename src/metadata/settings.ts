@@ -3,6 +3,9 @@ import { Secret } from "../base/text/index.ts";
 
 const databaseKey = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_KEY_FILEPATH";
 
+/** Settings of what stands behind or before the metadata file, and so needs one. */
+const needMetadata = ["SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH", "SVC_PROCESSOR_ENRICH_SCOPES_PATH"] as const;
+
 /** Entries of addresses: where they are kept, and what comes from elsewhere. */
 export const metadataSettings = {
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: row(bool, false, "Enriches records with user-defined metadata."),
@@ -17,12 +20,11 @@ export const metadataSettings = {
     "The YAML file of the metadata, conventionally named ipaddrs.yml. A missing file is an empty database.",
     {
       example: "/etc/netgloss/ipaddrs.yml",
-      fault: (file, valueOf) =>
-        file === "" &&
-        valueOf("SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE") === "file" &&
-        isSet(valueOf("SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH"))
-          ? "must be set, because SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH is set; the file need not exist"
-          : undefined,
+      fault(file, valueOf) {
+        if (file !== "" || valueOf("SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE") !== "file") return undefined;
+        const user = needMetadata.find((name) => isSet(valueOf(name)));
+        return user && `must be set, because ${user} is set; the file need not exist`;
+      },
     },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE: row(
@@ -92,6 +94,12 @@ export const metadataSettings = {
     "",
     "A YAML file that lists sources of metadata: an IPAM, published ranges, DHCP leases; see docs/sources.md. Needs the metadata to be on.",
     { example: "/etc/netgloss/sources.yml", needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: true } }] },
+  ),
+  SVC_PROCESSOR_ENRICH_SCOPES_PATH: row(
+    path,
+    "",
+    "A YAML file of scopes: networks in which the same addresses mean other hosts, with entries of their own; see docs/scopes.md. Needs the metadata to be on.",
+    { example: "/etc/netgloss/scopes.yml", needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: true } }] },
   ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     int(1, 31_536_000, "seconds"),

@@ -190,6 +190,7 @@ export class DeliveryReport {
   readonly #requests: Counter;
   readonly #latency: Histogram;
   readonly #setAside: Counter;
+  readonly #cut: Counter;
 
   constructor(output: string, metrics: Metrics, clock: Clock) {
     this.recent = new RecentDelivery(clock);
@@ -216,7 +217,12 @@ export class DeliveryReport {
       "netgloss_output_spool_set_aside_total",
       "Segments of the spool that were damaged or not ours, and set aside.",
     );
-    for (const one of [this.#refused, this.#retried, this.#leftOut, this.#setAside]) one.add(0, this.#name);
+    this.#cut = counter(
+      "netgloss_output_cut_records_total",
+      "Records that lack a field in the store, because their line was cut off there.",
+    );
+    const counters = [this.#refused, this.#retried, this.#leftOut, this.#setAside, this.#cut];
+    for (const one of counters) one.add(0, this.#name);
   }
 
   /** Records that the store has acknowledged, and their bytes as lines. */
@@ -259,6 +265,11 @@ export class DeliveryReport {
 
   failed(operation: string, code: string): void {
     this.#own.failed(operation, code);
+  }
+
+  /** Records of which the store has a part alone. */
+  cut(records: number): void {
+    this.#cut.add(records, this.#name);
   }
 
   /** A segment of the spool was set aside. */

@@ -3,10 +3,13 @@
 
 /** A slot: the address as four words (IPv4 in its mapped form), then these words. */
 export const slotBytes = 32;
-/** Stamp * 8 + object + 1; 0 for an empty slot. */
+/** Stamp << 17 | scope << 3 | object + 1; 0 for an empty slot. */
 export const slotTag = 16;
 export const objectBits = 3;
 export const objectMask = 7;
+/** Of the scope and the object together. */
+export const keyBits = 17;
+export const keyMask = 0x1ffff;
 /** Where its text begins in the arena. */
 export const slotStart = 20;
 /** What its text is, packed as below; 0: nothing is added. Negative: it must be placed among the fields of a record. */
@@ -42,7 +45,7 @@ export const fieldShift = 12;
 export const fieldMask = 0xfff;
 export const tooManyFields = 0xffff;
 
-/** Addresses that are to be looked up together: of each its object, then its four words. */
+/** Addresses that are to be looked up together: of each its scope << 3 | object, then its four words. */
 export const listedBytes = 20;
 export const maxListed = 128;
 
@@ -50,7 +53,7 @@ export const maxListed = 128;
 export const controlSlots = 0;
 export const controlMask = 4;
 export const controlArena = 8;
-/** The time, and the stamp * 8 under which slots are right without a further look. */
+/** The time, and the stamp << 17 under which slots are right without a further look. */
 export const controlNow = 12;
 export const controlTag = 16;
 /** 0: nothing is known of any address. */

@@ -1,5 +1,5 @@
 import type { RenderedFields } from "./record-fields.ts";
-import type { RecordFields } from "./record-fields.ts";
+import type { RecordFields, Value } from "./record-fields.ts";
 
 /** Memory that a thread can hand to another; it goes through `postMessage`. */
 export interface WorkspaceMemory {
@@ -115,19 +115,21 @@ export interface AddressAdditions {
   readonly maxLength: number;
   /** The offset of the table's control block. */
   readonly control: number;
+  /** The scopes of addresses. Left out: there are none. */
+  readonly scopes?: (() => LineScopes) | undefined;
   /**
    * Copies what an address of 4 or 16 bytes adds below its object to the start of `into`. An IPv4-mapped address is the IPv4 address.
    *
-   * @param object of {@link lineObjects}.
+   * @param place of {@link lineObjects}, with the number of its scope in the bits above.
    * @returns how many bytes that are; -1 when the record must become fields, because what is to be added may meet other names in it.
    */
-  append(object: number, address: DataView, into: DataView): number;
+  append(place: number, address: DataView, into: DataView): number;
   /**
    * Looks an address of four words up that is not in the table, or no longer right there; IPv4 comes in its mapped form.
    *
    * @returns the offset of its slot, right until something else is asked for.
    */
-  readonly locate: (object: number, a: number, b: number, c: number, d: number) => number;
+  readonly locate: (place: number, a: number, b: number, c: number, d: number) => number;
   /**
    * Puts addresses into the table that are not there, or no longer right, at most {@link addressLayout.maxListed}: what they wait for, they
    * wait for together.
@@ -138,6 +140,19 @@ export interface AddressAdditions {
   readonly locateAll: (at: number, count: number) => number;
   /** Asks for room in front of fragments for where their fields begin, before anything is looked up. */
   keepFields(): void;
+}
+
+/** Says in which scope of the metadata an address of a record is. */
+export interface LineScopes {
+  /** Another number for other scopes; 0: there are none. */
+  serial(): number;
+  /**
+   * Returns the number of the scope of an object; 0 for none. What it says of both ends of flows follows from the exporter and, on the way in
+   * or out, from VRF, interface and VLAN, with the names of these.
+   *
+   * @param object of {@link lineObjects}. @param get gives the fields of the record.
+   */
+  of(object: number, get: (name: string) => Value | undefined): number;
 }
 
 /** The fields that each number adds. */

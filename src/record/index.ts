@@ -25,6 +25,7 @@ export {
   type AppAdditions,
   type AppText,
   type LineEnricher,
+  type LineScopes,
   type NumberAdditions,
   type NumberTable,
 } from "./enricher.ts";

@@ -12,14 +12,14 @@ import {
 import { runs } from "../support/runs.ts";
 import { anyLine, columns, type Field, likeLines, lineOf, types } from "./any-line.ts";
 import { goldenLines } from "./golden-records.ts";
-import { SlowLineColumns } from "./slow-line-columns.ts";
+import { isWholeLine, SlowLineColumns } from "./slow-line-columns.ts";
 
 const allColumns = recordFields
   .map(({ name }) => columnOf(name))
   .filter((column): column is Column => column !== undefined);
 
 /** A batch without its codes of texts, whose order is nobody's. */
-function plain({ rows, columns: all, rest, texts }: ColumnBatch): unknown {
+function plain({ rows, cutRows, columns: all, rest, texts }: ColumnBatch): unknown {
   const textOf = (code: number): string =>
     Buffer.from(texts.bytes.subarray(texts.offsets[code], texts.offsets[code + 1])).toString();
   const plainColumn = ({ column, count, presence, data, offsets }: BatchColumn): unknown => ({
@@ -29,7 +29,7 @@ function plain({ rows, columns: all, rest, texts }: ColumnBatch): unknown {
     data: column.type === "text" ? Array.from(data as Uint32Array, textOf) : [...data],
     offsets: [...offsets],
   });
-  return { rows, columns: all.map(plainColumn), rest: rest && plainColumn(rest) };
+  return { rows, cutRows, columns: all.map(plainColumn), rest: rest && plainColumn(rest) };
 }
 
 /** Reads lines twice, so that names and texts of the first time are met again. */
@@ -199,6 +199,25 @@ describe("lines as columns, the fast way", () => {
         }
       }),
       runs(2000),
+    );
+  });
+
+  test("lines that are cut off are counted, wherever that is", () => {
+    const reader = new LineColumns(columns, { maxRows: 1, hasRest: false });
+    const cutRowsOf = (bytes: Buffer): number => {
+      reader.clear();
+      reader.take(bytes, 0);
+      return reader.batch().cutRows;
+    };
+    fc.assert(
+      fc.property(anyLine, fc.nat(400), (text, at) => {
+        const whole = Buffer.from(text);
+        const cut = whole.subarray(0, Math.max(1, Math.min(at, whole.length - 1)));
+        assert.equal(cutRowsOf(whole), 0);
+        assert.equal(cutRowsOf(cut), 1, cut.toString());
+        assert.deepEqual([isWholeLine(text), isWholeLine(cut.toString())], [true, false]);
+      }),
+      runs(1000),
     );
   });
 

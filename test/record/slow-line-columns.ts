@@ -85,6 +85,7 @@ export class SlowLineColumns {
   #rest: (string | undefined)[] = [];
   #texts = new Map<string, number>();
   #rows = 0;
+  #cutRows = 0;
 
   /** @param columns those of one name are an error. @param options `maxRows` of a batch; `hasRest`: what has no column is kept as JSON. */
   constructor(columns: readonly Column[], options: { readonly maxRows: number; readonly hasRest: boolean }) {
@@ -126,6 +127,7 @@ export class SlowLineColumns {
     for (const [i, text] of texts.entries()) offsets[i + 1] = (offsets[i] as number) + text.length;
     return {
       rows: this.#rows,
+      cutRows: this.#cutRows,
       columns: this.#columns.map((column) => column.view()),
       rest: this.#hasRest ? (rest.view() as BatchColumn<"text">) : undefined,
       texts: { count: texts.length, offsets, bytes: new Uint8Array(Buffer.concat(texts)) },
@@ -138,6 +140,7 @@ export class SlowLineColumns {
     this.#rest = [];
     this.#texts = new Map([["", 0]]);
     this.#rows = 0;
+    this.#cutRows = 0;
   }
 
   #codeOf(text: string): number {
@@ -159,6 +162,7 @@ export class SlowLineColumns {
       else others.push(lines.toString("utf8", nameAt, end));
     });
     for (const [position, column] of this.#columns.entries()) column.add(values.get(position));
+    if (!isWholeLine(lines.toString("utf8", from, to))) this.#cutRows++;
     this.#rest.push(others.length === 0 ? undefined : `{${others.join(",")}}`);
     this.#rows++;
   }
@@ -192,6 +196,20 @@ export class SlowLineColumns {
     }
     return text === "true" ? 1 : text === "false" ? 0 : undefined;
   }
+}
+
+/** Tells whether a line is one record to its end: its brackets, those within texts left aside, close with the last character and not before. */
+export function isWholeLine(line: string): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let i = 0; i < line.length; i++) {
+    const character = line[i] as string;
+    if (isText && character === "\\") i++;
+    else if (character === '"') isText = !isText;
+    else if (!isText && "{[".includes(character)) depth++;
+    else if (!isText && "}]".includes(character) && --depth === 0) return i === line.length - 1;
+  }
+  return false;
 }
 
 /** Returns the texts of the items of an array of scalars; undefined: an item is an array or object. */

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 617,
-  singleUserFiles: 97,
-  interfaces: 1023,
+  files: 619,
+  singleUserFiles: 96,
+  interfaces: 1029,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 248,

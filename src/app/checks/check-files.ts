@@ -13,7 +13,14 @@ import {
   selectionShape,
   createKeyConflicts,
 } from "../../enrich/index.ts";
-import { sourcesShape, checkMetadataFile, readSourcesFile, SourcesFileError } from "../../metadata/index.ts";
+import {
+  scopesShape,
+  sourcesShape,
+  checkMetadataFile,
+  readScopesFile,
+  readSourcesFile,
+  SourcesFileError,
+} from "../../metadata/index.ts";
 import { accessShape, AccessFileError, parseAccessFile } from "../../server/index.ts";
 import { compileTrapCondition } from "../shaping.ts";
 import { droppedFieldWarnings } from "../shaping.ts";
@@ -35,6 +42,7 @@ import { receivesFlows } from "../../flow/settings.ts";
 const formats: readonly (readonly [title: string, setting: string, shape: Shape<unknown>])[] = [
   ["Users and tokens", "SVC_API_USERS_PATH", accessShape],
   ["Sources of metadata", "SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH", sourcesShape],
+  ["Scopes", "SVC_PROCESSOR_ENRICH_SCOPES_PATH", scopesShape],
   ["Information elements", "SVC_FLOW_DECODER_ELEMENTS_PATH", elementsShape],
   ["Interfaces", "SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH", netifsShape],
   ["Names of ports", "SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH", portNamesShape],
@@ -103,6 +111,11 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
+  for (const path of await entriesOfScopes(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH)) {
+    const found = await checkMetadata(path);
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
   const sourcesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
   if (sourcesPath !== "") problems.push(...(await checkSources(sourcesPath)));
   for (const found of [await checkNetworks(settings), await checkTrapRules(settings)]) {
@@ -168,6 +181,16 @@ async function checkMetadata(path: string): Promise<{ problems: string[]; warnin
       .filter(({ severity }) => severity === wanted)
       .map(({ line, column, message }) => `${path}:${line}:${column}: ${message}`);
   return { problems: linesOf("error"), warnings: linesOf("warning") };
+}
+
+/** The files of entries that a file of scopes names; none where it cannot be used, which is reported elsewhere. */
+async function entriesOfScopes(path: string): Promise<readonly string[]> {
+  if (path === "") return [];
+  try {
+    return readScopesFile(path, await readFile(path)).flatMap(({ entries }) => entries ?? []);
+  } catch {
+    return [];
+  }
 }
 
 async function usersProblems(path: string): Promise<readonly string[]> {

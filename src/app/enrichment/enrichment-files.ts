@@ -14,7 +14,7 @@ import {
   readSelection,
 } from "../../enrich/index.ts";
 import type { Log, Component, Health } from "../../base/report/index.ts";
-import { checkMetadataFile } from "../../metadata/index.ts";
+import { checkMetadataFile, readScopesFile, ScopesFileError } from "../../metadata/index.ts";
 import { isMissing, runAfter } from "../../base/file/index.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
 
@@ -68,6 +68,11 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
     ],
     [true, settings.SVC_PROCESSOR_ENRICH_IPADDR_DNS_USERDEF_PATH, readHostNames],
     [
+      true,
+      settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH,
+      (bytes) => readScopesFile(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH, bytes),
+    ],
+    [
       settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE,
       settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH,
       readNetifs,
@@ -104,7 +109,7 @@ export async function judgeFile(path: string, read: EnrichmentFile["read"]): Pro
     const remarks = result.remark === undefined ? [] : [`${path}: ${result.remark}`];
     return { isMissing: false, problems: [], warnings: [...lines(result.warnings ?? [], "warning"), ...remarks] };
   } catch (error) {
-    if (error instanceof FileFindings) {
+    if (error instanceof FileFindings || error instanceof ScopesFileError) {
       const { findings } = error;
       return { isMissing: false, problems: lines(findings, "error"), warnings: lines(findings, "warning") };
     }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import {
   type Select,
   LastCopies,
+  Scopes,
   Sources,
   UdmFileStore,
   UdmPostgresqlStore,
@@ -42,6 +43,18 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
     fileRead: createCollidingKeysLog(path, reporting.log),
     limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
   });
+}
+
+/** Scopes of metadata; undefined when none are set up. */
+export function createScopesPart(
+  settings: Settings,
+  metadata: CollectorUdmStore | undefined,
+  reporting: Reporting,
+): Scopes | undefined {
+  const path = settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH;
+  if (path === "" || metadata === undefined) return undefined;
+  const refreshMs = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000;
+  return new Scopes({ ...reporting, path, metadata, entries: { refreshMs } });
 }
 
 /** Sources of metadata in addition to what people write; undefined when none are set up. */

@@ -26,6 +26,7 @@ export function reloadPlan(
     if (!isOwned || !hasMetadata) readsAgain.push("metadata file");
     else leavesAlone.push("metadata file: the API owns it; stop netgloss to edit it by hand");
   }
+  reads(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH !== "", "scopes and their entries");
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH !== "", "sources of metadata");
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_ASN_ENABLE, "database of AS numbers");
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE, "database of places");

@@ -150,7 +150,8 @@ export class ThreadMetadata {
     const reader = this.#reader;
     return {
       covering: (address) => reader.covering(address),
-      texts: (addresses, count, use) => reader.texts(addresses, count, use),
+      texts: (addresses, count, use, scopes) => reader.texts(addresses, count, use, scopes),
+      scopes: () => reader.scopes(),
     };
   }
 }

@@ -6,6 +6,7 @@ import { AddressTable, addressTableBytes } from "./address-table.ts";
 import type { AddressSource } from "./address-source.ts";
 import { ChangeHistory } from "./change-history.ts";
 import { RecordAddresses } from "./apply-addresses.ts";
+import { noScopes, ScopeChooser } from "./choose-scope.ts";
 
 /**
  * Calls the listener with what is known now, if anything is, and with another object after each change, together with where
@@ -37,6 +38,9 @@ export interface AddressEnricherOptions {
   readonly log: Log;
 }
 
+/** In more scopes than this an address is not looked for in each. */
+const mostForgotten = 64;
+
 /**
  * Puts user-defined metadata, and what the sources know, on the addresses of lines and records: `flow.src`, `flow.dst`,
  * `flow.export` and `system`, each by its `.ip.addr`. An IPv4-mapped address is looked up as IPv4. {@link Fragment} says what
@@ -57,6 +61,7 @@ export class AddressEnricher implements Enricher, Component {
   readonly #records: RecordAddresses;
   /** The metadata of now; undefined before there is any. */
   #index: AddressIndex | undefined;
+  #scopes = noScopes;
   /** Grows with each change that is to show at once. */
   #stamp = 0;
   #unwatch: (() => void)[] = [];
@@ -69,7 +74,7 @@ export class AddressEnricher implements Enricher, Component {
     this.#invalidate = invalidate;
     this.#knowsMore = locality || sources.length > 0;
     this.#clock = options.clock;
-    const known = { index: () => this.#index, sources, locality, internal };
+    const known = { index: () => this.#index, scopes: () => this.#scopes, sources, locality, internal };
     this.#table = new AddressTable(workspace, known, this.#history, maxCached, ttlMs);
     this.#records = new RecordAddresses(this.#table, locality, limitLog(options.log, options.clock));
     this.lines = { begin: () => this.#setTime(), workspace, numbers: [], addresses: [this.#table] };
@@ -79,8 +84,10 @@ export class AddressEnricher implements Enricher, Component {
   async start(): Promise<void> {
     this.#unwatch = this.#sources.map((source) =>
       source.watch((address) => {
+        const scopes = this.#scopes.numbers();
         if (address === undefined) this.#noteChange(undefined);
-        else this.#table.forget(address);
+        else if (scopes.length <= mostForgotten) this.#table.forget(address, scopes);
+        else this.#noteChange([{ family: address.family, first: address.value, last: address.value }]);
       }),
     );
     if (this.#watch === undefined) return;
@@ -89,6 +96,7 @@ export class AddressEnricher implements Enricher, Component {
       // Fragments made before there was any metadata would otherwise stay without it for as long as they are kept.
       if (this.#invalidate || this.#index === undefined) this.#noteChange(this.#index && changed);
       this.#index = current;
+      this.#takeScopes(current);
     });
     this.#unwatch.push(end);
   }
@@ -102,6 +110,14 @@ export class AddressEnricher implements Enricher, Component {
     if (!this.#isOn()) return;
     this.#setTime();
     this.#records.add(record, rendered);
+  }
+
+  /** A number may be another scope's now, so that nothing that was made stays. */
+  #takeScopes(index: AddressIndex): void {
+    const list = index.scopes?.();
+    if (list === undefined || list === this.#scopes.list) return;
+    this.#scopes = new ScopeChooser(list);
+    this.#noteChange(undefined);
   }
 
   #isOn(): boolean {

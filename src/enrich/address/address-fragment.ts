@@ -51,7 +51,7 @@ export class FactList implements FoundFacts {
  * The fields that an address adds below an object, each with a comma before it. One behind the other: the fields, the VLAN, the number
  * of the autonomous system, its organisation, and metadata that may meet other names (open).
  *
- * Names: `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.isInternal` (only when true), those of facts, `.locality`,
+ * Names: `<object>.scope`, `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.isInternal` (only when true), those of facts, `.locality`,
  * `<object>.x` for a metadata key `.x`, `.vlan.tag.id`, `.as.asn`, `.as.org` with `.as.label`, and `x` for a metadata key `x`.
  */
 export interface Fragment {
@@ -81,6 +81,7 @@ const starts = enrichedObjects.map(({ name, vlanName }) => ({
   tags: fieldStart(`${name}.ip.subnet.tags`),
   internal: new Literal(renderFields([[`${name}.isInternal`, true]])),
   vlan: fieldStart(vlanName),
+  scope: fieldStart(`${name}.scope`),
   localities: localities.map(
     (locality) =>
       new Literal(locality === undefined ? new Uint8Array() : renderFields([[`${name}.locality`, locality]])),
@@ -112,6 +113,7 @@ export class FragmentWriter {
   }
 
   /**
+   * @param within the name of the scope; undefined: it is in none.
    * @param entries undefined before there is any metadata.
    * @param scope undefined where localities are not asked for.
    * @param room bytes that may be written from `at` on.
@@ -119,6 +121,7 @@ export class FragmentWriter {
    */
   write(
     position: number,
+    within: string | undefined,
     entries: MergedEntries | undefined,
     facts: FactList,
     scope: AddressScope | undefined,
@@ -133,6 +136,10 @@ export class FragmentWriter {
     this.#limit = at + room;
     fragment.isCut = false;
     fragment.hasMetadata = false;
+    if (within !== undefined) {
+      this.#putAll(start.scope);
+      this.#putAll(new Literal(Buffer.from(`"${within}"`)));
+    }
     if (entries !== undefined) this.#putEntries(entries, start);
     const system = this.#putFacts(facts, position);
     fragment.system = system?.system ?? 0;

@@ -1,4 +1,5 @@
 import { unmapAddress, type Address, parseKey } from "../../base/ip/index.ts";
+import { addressLayout } from "../../record/index.ts";
 
 /** Tells whether the words are those of an IPv4 address. */
 export function isIpv4(a: number, b: number, c: number): boolean {
@@ -106,23 +107,31 @@ function prefixes(...texts: readonly string[]): { readonly words: Int32Array; re
   });
 }
 
-/** Holds addresses below objects that are looked up together. */
+/** Holds addresses at places that are looked up together. */
 export class AddressList {
-  /** The positions of the objects. */
-  readonly objects: Int32Array;
+  /** The positions of the objects, each with the number of the scope in the bits above. */
+  readonly places: Int32Array;
+  /** The numbers of the scopes. */
+  readonly scopes: Int32Array;
+  /** True if any is in a scope. */
+  hasScopes = false;
   /** Four words of each address. */
   readonly words: Int32Array;
   count = 0;
 
   /** @param size how many there are at most. */
   constructor(size: number) {
-    this.objects = new Int32Array(size);
+    this.places = new Int32Array(size);
+    this.scopes = new Int32Array(size);
     this.words = new Int32Array(4 * size);
   }
 
-  add(object: number, a: number, b: number, c: number, d: number): void {
+  add(place: number, a: number, b: number, c: number, d: number): void {
     const at = 4 * this.count;
-    this.objects[this.count++] = object;
+    const scope = place >>> addressLayout.objectBits;
+    this.hasScopes = scope !== 0 || (this.count > 0 && this.hasScopes);
+    this.scopes[this.count] = scope;
+    this.places[this.count++] = place;
     this.words[at] = a;
     this.words[at + 1] = b;
     this.words[at + 2] = c;

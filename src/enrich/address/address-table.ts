@@ -4,10 +4,11 @@ import { flowLocality, localities, renderedLocalities, enrichedObjects } from ".
 import type { Address } from "../../base/ip/index.ts";
 import type { Fragment } from "./address-fragment.ts";
 import { AddressList, setWords } from "./address-limbs.ts";
+import { placeOf, type ScopeChooser } from "./choose-scope.ts";
 import { type AddressKnowledge, FragmentFinder } from "./find-fragment.ts";
 import { fragmentStoreBytes, FragmentStore, leastArena, maxLineLength } from "./fragment-store.ts";
 
-const { controlBytes, maxListed, maxProbes, metadataBit, objectBits, objectMask, slotBytes } = addressLayout;
+const { controlBytes, keyBits, keyMask, maxListed, maxProbes, metadataBit, objectBits, slotBytes } = addressLayout;
 const slotWords = slotBytes / 4;
 const listedWords = addressLayout.listedBytes / 4;
 const tagWord = addressLayout.slotTag / 4;
@@ -41,18 +42,19 @@ class AddressSlots {
   /**
    * Looks for an address.
    *
+   * @param place its object, with its scope in the bits above.
    * @returns its offset; when it is not there, the offset for it, less than 0 as its complement (`~`).
    */
-  find(object: number, a: number, b: number, c: number, d: number): number {
+  find(place: number, a: number, b: number, c: number, d: number): number {
     const { words, mask } = this;
-    const home = hashOf(object, a, b, c, d) & mask;
+    const home = hashOf(place, a, b, c, d) & mask;
     for (let probe = 0; probe < maxProbes; probe++) {
       const at = ((home + probe) & mask) * slotWords;
       const tag = words[at + tagWord] as number;
       if (tag === 0) return ~at;
       if (
         words[at + 3] === d &&
-        (tag & objectMask) === object + 1 &&
+        (tag & keyMask) === place + 1 &&
         words[at + 2] === c &&
         words[at + 1] === b &&
         words[at] === a
@@ -84,15 +86,15 @@ class AddressSlots {
     return sum;
   }
 
-  /** Puts an address at an offset. @param tag its stamp, shifted by `objectBits`. */
-  fill(at: number, tag: number, object: number, a: number, b: number, c: number, d: number): void {
+  /** Puts an address at an offset. @param tag its stamp, shifted by `keyBits`. */
+  fill(at: number, tag: number, place: number, a: number, b: number, c: number, d: number): void {
     const { words } = this;
     if (words[at + tagWord] === 0) this.used++;
     words[at] = a;
     words[at + 1] = b;
     words[at + 2] = c;
     words[at + 3] = d;
-    words[at + tagWord] = tag | (object + 1);
+    words[at + tagWord] = tag | (place + 1);
   }
 
   /** Puts what other slots have at an offset at one that is free. */
@@ -178,6 +180,9 @@ const averageLength = 256;
 /** Expiry is kept in 32 bits of milliseconds: after this many the count begins again with an empty table. */
 const epochMs = 2 ** 29;
 const expired = -1;
+/** Slots have so many bits of their stamp. Before these would repeat, the table begins again. */
+const stampMask = 2 ** (32 - keyBits) - 1;
+const mostStamps = 2 ** (31 - keyBits);
 
 /**
  * Holds what addresses add below objects, by address: fragments in memory of fixed size that the garbage collector does not look at.
@@ -188,6 +193,7 @@ const expired = -1;
  */
 export class AddressTable implements AddressAdditions {
   readonly maxLength = maxLineLength;
+  readonly scopes: () => ScopeChooser;
   readonly control: number;
   readonly #history: ChangeHistory;
   readonly #half: number;
@@ -202,6 +208,9 @@ export class AddressTable implements AddressAdditions {
   #now = 0;
   #expires = 0;
   #tagBase = 0;
+  #stamp = 0;
+  /** The first stamp that slots may have. */
+  #firstStamp = 0;
   #hits = 0;
   #matches = 0;
   #misses = 0;
@@ -224,6 +233,7 @@ export class AddressTable implements AddressAdditions {
    */
   constructor(workspace: Workspace, known: AddressKnowledge, history: ChangeHistory, maxCached: number, ttlMs: number) {
     this.#history = history;
+    this.scopes = known.scopes;
     this.#half = Math.max(1, maxCached);
     this.#ttlMs = maxCached < 1 ? 0 : Math.min(ttlMs, epochMs);
     this.#young = new AddressSlots(workspace, this.#half);
@@ -244,23 +254,25 @@ export class AddressTable implements AddressAdditions {
    * @param isOn whether anything is known of any address.
    */
   setTime(time: number, stamp: number, isOn: boolean): void {
-    if (!(time - this.#epochStart < epochMs)) {
+    if (!(time - this.#epochStart < epochMs) || (stamp - this.#firstStamp) >>> 0 >= mostStamps) {
       this.#young.clear();
       this.#old.clear();
       this.#takenOver = 0;
       this.#store.clear();
       this.#epochStart = time;
+      this.#firstStamp = stamp;
     }
     this.#isOn = isOn;
     this.#now = time - this.#epochStart;
     this.#expires = Math.floor(this.#now + this.#ttlMs);
-    this.#tagBase = stamp << objectBits;
+    this.#stamp = stamp;
+    this.#tagBase = stamp << keyBits;
     this.#block.setTime(this.#now, this.#tagBase, isOn);
   }
 
-  readonly locate = (object: number, a: number, b: number, c: number, d: number): number => {
+  readonly locate = (place: number, a: number, b: number, c: number, d: number): number => {
     // The look-up may make another generation the young one.
-    const at = this.#find(object, a, b, c, d);
+    const at = this.#find(place, a, b, c, d);
     return this.#young.at + 4 * at;
   };
 
@@ -272,12 +284,12 @@ export class AddressTable implements AddressAdditions {
     this.#reads.sum = this.#old.touch(given, at / 4, count);
     list.count = 0;
     for (let i = 0, from = at / 4; i < count; i++, from += listedWords) {
-      const object = given[from] as number;
+      const place = given[from] as number;
       const a = given[from + 1] as number;
       const b = given[from + 2] as number;
       const c = given[from + 3] as number;
       const d = given[from + 4] as number;
-      if (this.#reuse(object, a, b, c, d) < 0) list.add(object, a, b, c, d);
+      if (this.#reuse(place, a, b, c, d) < 0) list.add(place, a, b, c, d);
     }
     if (list.count < 2) return 0;
     const before = this.#misses;
@@ -289,11 +301,11 @@ export class AddressTable implements AddressAdditions {
     if (this.#store.keepFields()) this.#block.setFields();
   }
 
-  append(object: number, address: DataView, into: DataView): number {
+  append(place: number, address: DataView, into: DataView): number {
     if (!this.#isOn) return 0;
     const isIpv6 = address.byteLength === 16;
     const at = this.#find(
-      object,
+      place,
       isIpv6 ? address.getInt32(0) : 0,
       isIpv6 ? address.getInt32(4) : 0,
       isIpv6 ? address.getInt32(8) : 0xffff,
@@ -307,29 +319,31 @@ export class AddressTable implements AddressAdditions {
     return this.#store.copy(words[at + startWord] as number, into);
   }
 
-  /** Returns a copy of the fragment of an address; undefined when there is nothing to add. */
+  /** Returns a copy of the fragment of an address; undefined when there is nothing to add. @param place as of {@link append}. */
   read(
-    object: number,
+    place: number,
     a: number,
     b: number,
     c: number,
     d: number,
   ): { readonly bytes: Uint8Array; readonly fragment: Fragment } | undefined {
-    const at = this.#find(object, a, b, c, d);
+    const at = this.#find(place, a, b, c, d);
     const { words } = this.#young;
     if (words[at + lengthsWord] === 0) return undefined;
     const start = words[at + startWord] as number;
-    return start === 0 ? this.#finder.make(object, a, b, c, d) : this.#store.read(start);
+    return start === 0 ? this.#finder.make(place, a, b, c, d) : this.#store.read(start);
   }
 
-  /** Has what was made of an address made again. @param address not IPv4-mapped. */
-  forget(address: Address): void {
+  /** Has what was made of an address made again, in no scope and in some. @param address not IPv4-mapped. */
+  forget(address: Address, scopes: Iterable<number>): void {
     setWords(this.#ofForgotten, address);
     const [a, b, c, d] = this.#ofForgotten as unknown as readonly [number, number, number, number];
-    for (const object of enrichedObjects.keys()) {
-      for (const slots of [this.#young, this.#old]) {
-        const at = slots.find(object, a, b, c, d);
-        if (at >= 0) slots.words[at + expiresWord] = expired;
+    for (const scope of [0, ...scopes]) {
+      for (const object of enrichedObjects.keys()) {
+        for (const slots of [this.#young, this.#old]) {
+          const at = slots.find(placeOf(object, scope), a, b, c, d);
+          if (at >= 0) slots.words[at + expiresWord] = expired;
+        }
       }
     }
   }
@@ -356,15 +370,15 @@ export class AddressTable implements AddressAdditions {
   }
 
   /** Returns the offset of an address of four words in the young slots, looked up or made; right until something else is asked for. */
-  #find(object: number, a: number, b: number, c: number, d: number): number {
-    const known = this.#reuse(object, a, b, c, d);
+  #find(place: number, a: number, b: number, c: number, d: number): number {
+    const known = this.#reuse(place, a, b, c, d);
     if (known >= 0) {
       this.#hits++;
       return known;
     }
     this.#made = ~known;
     this.#list.count = 0;
-    this.#list.add(object, a, b, c, d);
+    this.#list.add(place, a, b, c, d);
     this.#finder.findAll(this.#list, this.#makeListed);
     return this.#made;
   }
@@ -374,11 +388,11 @@ export class AddressTable implements AddressAdditions {
    *
    * @returns its offset in the young one; where nothing right is known of it, the offset for it, less than 0 as its complement.
    */
-  #reuse(object: number, a: number, b: number, c: number, d: number): number {
+  #reuse(place: number, a: number, b: number, c: number, d: number): number {
     const young = this.#young;
-    const found = young.find(object, a, b, c, d);
+    const found = young.find(place, a, b, c, d);
     if (found >= 0) return this.#isFresh(young, found, a, b, c, d) ? found : ~found;
-    const aged = this.#old.find(object, a, b, c, d);
+    const aged = this.#old.find(place, a, b, c, d);
     const isOld = aged >= 0 && this.#isFresh(this.#old, aged, a, b, c, d);
     return isOld && this.#takeOver(aged, ~found) ? ~found : found;
   }
@@ -386,9 +400,11 @@ export class AddressTable implements AddressAdditions {
   #isFresh({ words }: AddressSlots, at: number, a: number, b: number, c: number, d: number): boolean {
     if (this.#now >= (words[at + expiresWord] as number)) return false;
     const tag = words[at + tagWord] as number;
-    if ((tag & ~objectMask) === this.#tagBase) return true;
-    if (isLater(this.#history.last(a, b, c, d), tag >>> objectBits)) return false;
-    words[at + tagWord] = this.#tagBase | (tag & objectMask);
+    if ((tag & ~keyMask) === this.#tagBase) return true;
+    const since = this.#stamp - ((this.#stamp - (tag >>> keyBits)) & stampMask);
+    const scope = ((tag & keyMask) - 1) >>> objectBits;
+    if (isLater(this.#history.last(a, b, c, d, scope), since)) return false;
+    words[at + tagWord] = this.#tagBase | (tag & keyMask);
     return true;
   }
 
@@ -406,28 +422,28 @@ export class AddressTable implements AddressAdditions {
   }
 
   readonly #makeListed = (find: (i: number) => void): void => {
-    const { objects, words, count } = this.#list;
+    const { places, words, count } = this.#list;
     for (let i = 0; i < count; i++) {
-      const object = objects[i] as number;
+      const place = places[i] as number;
       const a = words[4 * i] as number;
       const b = words[4 * i + 1] as number;
       const c = words[4 * i + 2] as number;
       const d = words[4 * i + 3] as number;
       // One alone was just looked for; of several some are listed twice.
-      const known = count === 1 ? ~this.#made : this.#reuse(object, a, b, c, d);
+      const known = count === 1 ? ~this.#made : this.#reuse(place, a, b, c, d);
       if (known >= 0) continue;
-      this.#made = this.#makeRoom(~known, object, a, b, c, d);
+      this.#made = this.#makeRoom(~known, place, a, b, c, d);
       find(i);
-      this.#keep(this.#made, object, a, b, c, d);
+      this.#keep(this.#made, place, a, b, c, d);
     }
   };
 
   /** Makes room for a further address and its fragment. @returns the offset for it. */
-  #makeRoom(at: number, object: number, a: number, b: number, c: number, d: number): number {
+  #makeRoom(at: number, place: number, a: number, b: number, c: number, d: number): number {
     this.#misses++;
     if (this.#young.used < this.#half && this.#store.hasRoom()) return at;
     this.#rotate();
-    return ~this.#young.find(object, a, b, c, d);
+    return ~this.#young.find(place, a, b, c, d);
   }
 
   #rotate(): void {
@@ -439,10 +455,10 @@ export class AddressTable implements AddressAdditions {
     this.#block.show(this.#young, this.#store.arenaAt);
   }
 
-  #keep(at: number, object: number, a: number, b: number, c: number, d: number): void {
+  #keep(at: number, place: number, a: number, b: number, c: number, d: number): void {
     const young = this.#young;
     const finder = this.#finder;
-    young.fill(at, this.#tagBase, object, a, b, c, d);
+    young.fill(at, this.#tagBase, place, a, b, c, d);
     young.words[at + expiresWord] = Math.min(this.#expires, Math.floor(this.#now + finder.validMs));
     young.words[at + lengthsWord] = finder.lengths;
     young.words[at + startWord] = finder.start;
@@ -459,12 +475,12 @@ function arenaBytes(maxCached: number): number {
   return Math.max(leastArena, 8 * Math.ceil((maxCached * averageLength) / 8));
 }
 
-/** The hash of an address of four words below an object. The kernel of flows looks for addresses by the same one. */
-export function hashOf(object: number, a: number, b: number, c: number, d: number): number {
+/** The hash of an address of four words at a place. The kernel of flows looks for addresses by the same one. */
+export function hashOf(place: number, a: number, b: number, c: number, d: number): number {
   const mixed = Math.imul(
     d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),
     0x9e3779b1,
   );
-  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ object, 0x85ebca6b);
+  const hash = Math.imul(mixed ^ (mixed >>> 15) ^ place, 0x85ebca6b);
   return hash ^ (hash >>> 13);
 }

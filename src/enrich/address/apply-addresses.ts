@@ -21,6 +21,7 @@ import { gatherValues, placeFields } from "../place-fields.ts";
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { Log } from "../../base/report/index.ts";
 import { setWords } from "./address-limbs.ts";
+import { placeOf } from "./choose-scope.ts";
 import { quote } from "../../base/text/index.ts";
 
 type Field = readonly [name: string, value: Value];
@@ -92,7 +93,9 @@ export class RecordAddresses {
     const words = this.#readAddress(record.get(object.addressName));
     if (words === undefined) return undefined;
     const [a, b, c, d] = words as unknown as readonly [number, number, number, number];
-    const found = this.#table.read(position, a, b, c, d);
+    const scopes = this.#table.scopes();
+    const scope = scopes.isEmpty ? 0 : scopes.of(position, (name) => record.get(name));
+    const found = this.#table.read(placeOf(position, scope), a, b, c, d);
     return found && new AddedFragment(object, found.bytes, found.fragment);
   }
 

@@ -7,21 +7,27 @@ export function isLater(stamp: number, than: number): boolean {
 }
 
 const mostSegments = 8192;
+/** The same in one scope, and the most scopes that have some of their own. */
+const mostInScope = 256;
+const mostScopes = 256;
 const flip = 0x8000_0000;
 
 /** Holds the segments of one family. */
 class Segments {
   /** Words of an address. */
   readonly #width: number;
+  readonly #most: number;
   /** First address of each, as words with the highest bit flipped, which compare as signed numbers. */
   readonly #starts: Int32Array;
-  readonly #stamps = new Int32Array(mostSegments + 2);
+  readonly #stamps: Int32Array;
   #count = 1;
 
-  constructor(width: number) {
+  constructor(width: number, most: number, stamp: number) {
     this.#width = width;
-    this.#starts = new Int32Array((mostSegments + 2) * width);
-    this.joinAll(0);
+    this.#most = most;
+    this.#starts = new Int32Array((most + 2) * width);
+    this.#stamps = new Int32Array(most + 2);
+    this.joinAll(stamp);
   }
 
   joinAll(stamp: number): void {
@@ -35,7 +41,7 @@ class Segments {
   }
 
   change({ first, last }: AddressRange, stamp: number): void {
-    if (this.#count >= mostSegments) {
+    if (this.#count >= this.#most) {
       this.joinAll(stamp);
       return;
     }
@@ -114,8 +120,10 @@ function wordsOf(value: bigint, width: number): Int32Array {
  * there were. Where they become too many, all are one segment of the latest stamp: everything is made again once.
  */
 export class ChangeHistory {
-  readonly #ipv4 = new Segments(1);
-  readonly #ipv6 = new Segments(4);
+  readonly #ipv4 = new Segments(1, mostSegments, 0);
+  readonly #ipv6 = new Segments(4, mostSegments, 0);
+  /** Of changes in one scope alone. */
+  readonly #scopes = new Map<number, { readonly 4: Segments; readonly 6: Segments }>();
   readonly #words = new Int32Array(4);
 
   /** @param changed undefined: anything. */
@@ -123,22 +131,40 @@ export class ChangeHistory {
     if (changed === undefined) {
       this.#ipv4.joinAll(stamp);
       this.#ipv6.joinAll(stamp);
+      this.#scopes.clear();
       return;
     }
-    for (const range of changed) (range.family === 4 ? this.#ipv4 : this.#ipv6).change(range, stamp);
+    for (const range of changed) {
+      if (range.scope !== undefined) this.#changeIn(range.scope, range, stamp);
+      else (range.family === 4 ? this.#ipv4 : this.#ipv6).change(range, stamp);
+    }
   }
 
-  /** Returns the stamp of the last change at an address of four words, IPv4 in its mapped form. */
-  last(a: number, b: number, c: number, d: number): number {
+  /** Returns the stamp of the last change at an address of four words, IPv4 in its mapped form, in a scope; 0: in none. */
+  last(a: number, b: number, c: number, d: number, scope = 0): number {
     const words = this.#words;
-    if (isIpv4(a, b, c)) {
-      words[0] = d ^ flip;
-      return this.#ipv4.stampAt(words);
+    const family = isIpv4(a, b, c) ? 4 : 6;
+    if (family === 4) words[0] = d ^ flip;
+    else {
+      words[0] = a ^ flip;
+      words[1] = b ^ flip;
+      words[2] = c ^ flip;
+      words[3] = d ^ flip;
     }
-    words[0] = a ^ flip;
-    words[1] = b ^ flip;
-    words[2] = c ^ flip;
-    words[3] = d ^ flip;
-    return this.#ipv6.stampAt(words);
+    const stamp = (family === 4 ? this.#ipv4 : this.#ipv6).stampAt(words);
+    const own = scope === 0 ? undefined : this.#scopes.get(scope)?.[family].stampAt(words);
+    return own !== undefined && isLater(own, stamp) ? own : stamp;
+  }
+
+  #changeIn(scope: number, range: AddressRange, stamp: number): void {
+    let segments = this.#scopes.get(scope);
+    if (segments === undefined) {
+      // What changed in all that are forgotten counts as changed everywhere.
+      if (this.#scopes.size >= mostScopes) return this.note(stamp, undefined);
+      const before = (stamp - 2 ** 28) | 0;
+      segments = { 4: new Segments(1, mostInScope, before), 6: new Segments(4, mostInScope, before) };
+      this.#scopes.set(scope, segments);
+    }
+    segments[range.family].change(range, stamp);
   }
 }

@@ -1,6 +1,7 @@
 import { addressLayout } from "../../record/index.ts";
 import type { AddressIndex, CoveringEntryTexts } from "../../metadata/index.ts";
 import { endpointObjects, type AddressSource } from "./address-source.ts";
+import type { ScopeChooser } from "./choose-scope.ts";
 import { addressScope, type AddressScope, AddressList } from "./address-limbs.ts";
 import { FragmentWriter, lengthOf, type Fragment, FactList } from "./address-fragment.ts";
 import { enrichedObjects, type EnrichedObject } from "./enriched-object.ts";
@@ -12,6 +13,8 @@ export interface AddressKnowledge {
   /** The metadata of now; undefined before there is any. */
   readonly index: () => AddressIndex | undefined;
   readonly sources: readonly AddressSource[];
+  /** The scopes of the metadata of now. */
+  readonly scopes: () => ScopeChooser;
   /** True if flows and their ends get their locality. */
   readonly locality: boolean;
   /** The locality of internal addresses. */
@@ -27,6 +30,7 @@ class Part {
   validMs = 0;
 }
 
+const { objectBits, objectMask } = addressLayout;
 /** More entries than this have a fragment of their own for each address. */
 const maxShared = 32;
 const nothing: CoveringEntryTexts = {
@@ -51,14 +55,16 @@ export class FragmentFinder {
   validMs = Number.POSITIVE_INFINITY;
 
   readonly #index: AddressKnowledge["index"];
+  readonly #scopes: AddressKnowledge["scopes"];
   readonly #sources: readonly (readonly AddressSource[])[];
   readonly #hasScope: readonly boolean[];
   readonly #view: DataView;
   readonly #store: FragmentStore;
   readonly #merger = new EntryMerger();
   readonly #writer: FragmentWriter;
-  /** The memory in which the entries of keys lie: what they mean changes with it. */
+  /** The memory in which the entries of keys lie, and the scopes by number: what keys mean changes with them. */
   #memory = nothing.bytes;
+  #scopesSerial = 0;
   #memories = 0;
   readonly #parts = Array.from({ length: addressLayout.maxListed }, () => new Part());
   readonly #keys = this.#parts.map(({ key }) => key);
@@ -70,8 +76,10 @@ export class FragmentFinder {
   #scratch = new DataView(new ArrayBuffer(firstScratch));
 
   /** @param view the memory in which the store lies. */
-  constructor({ index, sources, locality, internal }: AddressKnowledge, view: DataView, store: FragmentStore) {
+  constructor(known: AddressKnowledge, view: DataView, store: FragmentStore) {
+    const { index, sources, locality, internal } = known;
     this.#index = index;
+    this.#scopes = known.scopes;
     this.#sources = enrichedObjects.map(({ name }) => sources.filter(({ objects }) => objects.has(name)));
     this.#hasScope = enrichedObjects.map(({ name }) => locality && endpointObjects.has(name));
     this.#view = view;
@@ -92,20 +100,22 @@ export class FragmentFinder {
 
   /** Makes a fragment that is too long for the store. */
   make(
-    position: number,
+    place: number,
     a: number,
     b: number,
     c: number,
     d: number,
   ): { readonly bytes: Uint8Array; readonly fragment: Fragment } {
     this.#alone.count = 0;
-    this.#alone.add(position, a, b, c, d);
+    this.#alone.add(place, a, b, c, d);
+    const position = place & objectMask;
+    const within = this.#nameOf(place);
     return this.#withTexts(this.#alone, (read) => {
       const { facts, scope } = this.#parts[0] as Part;
       const entries = this.#mergeTexts(read(0), position);
       for (;;) {
         const scratch = this.#scratch;
-        const fragment = this.#writer.write(position, entries, facts, scope, scratch, 0, scratch.byteLength);
+        const fragment = this.#writer.write(position, within, entries, facts, scope, scratch, 0, scratch.byteLength);
         if (!fragment.isCut) {
           return { bytes: new Uint8Array(scratch.buffer.slice(0, lengthOf(fragment))), fragment: { ...fragment } };
         }
@@ -117,11 +127,12 @@ export class FragmentFinder {
   #withTexts<T>(list: AddressList, use: (read: (i: number) => CoveringEntryTexts) => T): T {
     for (let i = 0; i < list.count; i++) this.#ask(this.#parts[i] as Part, list, i);
     const index = this.#index();
-    return index === undefined ? use(readNothing) : index.texts(list.words, list.count, use);
+    if (index === undefined) return use(readNothing);
+    return index.texts(list.words, list.count, use, list.hasScopes ? list.scopes : undefined);
   }
 
-  #ask(part: Part, { objects, words }: AddressList, i: number): void {
-    const object = objects[i] as number;
+  #ask(part: Part, { places, words }: AddressList, i: number): void {
+    const object = (places[i] as number) & objectMask;
     const a = words[4 * i] as number;
     const b = words[4 * i + 1] as number;
     const c = words[4 * i + 2] as number;
@@ -140,23 +151,28 @@ export class FragmentFinder {
   readonly #findListed = (read: (i: number) => CoveringEntryTexts): void => {
     const list = this.#listed;
     this.#readTexts = read;
+    const serial = this.#scopes().serial();
+    if (serial !== this.#scopesSerial) {
+      this.#scopesSerial = serial;
+      this.#memories++;
+    }
     for (let i = 0; i < list.count; i++) {
       const texts = read(i);
       if (texts.count > 0 && texts.bytes !== this.#memory) {
         this.#memory = texts.bytes;
         this.#memories++;
       }
-      this.#setKey(this.#parts[i] as Part, list.objects[i] as number, texts);
+      this.#setKey(this.#parts[i] as Part, list.places[i] as number, texts);
     }
     if (list.count > 1) this.#store.readAhead(this.#keys, list.count);
     this.#useFound(this.#findAt);
   };
 
   /** Writes the key of all that the fragment follows from; an empty one where no other address has the same. */
-  #setKey({ key, facts, scope }: Part, object: number, texts: CoveringEntryTexts): void {
+  #setKey({ key, facts, scope }: Part, place: number, texts: CoveringEntryTexts): void {
     key.clear();
     if (texts.isOfOneAddress || texts.count > maxShared) return;
-    key.put(object | (scopes.indexOf(scope) << 2) | (texts.count << 4));
+    key.put((place & objectMask) | (scopes.indexOf(scope) << 2) | (texts.count << 4) | ((place >>> objectBits) << 10));
     key.put(this.#memories);
     for (let i = 0; i < 2 * texts.count; i++) key.put(texts.ids[i] as number);
     if (!facts.putKey(key) || key.length > maxKeyWords) key.clear();
@@ -170,13 +186,29 @@ export class FragmentFinder {
     this.start = key.length === 0 ? 0 : store.find(key);
     this.lengths = this.start === 0 ? 0 : store.lengths(this.start);
     if (this.start !== 0) return;
-    if (texts.count === 0 && facts.count === 0 && scope === undefined) return;
-    const position = this.#listed.objects[i] as number;
+    const place = this.#listed.places[i] as number;
+    const within = this.#nameOf(place);
+    if (texts.count === 0 && facts.count === 0 && scope === undefined && within === undefined) return;
+    const position = place & objectMask;
     const entries = this.#mergeTexts(texts, position);
-    const fragment = this.#writer.write(position, entries, facts, scope, this.#view, store.begin(key), maxFragment);
+    const fragment = this.#writer.write(
+      position,
+      within,
+      entries,
+      facts,
+      scope,
+      this.#view,
+      store.begin(key),
+      maxFragment,
+    );
     this.start = fragment.isCut ? 0 : store.keep(key, fragment);
     this.lengths = this.start === 0 ? notKept : store.lengths(this.start);
   };
+
+  /** The name of the scope of a place; undefined: it is in none. */
+  #nameOf(place: number): string | undefined {
+    return place <= objectMask ? undefined : this.#scopes().nameOf(place >>> objectBits);
+  }
 
   #mergeTexts(texts: CoveringEntryTexts, position: number): MergedEntries | undefined {
     if (texts.count === 0) return undefined;

@@ -206,6 +206,8 @@ export interface KernelImports {
     destinationLength: number,
     destinationPort: number,
   ) => number;
+  /** Returns the scope of an end of the flow, by the fields from `fieldsAt` up to `end`, the first behind a comma. */
+  readonly chooseScope: (object: number, fieldsAt: number, end: number) => number;
   /** 1 when the line from `start` up to `end` is wanted, else 0; asked where a filter needs more than the kernel keeps. */
   judgeLine(start: number, end: number): number;
   /** As {@link AddressAdditions.locate}. */

@@ -51,6 +51,9 @@ export const trafficIndexShift = 3;
 export const trafficWay = 4;
 export const trafficSeenIngress = 1;
 export const trafficSeenEgress = 2;
+/** The scope of a side is in one of this many cells of `scopeTable`. */
+export const scopeProbes = 8;
+export const scopeCells = 4096;
 /** Of a structure whose first 32 bits may be anything. */
 export const anyStart = 4294967295;
 /** Formats of the records of a sample that are more than a row of fields. */
@@ -357,6 +360,10 @@ export const trafficBytes = 8;
 export const trafficRawBytes = 16;
 export const trafficPackets = 24;
 export const trafficCell = 32;
+export const scopeFirst = 0;
+export const scopeSecond = 8;
+export const scopeNumber = 16;
+export const scopeCell = 32;
 export const structureFormat = 0;
 export const structureLength = 4;
 export const structureStep = 8;
@@ -480,33 +487,40 @@ export const filterTakesEstimates = 364;
 export const seenDirectionSlot = 365;
 export const trafficInSlot = 366;
 export const trafficOutSlot = 367;
+/** The slots of the VRF of both ways. */
+export const vrfInSlot = 368;
+export const vrfOutSlot = 369;
 /** How many flows of `seenFlows` there are, which the other side sets to 0. */
-export const seenCount = 368;
+export const seenCount = 372;
+/** Whose lines are written, as a number by which its sides are known in `scopeTable`; 0: there are no scopes. */
+export const scopeExporter = 376;
+/** A bit for each name that a scope may follow from, and that a record may bring itself. */
+export const scopeNames = 384;
 /** Whose lines are written, as a number by which its interfaces are known in `trafficTable`; 0: nothing is added up. */
-export const trafficExporter = 372;
+export const trafficExporter = 392;
 /** How often there was no place for an interface, and how many lines got an application; the other side sets them to 0. */
-export const trafficLost = 376;
-export const appsAdded = 380;
+export const trafficLost = 396;
+export const appsAdded = 400;
 /** The time of the sketch of servers, in ticks. */
-export const sketchTick = 384;
+export const sketchTick = 404;
 /** How many lines each rule was for; the first is for those that none was for. */
-export const methodCounts = 392;
-export const conversationSeed = 424;
+export const methodCounts = 408;
+export const conversationSeed = 440;
 /** In the order of the network. */
-export const communityIdSeed = 428;
+export const communityIdSeed = 444;
 /** Added up from what is read ahead of its use, so that it is read. */
-export const prefetchedSum = 432;
+export const prefetchedSum = 448;
 /** The rate that the texts below are of, a double; NaN before the first. Its factor, and the largest counter that the kernel applies it to, 64 bits each; that is negative where the other side reckons. */
-export const renderedRate = 440;
-export const rateFactor = 448;
-export const largestCounter = 456;
+export const renderedRate = 456;
+export const rateFactor = 464;
+export const largestCounter = 472;
 /** The rate as it is in a line; then the same and what stands before the estimate of the bytes. */
-export const rateTextLength = 464;
-export const rateTextsLength = 468;
-export const listShapes = 472;
+export const rateTextLength = 480;
+export const rateTextsLength = 484;
+export const listShapes = 488;
 /** Bytes that the steps which the kernel lists of one sample take in a line at most. */
-export const listedRoom = 476;
-export const structureCount = 480;
+export const listedRoom = 492;
+export const structureCount = 496;
 /** By slot, 64-bit integers. An address is its place and, in the upper half, its length. Negative ones are no such value. */
 export const slots = 512;
 export const texts = 1024;
@@ -573,34 +587,36 @@ export const sketchTags = 458752;
 /** Ports of services: a bit for each port of TCP, UDP, SCTP. Ports that applications are known at by the address: a bit for each. */
 export const servicePorts = 475136;
 export const appPorts = 499712;
+/** Cells by the hash of a side. */
+export const scopeTable = 507904;
 /** Cells by the hash of their key. */
-export const trafficTable = 507904;
+export const trafficTable = 638976;
 /** By type: place and length of the name, place and number of the codes', each of which is a place and a length. No length: no name. */
-export const icmpNames = 638976;
-export const icmpV6Names = 643072;
+export const icmpNames = 770048;
+export const icmpV6Names = 774144;
 /** Tables of the codes, and the texts. */
-export const icmpTexts = 647168;
-export const icmpTextsEnd = 671744;
+export const icmpTexts = 778240;
+export const icmpTextsEnd = 802816;
 /** The program of a filter, with its tables. */
-export const filterProgram = 671744;
-export const filterProgramEnd = 1163264;
-export const samples = 1163264;
+export const filterProgram = 802816;
+export const filterProgramEnd = 1294336;
+export const samples = 1294336;
 /** What the lines of samples begin with: a head for each datagram. */
-export const sampleHeads = 1167360;
+export const sampleHeads = 1298432;
 /** The place of what is to be written, and a number or the place of a value. */
-export const stepList = 1200128;
-export const stepListEnd = 1331200;
+export const stepList = 1331200;
+export const stepListEnd = 1462272;
 /** Texts for steps, each behind its length. */
-export const stepTexts = 1331200;
-export const stepTextsEnd = 2359296;
+export const stepTexts = 1462272;
+export const stepTextsEnd = 2490368;
 /** Steps themselves, and the tables of their texts. */
-export const steps = 2359296;
-export const stepsEnd = 3260416;
+export const steps = 2490368;
+export const stepsEnd = 3391488;
 /** What is left of the kernel's share of a workspace. */
-export const programs = 3260416;
-export const programsEnd = 8241152;
+export const programs = 3391488;
+export const programsEnd = 8372224;
 /** For a line that is too long for other memory. */
-export const longLine = 8241152;
-export const longLineEnd = 12435456;
-export const lines = 12435456;
-export const linesEnd = 16629760;
+export const longLine = 8372224;
+export const longLineEnd = 12566528;
+export const lines = 12566528;
+export const linesEnd = 16760832;

@@ -6,6 +6,8 @@ import {
   type Enricher,
   type LineBuffer,
   type LineEnricher,
+  type LineScopes,
+  addressLayout,
   type RenderedFields,
   type Workspace,
   lineObjects,
@@ -18,7 +20,7 @@ import type { FlowEnds } from "./flow-ends.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import * as layout from "../kernel/layout.gen.ts";
 import { AppWriter, NameBits, RecordSlots } from "./flow-ends.ts";
-import { optionNames, optionNumbers } from "../exporters/options.ts";
+import { optionNames, optionNumbers, sides } from "../exporters/options.ts";
 import { rateInputs } from "../exporters/sampling.ts";
 
 const rateName = nameText("flow.sample_rate");
@@ -93,6 +95,54 @@ const nothing = new Uint8Array();
 /** `exporterText` of the kernel, without what is copied behind a text. */
 const maxExporterText = 10_240 - 64;
 
+/** The fields that scopes follow from and that a record may bring itself, where others give them to a number. */
+const scopeNames = new Set<string>(sides.flatMap(({ name, vrfName, vrfRd }) => [name, vrfName, vrfRd]));
+
+/** The most numbers of exporters before all are forgotten, and of one exporter. */
+const mostNumbers = 2 ** 16;
+const mostDomains = 64;
+
+/** What the names of an exporter's interfaces and VRFs follow from, so that it is known whether they are others. */
+type NameOrigins = readonly unknown[];
+
+/** Knows the exporters whose sides the kernel knows the scopes of, as numbers: with other names, or other scopes, an exporter gets another number. */
+class ScopedExporters {
+  readonly #view: DataView;
+  readonly #scopes: () => LineScopes;
+  readonly #numbers = new Map<string, { readonly number: number; readonly origins: NameOrigins }[]>();
+  #serial = 0;
+  #last = 0;
+
+  constructor(view: DataView, scopes: () => LineScopes) {
+    this.#view = view;
+    this.#scopes = scopes;
+  }
+
+  /** Returns the number of an exporter; 0 where there are no scopes. */
+  number(address: string, origins: NameOrigins): number {
+    const serial = this.#scopes().serial();
+    if (serial !== this.#serial || this.#last === mostNumbers) this.#forget(serial);
+    if (serial === 0) return 0;
+    const known = this.#numbers.get(address) ?? [];
+    const found = known.find(
+      (one) => one.origins.length === origins.length && one.origins.every((of, i) => of === origins[i]),
+    );
+    if (found !== undefined) return found.number;
+    const number = ++this.#last;
+    // A domain may have names of its own; what is behind these is older.
+    this.#numbers.set(address, [{ number, origins }, ...known.slice(0, mostDomains - 1)]);
+    return number;
+  }
+
+  #forget(serial: number): void {
+    this.#serial = serial;
+    this.#last = 0;
+    this.#numbers.clear();
+    const cells = layout.scopeCell * layout.scopeCells;
+    new Uint8Array(this.#view.buffer, this.#view.byteOffset + layout.scopeTable, cells).fill(0);
+  }
+}
+
 /** Holds what an enricher adds for the exporter, to every line of a datagram. */
 class ExporterAdditions {
   /** By the position of the address additions. */
@@ -100,6 +150,8 @@ class ExporterAdditions {
   /** By the position of the number additions: the table for the exporter, and how many records got something of it. */
   readonly numberTables: (NumberTable | undefined)[];
   readonly numbersAdded: number[];
+  /** Tables of those names that scopes may follow from. */
+  readonly scopeOrigins: (NumberTable | undefined)[] = [];
   readonly #enricher: LineEnricher;
   readonly #known = new Map<string, DataView>();
 
@@ -126,13 +178,20 @@ class ExporterAdditions {
     this.#enricher.begin();
     for (let i = 0; i < addresses.length; i++) {
       const place = this.texts[i] as (typeof this.texts)[number];
-      const end = addresses[i]?.append(lineObjects.export, bytes, place.text) ?? -1;
+      const own = addresses[i]?.scopes?.();
+      const scope = own === undefined || own.serial() === 0 ? 0 : scopeOfExporter(own, exporter);
+      const end = addresses[i]?.append(lineObjects.export | (scope << objectBits), bytes, place.text) ?? -1;
       if (end < 0) return false;
       place.length = end;
     }
     const [first] = this.texts;
     const text = first === undefined ? nothing : new Uint8Array(first.text.buffer, 0, first.length);
-    for (let i = 0; i < numbers.length; i++) this.numberTables[i] = numbers[i]?.tableFor(exporter, text);
+    this.scopeOrigins.length = 0;
+    for (let i = 0; i < numbers.length; i++) {
+      const table = numbers[i]?.tableFor(exporter, text);
+      this.numberTables[i] = table;
+      if (numbers[i]?.adds.some((name) => scopeNames.has(name)) === true) this.scopeOrigins.push(table);
+    }
     return this.#addToExporter(exporter, text);
   }
 
@@ -186,6 +245,13 @@ class ExporterAdditions {
   }
 }
 
+const { objectBits } = addressLayout;
+const exporterName = "flow.export.ip.addr";
+
+function scopeOfExporter(scopes: LineScopes, exporter: string): number {
+  return scopes.of(lineObjects.export, (name) => (name === exporterName ? exporter : undefined));
+}
+
 const slotNames: readonly (readonly [name: string, slot: number])[] = [
   ["flow.src.ip.addr", layout.sourceSlot],
   ["flow.dst.ip.addr", layout.destinationSlot],
@@ -228,8 +294,12 @@ interface SetContext {
   readonly isRateOfRecord: boolean;
   /** True if options gave names to numbers in the records. */
   readonly hasNames: boolean;
+  /** What these names follow from; another object or number after a change. */
+  readonly nameOrigins: NameOrigins;
   readonly headLength: number;
 }
+
+const noScopes: LineScopes = { serial: () => 0, of: () => 0 };
 
 /** Behind a line this much may be overwritten. */
 export const lineSlack = 64;
@@ -274,6 +344,9 @@ export class KernelContext {
   readonly #parts: LineParts;
   readonly #view: DataView;
   readonly #exporter: ExporterAdditions;
+  readonly #scopes: () => LineScopes;
+  readonly #scoped: ScopedExporters;
+  #address = "";
   readonly #apps: AppWriter;
   readonly #estimates: EstimateWriter;
   readonly #rendered: RenderedFields[] = [];
@@ -290,6 +363,8 @@ export class KernelContext {
     this.nameBits = nameBitsOf(numbers);
     this.values = new RecordSlots(workspace, this.slots, this.nameBits);
     this.#exporter = new ExporterAdditions(this.enricher);
+    this.#scopes = this.enricher.addresses[0]?.scopes ?? (() => noScopes);
+    this.#scoped = new ScopedExporters(this.#view, this.#scopes);
     this.#apps = new AppWriter(workspace, this.enricher, this.values);
     this.#estimates = new EstimateWriter(counters);
     this.#writeNumbers();
@@ -299,7 +374,10 @@ export class KernelContext {
   /** Returns the functions that the kernel calls for enrichment, the filter, and counters beyond what it reckons. */
   imports(
     counted: readonly number[],
-  ): Pick<KernelImports, "addApp" | "addNumber" | "judgeLine" | "locate" | "locateAll" | "writeEstimates"> {
+  ): Pick<
+    KernelImports,
+    "addApp" | "addNumber" | "chooseScope" | "judgeLine" | "locate" | "locateAll" | "writeEstimates"
+  > {
     const { filter, workspace } = this.#parts;
     const { numbers, addresses } = this.enricher;
     const { numberTables } = this.#exporter;
@@ -316,6 +394,11 @@ export class KernelContext {
         const isScoped = numbers[index]?.scope !== undefined;
         return writeNumberAddition(memory, at, table, isScoped ? scopedNumber(scope, value) : value);
       },
+      chooseScope: (object, fieldsAt, end) => {
+        const text = fieldsAt < end ? memory.toString("utf8", fieldsAt + 1, end) : "";
+        const fields = JSON.parse(`{${text}}`) as Readonly<Record<string, Value>>;
+        return this.#scopes().of(object, (name) => (name === exporterName ? this.#address : fields[name]));
+      },
       judgeLine: (start, end) => (filter?.matches(memory, start, end) === false ? 0 : 1),
       locate: addresses[0]?.locate ?? (() => 0),
       locateAll: addresses[0]?.locateAll ?? (() => 0),
@@ -331,6 +414,7 @@ export class KernelContext {
 
   /** Begins the lines of an exporter. @param address as records have it. */
   begin(address: string): void {
+    this.#address = address;
     this.#isUnenriched = !this.#exporter.use(address);
     const { numberTables } = this.#exporter;
     for (let i = 0; i < numberTables.length; i++) {
@@ -357,6 +441,9 @@ export class KernelContext {
     view.setUint8(layout.uptimeIsOfHeader, of.isHeaderUptime ? 1 : 0);
     view.setUint8(layout.rateIsOfRecord, of.isRateOfRecord ? 1 : 0);
     view.setUint8(layout.hasNames, of.hasNames ? 1 : 0);
+    const hasScopes = this.#scopes().serial() !== 0;
+    const origins = hasScopes ? [...of.nameOrigins, ...this.#exporter.scopeOrigins] : of.nameOrigins;
+    view.setUint32(layout.scopeExporter, hasScopes ? this.#scoped.number(this.#address, origins) : 0, true);
     view.setUint8(layout.isUnenriched, this.#isUnenriched ? 1 : 0);
     view.setFloat64(layout.rate, of.rate, true);
     view.setUint32(layout.headLength, of.headLength, true);
@@ -412,6 +499,10 @@ export class KernelContext {
     view.setUint8(layout.seenDirectionSlot, slotOf("flow.direction.name", layout.unusedSlot));
     view.setUint8(layout.trafficInSlot, slotOf("flow.in.netif.index", layout.unusedSlot));
     view.setUint8(layout.trafficOutSlot, slotOf("flow.out.netif.index", layout.unusedSlot));
+    view.setUint8(layout.vrfInSlot, slotOf("flow.in.vrf.id", layout.unusedSlot));
+    view.setUint8(layout.vrfOutSlot, slotOf("flow.out.vrf.id", layout.unusedSlot));
+    const named = [...scopeNames].reduce((bits, name) => bits | (1n << BigInt(this.nameBits.get(name) ?? 64)), 0n);
+    view.setBigUint64(layout.scopeNames, BigInt.asUintN(64, named), true);
     view.setUint8(layout.hasCommunityId, this.#parts.communityId ? 1 : 0);
     view.setUint32(layout.addressControl, addresses[0]?.control ?? 0, true);
   }

@@ -288,6 +288,7 @@ export class LineWriter implements FlowReader {
       rate: isRateOfRecord ? -1 : (flowRate(noFields, this.#sampling, this.#rates) ?? -1),
       isRateOfRecord,
       hasNames,
+      nameOrigins: hasNames ? [own.names, own.names.version, whole?.names, whole?.names.version] : [],
       headLength: this.#head.length,
     });
     if (sources.icmp !== undefined) {

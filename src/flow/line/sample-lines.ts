@@ -221,6 +221,7 @@ export class KernelSampleLines implements SampleLines {
       rate: -1,
       isRateOfRecord: false,
       hasNames: false,
+      nameOrigins: [],
       headLength: 0,
     });
   }

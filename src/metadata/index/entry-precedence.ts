@@ -52,6 +52,8 @@ export class CoveringTexts {
   /** The bits of the family of each address, and the number of searches up to its last. */
   readonly #addressBits: number[] = [];
   readonly #addressRuns: number[] = [];
+  /** Tells of each address whether what its first search finds comes before all else. */
+  readonly #isFirstApart: boolean[] = [];
   readonly #rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
   constructor(buffer: SharedArrayBuffer) {
@@ -64,20 +66,23 @@ export class CoveringTexts {
 
   /**
    * @param addresses four words of each, IPv4 in its mapped form.
-   * @param statesOf puts the states that may have entries that cover an address into `states`, one for each layer; of equal keys the
-   * earlier layer's comes first. It returns how many there are.
+   * @param statesOf puts the states that may have entries that cover the address at a position into `states`, one for each layer; of equal
+   * keys the earlier layer's comes first. It returns how many there are; as its complement where the entries of the first come before all
+   * others, however specific those are.
    */
   find(
     addresses: Int32Array,
     count: number,
     states: Int32Array,
-    statesOf: (family: Family, address: Int32Array) => number,
+    statesOf: (family: Family, address: Int32Array, i: number) => number,
   ): void {
     this.#search.begin();
     let runs = 0;
     for (let i = 0; i < count; i++) {
       const family = setPlainWords(this.#scratch, addresses, 4 * i);
-      const stateCount = statesOf(family, this.#scratch);
+      const given = statesOf(family, this.#scratch, i);
+      const stateCount = given < 0 ? ~given : given;
+      this.#isFirstApart[i] = given < 0;
       for (let s = 0; s < stateCount; s++) this.#search.add(states[s] as number, family, this.#scratch);
       runs += stateCount;
       this.#addressBits[i] = family === 4 ? 32 : 128;
@@ -100,8 +105,10 @@ export class CoveringTexts {
     const first = i === 0 ? 0 : (this.#addressRuns[i - 1] as number);
     const end = this.#addressRuns[i] as number;
     const bits = this.#addressBits[i] as number;
+    let fixed = 0;
     for (let run = first; run < end; run++) {
-      this.#place(run === 0 ? 0 : (ends[run - 1] as number), ends[run] as number, run - first, bits);
+      this.#place(run === 0 ? 0 : (ends[run - 1] as number), ends[run] as number, run - first, bits, fixed);
+      if (run === first && this.#isFirstApart[i] === true) fixed = texts.count;
     }
     texts.isOfOneAddress = texts.count > 0 && this.#lengths[0] === lengthOfIp;
     return texts;
@@ -189,8 +196,8 @@ export class CoveringTexts {
     this.#put(to, spare);
   }
 
-  /** Puts items of a state where they belong among those of earlier ones. */
-  #place(from: number, end: number, layer: number, bits: number): void {
+  /** Puts items of a state where they belong among those of earlier ones. @param fixed how many of these come before all others. */
+  #place(from: number, end: number, layer: number, bits: number, fixed: number): void {
     const added = end - from;
     if (added === 0) return;
     const { items } = this.#search;
@@ -210,7 +217,7 @@ export class CoveringTexts {
       this.#take(items[from + i] as number, last, layer);
       let to = before + i;
       // Most go to the front.
-      for (; to > 0 && this.#isBefore(last, to - 1, bits); to--) this.#put(to, to - 1);
+      for (; to > fixed && this.#isBefore(last, to - 1, bits); to--) this.#put(to, to - 1);
       this.#put(to, last);
     }
   }

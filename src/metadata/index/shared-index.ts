@@ -19,8 +19,9 @@ import {
 } from "./snapshots.ts";
 import type { SharedIndexHandle } from "./shared-reader.ts";
 import { EntryReader, EntryWriter } from "./entry-block.ts";
-import { Heap, entryPart, treePart, type IndexLimits, reserveHeap } from "./heap.ts";
+import { Heap, HeapFullError, entryPart, fullError, treePart, type IndexLimits, reserveHeap } from "./heap.ts";
 import { IndexEdits, snapshotWeight } from "./index-edit.ts";
+import { mostScopes, ScopeTable } from "./scope-table.ts";
 import { layouts, retain } from "./tree-nodes.ts";
 import { IndexState, StateReading } from "./state-queries.ts";
 
@@ -30,6 +31,14 @@ export interface UdmLayer {
   readonly index: UdmIndex;
   /** They have all keys of the layer, so that look-ups pass over it; undefined: it is always searched. */
   readonly places?: LayerPlaces | undefined;
+}
+
+/** A scope as look-ups are to see it. */
+export interface PublishedScope {
+  /** Its entries; undefined: it has none. They must be held for as long as they are published. */
+  readonly index: UdmIndex | undefined;
+  /** True if global entries count behind its own. */
+  readonly inherits: boolean;
 }
 
 export interface SharedIndexOptions {
@@ -56,6 +65,11 @@ export interface SharedIndexStats {
   readonly activeReaders: number;
 }
 
+/** All addresses. */
+const wholeFamilies = [
+  { family: 4, first: 0n, last: 2n ** 32n - 1n },
+  { family: 6, first: 0n, last: 2n ** 128n - 1n },
+] as const;
 const cachedEntries = 4096;
 /** Nodes freed with each state that is given up: more than a small change replaces. */
 const freedAtOnce = 100;
@@ -91,6 +105,10 @@ export class SharedIndex {
   /** States of the other layers, in their order. */
   #layers: readonly number[] = [];
   #layerBits: readonly number[] = [];
+  readonly #scopes: ScopeTable;
+  /** The serial of the published state of each scope. */
+  readonly #scopeSerials = new Map<number, number>();
+  /** How often layers or scopes changed. */
   #layerChanges = 0;
   /** The view that readers see. */
   #shown = 0;
@@ -113,6 +131,7 @@ export class SharedIndex {
     this.#views = new ViewTable(this.#viewBuffer);
     this.#publisher = new Publisher(this.#control);
     this.#releaser = new Releaser(this.#heap);
+    this.#scopes = new ScopeTable(this.#heap, (snapshot) => this.#releaseSnapshot(snapshot));
     this.#writer = new EntryWriter(this.#heap);
     const reader = new EntryReader(this.#heap.buffer, cachedEntries);
     this.#reading = new StateReading(this.#heap.buffer, reader);
@@ -194,6 +213,52 @@ export class SharedIndex {
     this.#showView(changed);
   }
 
+  /**
+   * Makes these the scopes that readers see, all at once.
+   *
+   * @param changes by number, from 1 to {@link mostScopes}; undefined for one that goes. Those that are not named stay.
+   * @param definitions of all scopes, as JSON; undefined: they stay.
+   * @returns where what readers see may differ from before; undefined: anywhere.
+   * @throws UdmError `resource_exhausted`
+   */
+  publishScopes(
+    changes: ReadonlyMap<number, PublishedScope | undefined>,
+    definitions?: Uint8Array,
+  ): readonly AddressRange[] | undefined {
+    let changed: AddressRange[] | undefined = definitions === undefined ? [] : undefined;
+    const states = Array.from(changes, ([number, scope]) => {
+      if (!(number >= 1 && number <= mostScopes)) throw new Error(`a scope has a number from 1 to ${mostScopes}`);
+      const state = scope?.index && this.#heldState(scope.index);
+      if (changed !== undefined) changed = this.#addChanges(changed, number, state);
+      return [number, scope && { snapshot: state?.snapshot ?? 0, inherits: scope.inherits }] as const;
+    });
+    try {
+      this.#scopes.change(states, definitions);
+    } catch (error) {
+      throw error instanceof HeapFullError ? fullError(this.#heap, this.#limits) : error;
+    }
+    for (const [number, scope] of changes) {
+      const state = scope?.index && this.#heldState(scope.index);
+      if (state === undefined) this.#scopeSerials.delete(number);
+      else {
+        state.changes = undefined;
+        this.#scopeSerials.set(number, state.serial);
+      }
+    }
+    this.#layerChanges++;
+    this.#showView(changed);
+    return changed;
+  }
+
+  /** Adds where another state of a scope differs from the published one. */
+  #addChanges(changed: AddressRange[], scope: number, state: IndexState | undefined): AddressRange[] | undefined {
+    const { changes } = state ?? {};
+    if (changes === undefined || changes.since !== this.#scopeSerials.get(scope)) {
+      return [...changed, ...wholeFamilies.map(({ family, first, last }) => ({ family, first, last, scope }))];
+    }
+    return [...changed, ...changes.keys.map(({ family, first, last }) => ({ family, first, last, scope }))];
+  }
+
   /** Places for a further layer: they let look-ups pass over it. Undefined when there are too many, which are always searched. */
   layerPlaces(): LayerPlaces | undefined {
     if (this.#layersWithPlaces === mostLayers) return undefined;
@@ -266,6 +331,7 @@ export class SharedIndex {
     this.#retired = this.#retired.filter((view) => {
       if (this.#publisher.isPinned(view)) return true;
       for (const snapshot of this.#views.states(view)) this.#releaseSnapshot(snapshot);
+      this.#scopes.release(this.#views.scopes(view));
       this.#views.free(view);
       return false;
     });
@@ -287,7 +353,9 @@ export class SharedIndex {
   #showView(changed: readonly AddressRange[] | undefined): void {
     const states = this.#published === 0 ? this.#layers : [this.#published, ...this.#layers];
     for (const snapshot of states) retain(this.#words, snapshot);
-    const view = this.#views.add(states, this.#published === 0 ? this.#layerBits : [0, ...this.#layerBits]);
+    const { block } = this.#scopes;
+    if (block !== 0) retain(this.#words, block);
+    const view = this.#views.add(states, this.#published === 0 ? this.#layerBits : [0, ...this.#layerBits], block);
     // Both parts only grow, so that no version comes twice.
     const version = (this.#published === 0 ? 0 : versionOf(this.#words, this.#published)) + this.#layerChanges;
     this.#changes.write(version, changed);

@@ -1,4 +1,6 @@
-import type { AddressIndex, CoveringEntryTexts } from "../model/udm-store.ts";
+import type { AddressIndex, CoveringEntryTexts, ScopeList } from "../model/udm-store.ts";
+import type { ScopeDefinition } from "../model/scope.ts";
+import { definitionsSerial, isIsolated, readDefinitions, scopeValue, snapshotOf } from "./scope-table.ts";
 import { addressWords, setBytesWords } from "./key-limbs.ts";
 import { compareKeys, type Address, type Family } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
@@ -13,6 +15,7 @@ import {
   type ReaderSlot,
   layersNear,
   firstState,
+  scopesOf,
   mostStates,
   placesBit,
   versionWord,
@@ -35,6 +38,7 @@ const cachedEntries = 4096;
 export class SharedIndexReader implements AddressIndex {
   readonly #changes: ChangeReader;
   readonly #words: Int32Array;
+  readonly #heapWords: Int32Array;
   readonly #views: Int32Array<SharedArrayBuffer>;
   readonly #pin: SnapshotPin;
   readonly #search: CoveringSearch;
@@ -42,12 +46,24 @@ export class SharedIndexReader implements AddressIndex {
   readonly #texts: CoveringTexts;
   readonly #places: Int32Array;
   readonly #scratch = new Int32Array(4);
-  readonly #searched = new Int32Array(mostStates);
+  readonly #searched = new Int32Array(mostStates + 1);
   #isOpen = true;
   /** The view that is pinned for texts. */
   #pinned = 0;
-  readonly #chooseForTexts = (family: Family, address: Int32Array): number =>
-    this.#choose(this.#pinned, family, address);
+  /** The scopes of the addresses that texts are looked up of; undefined: none is in one. */
+  #scopes: Int32Array | undefined;
+  #scopeList: ScopeList = { serial: 0, scopes: [] };
+  readonly #chooseForTexts = (family: Family, address: Int32Array, i: number): number => {
+    const scope = this.#scopes === undefined ? 0 : (this.#scopes[i] as number);
+    const table = scope === 0 ? 0 : scopesOf(this.#views, this.#pinned);
+    if (table === 0) return this.#choose(this.#pinned, family, address, 0);
+    const value = scopeValue(this.#heapWords, table, scope);
+    const snapshot = snapshotOf(value);
+    if (snapshot !== 0) this.#searched[0] = snapshot;
+    const own = snapshot === 0 ? 0 : 1;
+    const count = isIsolated(value) ? own : this.#choose(this.#pinned, family, address, own);
+    return own === 0 ? count : ~count;
+  };
 
   /** Opens a handle; once only. */
   constructor(handle: SharedIndexHandle) {
@@ -56,7 +72,8 @@ export class SharedIndexReader implements AddressIndex {
     this.#words = new Int32Array(handle.control);
     this.#views = new Int32Array(handle.views);
     this.#pin = new SnapshotPin(handle.control, handle);
-    this.#search = new CoveringSearch(new Int32Array(heap));
+    this.#heapWords = new Int32Array(heap);
+    this.#search = new CoveringSearch(this.#heapWords);
     this.#entries = new EntryReader(heap, cachedEntries);
     this.#texts = new CoveringTexts(heap);
     this.#places = new Int32Array(handle.places);
@@ -89,12 +106,32 @@ export class SharedIndexReader implements AddressIndex {
     return this.#covering(family, this.#scratch);
   }
 
-  texts<T>(addresses: Int32Array, count: number, use: (read: (i: number) => CoveringEntryTexts) => T): T {
+  texts<T>(
+    addresses: Int32Array,
+    count: number,
+    use: (read: (i: number) => CoveringEntryTexts) => T,
+    scopes?: Int32Array,
+  ): T {
     if (!this.#isOpen) throw new Error("this reader was closed");
+    this.#scopes = scopes;
     this.#pinned = this.#pin.pin();
     try {
       this.#texts.find(addresses, count, this.#searched, this.#chooseForTexts);
       return use(this.#texts.read);
+    } finally {
+      this.#pin.unpin();
+    }
+  }
+
+  scopes(): ScopeList {
+    if (!this.#isOpen) throw new Error("this reader was closed");
+    const table = scopesOf(this.#views, this.#pin.pin());
+    try {
+      const serial = definitionsSerial(this.#heapWords, table);
+      if (serial !== this.#scopeList.serial) {
+        this.#scopeList = { serial, scopes: JSON.parse(readDefinitions(this.#heapWords, table)) as ScopeDefinition[] };
+      }
+      return this.#scopeList;
     } finally {
       this.#pin.unpin();
     }
@@ -106,13 +143,13 @@ export class SharedIndexReader implements AddressIndex {
     this.#isOpen = false;
   }
 
-  /** Finds the states of a view that may have entries that cover an address. @returns how many there are. */
-  #choose(view: number, family: Family, address: Int32Array): number {
+  /** Finds the states of a view that may have entries that cover an address. @param before how many there are already. @returns how many there are then. */
+  #choose(view: number, family: Family, address: Int32Array, before: number): number {
     const states = stateCount(this.#views, view);
     const first = firstState(view);
     // With one state there is nothing to pass over.
     const bits = states > 1 ? layersNear(this.#places, family, address) : -1;
-    let count = 0;
+    let count = before;
     for (let s = 0; s < states; s++) {
       const bit = placesBit(this.#views, view, s);
       if (bit === 0 || (bit & bits) !== 0) this.#searched[count++] = this.#views[first + s] as number;
@@ -124,7 +161,7 @@ export class SharedIndexReader implements AddressIndex {
     if (!this.#isOpen) throw new Error("this reader was closed");
     const view = this.#pin.pin();
     try {
-      const states = this.#choose(view, family, address);
+      const states = this.#choose(view, family, address, 0);
       const found: UdmEntry[] = [];
       for (let s = 0; s < states; s++) {
         const count = this.#search.find(this.#searched[s] as number, family, address);

@@ -171,11 +171,11 @@ export class SnapshotPin {
 }
 
 // The views that readers see, in words of one small shared buffer: a row for each view, which says how many states it has and
-// which, the entries of people first, then the bits of {@link LayerPlaces} of each; 0 for one that is always searched. A row is written before it is published, and again only when no reader is at it.
+// which, the entries of people first, then the bits of {@link LayerPlaces} of each; 0 for one that is always searched; last the table of scopes, 0 for none. A row is written before it is published, and again only when no reader is at it.
 // Views are numbered from 1; 0 is none.
 /** States of a view: that of the person's entries and those of other layers. */
 export const mostStates = 128;
-const rowWords = 2 * mostStates + 1;
+const rowWords = 2 * mostStates + 2;
 
 export function createViewBuffer(maxReaders: number): SharedArrayBuffer {
   // Each reader may be at another view, one is published, one is being made.
@@ -196,6 +196,11 @@ export function placesBit(words: Int32Array, view: number, state: number): numbe
   return words[view * rowWords + 1 + mostStates + state] as number;
 }
 
+/** The block of the table of scopes of a view; 0: there are none. */
+export function scopesOf(words: Int32Array, view: number): number {
+  return words[view * rowWords + 1 + 2 * mostStates] as number;
+}
+
 /** The writer's side. */
 export class ViewTable {
   readonly #words: Int32Array<SharedArrayBuffer>;
@@ -206,18 +211,23 @@ export class ViewTable {
     this.#unused = Array.from({ length: this.#words.length / rowWords - 1 }, (_, i) => i + 1);
   }
 
-  /** @returns the number of a view of these states, which stays theirs until `free`. @param bits of their places. */
-  add(states: readonly number[], bits: readonly number[]): number {
+  /** @returns the number of a view of these states, which stays theirs until `free`. @param bits of their places. @param scopes the table of scopes. */
+  add(states: readonly number[], bits: readonly number[], scopes: number): number {
     const view = this.#unused.pop();
     if (view === undefined || states.length > mostStates) throw new Error("too many states to show at a time");
     this.#words[view * rowWords] = states.length;
     this.#words.set(states, firstState(view));
     this.#words.set(bits, firstState(view) + mostStates);
+    this.#words[firstState(view) + 2 * mostStates] = scopes;
     return view;
   }
 
   states(view: number): number[] {
     return Array.from(this.#words.subarray(firstState(view), firstState(view) + stateCount(this.#words, view)));
+  }
+
+  scopes(view: number): number {
+    return scopesOf(this.#words, view);
   }
 
   free(view: number): void {
@@ -339,8 +349,9 @@ export function versionOf(words: Int32Array, snapshot: number): number {
 //   0      low 32 bits of the version that the change came with
 //   1      4 or 6; 0 when anything may have changed
 //   2 – 5  first address of what changed       6 – 9  last address
+//   10     the number of the scope; 0: in all of them
 const ringRows = 4096;
-const ringRowWords = 10;
+const ringRowWords = 11;
 const writtenRows = 0;
 const begunRows = 1;
 const ringHeadWords = 2;
@@ -370,6 +381,7 @@ export class ChangeWriter {
       this.#written = (this.#written + 1) | 0;
       Atomics.store(this.#words, at, version);
       Atomics.store(this.#words, at + 1, range?.family ?? 0);
+      Atomics.store(this.#words, at + 10, range?.scope ?? 0);
       if (range === undefined) continue;
       this.#writeAddress(at + 2, range.family, range.first);
       this.#writeAddress(at + 6, range.family, range.last);
@@ -437,7 +449,9 @@ export class ChangeReader {
       if (((Atomics.load(words, at) - version) | 0) > 0) break;
       const family = Atomics.load(words, at + 1);
       if (family === 4 || family === 6) {
-        ranges.push({ family, first: this.#readAddress(at + 2, family), last: this.#readAddress(at + 6, family) });
+        const [first, last] = [this.#readAddress(at + 2, family), this.#readAddress(at + 6, family)];
+        const scope = Atomics.load(words, at + 10);
+        ranges.push({ family, first, last, ...(scope !== 0 && { scope }) });
       } else isAnything = true;
     }
     this.#isLost = ((Atomics.load(words, begunRows) - start) | 0) > ringRows;

@@ -1,12 +1,16 @@
 import type { Address, Key } from "../../base/ip/index.ts";
 import type { UdmEntry, UdmField, UdmValues } from "./entry.ts";
+import type { ScopeDefinition } from "./scope.ts";
 
 /** Addresses from one to another, both included; keys are such. */
-export type AddressRange = Pick<Key, "family" | "first" | "last">;
+export type AddressRange = Pick<Key, "family" | "first" | "last"> & {
+  /** The number of the scope in which they are; left out: in all of them. */
+  readonly scope?: number;
+};
 
 /** Metadata of addresses: a snapshot of it, or as it is now. */
 export interface AddressIndex {
-  /** Every prefix, range and IP entry that covers the address. The address is taken as it is (no unmapping). */
+  /** Every prefix, range and IP entry that covers the address, scopes left alone. The address is taken as it is (no unmapping). */
   covering(address: Address): UdmEntry[];
   /**
    * The JSON texts of the entries that cover addresses, all of one view; the most specific comes first ({@link compareSpecificity}). What
@@ -14,9 +18,24 @@ export interface AddressIndex {
    *
    * @param addresses four words of each, IPv4 in its mapped form.
    * @param use gets what reads the texts of the address at a position; it must not keep what it is given.
+   * @param scopes the number of the scope of each; left out: none is in one. Entries of the scope come before all others.
    * @returns what `use` returns.
    */
-  texts<T>(addresses: Int32Array, count: number, use: (read: (i: number) => CoveringEntryTexts) => T): T;
+  texts<T>(
+    addresses: Int32Array,
+    count: number,
+    use: (read: (i: number) => CoveringEntryTexts) => T,
+    scopes?: Int32Array,
+  ): T;
+  /** The scopes; another list after each change of them, with another number. Left out: there are none. */
+  scopes?(): ScopeList;
+}
+
+/** The definitions of scopes, in their order. */
+export interface ScopeList {
+  /** Another one for other definitions; 0: there were none ever. */
+  readonly serial: number;
+  readonly scopes: readonly ScopeDefinition[];
 }
 
 /** Texts of entries as {@link udmJson} has them, where they lie. */

@@ -17,7 +17,7 @@ import type { Key } from "../../base/ip/index.ts";
 import type { Clock, Component, Log, Reporting } from "../../base/report/index.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import type { UdmHistory } from "../history/change.ts";
-import { SharedIndex } from "../index/shared-index.ts";
+import { SharedIndex, type PublishedScope } from "../index/shared-index.ts";
 import { SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
@@ -184,13 +184,13 @@ type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) 
 
 /** The state that a store shows to all who read. */
 export class PublishedState {
-  readonly #shared: SharedIndex;
+  readonly #shared: Pick<SharedIndex, "publish" | "handle">;
   readonly #watchers: Watchers<Parameters<Parameters<UdmStore["watch"]>[0]>>;
   readonly #addressWatchers: Watchers<Parameters<AddressListener>>;
   #index: UdmIndex | undefined;
   #reader: SharedIndexReader | undefined;
 
-  constructor(shared: SharedIndex, log: Log) {
+  constructor(shared: Pick<SharedIndex, "publish" | "handle">, log: Log) {
     this.#shared = shared;
     this.#watchers = new Watchers(log, "a listener to metadata changes failed");
     this.#addressWatchers = new Watchers(log, "a listener to metadata changes failed");
@@ -229,8 +229,41 @@ export class PublishedState {
     const open = (this.#reader ??= new SharedIndexReader(this.#shared.handle()));
     return {
       covering: (address) => open.covering(address),
-      texts: (addresses, count, use) => open.texts(addresses, count, use),
+      texts: (addresses, count, use, scopes) => open.texts(addresses, count, use, scopes),
+      scopes: () => open.scopes(),
     };
+  }
+}
+
+/** Holds what stores of scopes have in common with the store of all other entries: its index, its turn and its metrics. */
+export class ScopeHost {
+  readonly shared: SharedIndex;
+  readonly report: StoreMetrics;
+  /** Runs an action while nothing else changes the index. Actions follow one another. */
+  readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
+  readonly #changed: (ranges: readonly AddressRange[] | undefined) => void;
+
+  /** @param changed is called at each change of what look-ups see. */
+  constructor(
+    shared: SharedIndex,
+    report: StoreMetrics,
+    alone: <A>(action: () => Promise<A>) => Promise<A>,
+    changed: (ranges: readonly AddressRange[] | undefined) => void,
+  ) {
+    this.shared = shared;
+    this.report = report;
+    this.alone = alone;
+    this.#changed = changed;
+  }
+
+  /** As {@link SharedIndex.publishScopes}; tells those who look up addresses. */
+  publish(
+    changes: ReadonlyMap<number, PublishedScope | undefined>,
+    definitions?: Uint8Array,
+  ): readonly AddressRange[] | undefined {
+    const ranges = this.shared.publishScopes(changes, definitions);
+    this.#changed(ranges);
+    return ranges;
   }
 }
 
@@ -245,6 +278,11 @@ export interface StoreOptions extends Reporting {
   readonly io?: FileIo;
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
   readonly startThread?: (() => Worker) | undefined;
+  /** The store in whose index the entries are, those of a scope, and what shows them there. Left out: the store has an index of its own. */
+  readonly within?: {
+    readonly host: ScopeHost;
+    readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
+  };
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after?: (action: () => void, ms: number) => () => void;
 }
@@ -298,31 +336,51 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
   abstract readonly places: UdmPlaces;
   /** Holds what sources add, apart from what people wrote; look-ups see all of it. */
   readonly layers: UdmLayers;
+  /** Holds what stores of scopes need. */
+  readonly scopes: ScopeHost;
   protected readonly shared: SharedIndex;
   protected readonly published: PublishedState;
   protected readonly report: StoreMetrics;
   protected readonly queue: CommitQueue<Batch, UdmCommit>;
+  protected readonly exclusive: <A>(action: () => Promise<A>) => Promise<A>;
   protected readonly writes: WriteHealth;
   protected readonly log: Log;
   readonly #clock: Clock;
 
   protected constructor(options: StoreOptions) {
-    const { maxEntries = defaultMaxEntries, limitName, after = runAfter, log, metrics } = options;
+    const { maxEntries = defaultMaxEntries, limitName, after = runAfter, log, metrics, within } = options;
     this.log = log;
     this.#clock = options.clock;
-    this.shared = new SharedIndex({
-      maxEntries,
-      ...(limitName !== undefined && { limitName }),
-      onSmallerReserve: (bytes, askedFor) =>
-        log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
-    });
-    this.published = new PublishedState(this.shared, log);
-    this.report = new StoreMetrics(
-      metrics,
-      () => this.published.index()?.size ?? 0,
-      () => this.shared.stats(),
+    const shared =
+      within?.host.shared ??
+      new SharedIndex({
+        maxEntries,
+        ...(limitName !== undefined && { limitName }),
+        onSmallerReserve: (bytes, askedFor) =>
+          log.warn({ bytes, askedFor }, "the system reserves less memory for metadata"),
+      });
+    this.shared = shared;
+    const shownBy = {
+      publish: within?.publish ?? ((next: UdmIndex) => shared.publish(next)),
+      handle: () => shared.handle(),
+    };
+    this.published = new PublishedState(shownBy, log);
+    this.report =
+      within?.host.report ??
+      new StoreMetrics(
+        metrics,
+        () => this.published.index()?.size ?? 0,
+        () => shared.stats(),
+      );
+    // Whoever changes the index has it alone, whichever store it is.
+    this.exclusive = within?.host.alone ?? ((action) => action());
+    this.queue = new CommitQueue((batches) => this.exclusive(() => this.commitGroup(batches)));
+    this.scopes = new ScopeHost(
+      shared,
+      this.report,
+      (action) => this.queue.alone(action),
+      (ranges) => this.published.changed(ranges),
     );
-    this.queue = new CommitQueue((batches) => this.commitGroup(batches));
     this.writes = new WriteHealth(
       () => this.tryWrite(),
       (action) => this.queue.alone(action),

@@ -198,7 +198,7 @@ export class UdmFileStore extends CollectorUdmStore {
   }
 
   load(): Promise<UdmIndex> {
-    return this.queue.alone(() => this.#read());
+    return this.queue.alone(() => this.exclusive(() => this.#read()));
   }
 
   current(): UdmIndex {

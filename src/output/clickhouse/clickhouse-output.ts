@@ -78,9 +78,11 @@ export class ClickHouseOutput implements OutputAdapter {
     const unfit: TableInsert[] = [];
     const failures: DeliveryError[] = [];
     let lack: DeliveryError | undefined;
+    let cut = 0;
     for (const insert of inserts) {
       try {
         lack = (await this.#insert(insert, signal)) ?? lack;
+        cut += insert.cut;
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
         failures.push(error);
@@ -88,12 +90,12 @@ export class ClickHouseOutput implements OutputAdapter {
       }
     }
     const [failure] = failures;
-    if (failure === undefined) return lack === undefined ? allAccepted : { ...allAccepted, lack };
+    if (failure === undefined) return { ...allAccepted, ...(lack !== undefined && { lack }), ...(cut > 0 && { cut }) };
     // Records that another table has taken must not be halved with these: they would have other tokens.
     if (unfit.length === inserts.length) throw failure;
     const retry = unfit.flatMap(({ indexes }) => indexes);
     const fault = failures.find(({ blame }) => blame === "operator" || blame === "store");
-    return { refused: [], retry: retry.toSorted((a, b) => a - b), fault, lack };
+    return { refused: [], retry: retry.toSorted((a, b) => a - b), fault, lack, cut };
   }
 
   async close(): Promise<void> {

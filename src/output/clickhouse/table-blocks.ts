@@ -19,6 +19,8 @@ export interface TableInsert {
   readonly columns: readonly string[];
   /** Whether a column of the table is of another type than the one that is sent. */
   readonly isConverted: boolean;
+  /** Records whose line was cut off. */
+  readonly cut: number;
   /** The positions of its records in the batch, ascending. */
   readonly indexes: readonly number[];
   /** The same for the same records of the same batch: by it the server knows rows that it has. */
@@ -34,6 +36,7 @@ class TableEncoder {
   readonly #isConverted: boolean;
   readonly #blocks = new NativeBlocks();
   readonly #columns = new Set<string>();
+  #cut = 0;
   #reader: LineColumns | undefined;
 
   constructor(sent: readonly SentColumn[]) {
@@ -46,6 +49,7 @@ class TableEncoder {
     this.#reader?.clear();
     this.#blocks.clear();
     this.#columns.clear();
+    this.#cut = 0;
   }
 
   /**
@@ -75,15 +79,17 @@ class TableEncoder {
     if (reader === undefined || reader.rows === 0) return true;
     const batch = reader.batch();
     if (!isWanted(batch)) return false;
+    this.#cut += batch.cutRows;
     for (const name of this.#blocks.write(batch, this.#sent)) this.#columns.add(name);
     reader.clear();
     return true;
   }
 
   /** Returns what an insert of the lines has. */
-  finish(pack: Pack): Pick<TableInsert, "body" | "columns" | "isConverted"> {
+  finish(pack: Pack): Pick<TableInsert, "body" | "columns" | "isConverted" | "cut"> {
     this.flush();
-    return { body: pack(this.#blocks.view()), columns: [...this.#columns], isConverted: this.#isConverted };
+    const columns = [...this.#columns];
+    return { body: pack(this.#blocks.view()), columns, isConverted: this.#isConverted, cut: this.#cut };
   }
 }
 

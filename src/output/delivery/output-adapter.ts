@@ -22,6 +22,8 @@ export interface Outcome {
   /** The server has taken some of `refused`, and does not say which. */
   readonly tookOthers?: true;
   readonly retryAfterMs?: number | undefined;
+  /** Records that the server took without the field at which their line was cut off, and those behind it; absent: none. */
+  readonly cut?: number;
   /** Says where a part of the store lacks the records that it took, in a sentence. */
   readonly lack?: DeliveryError | undefined;
   /** Values of the records that have no place in what the store gets; absent: none. Told once for a batch. */
@@ -52,9 +54,10 @@ export interface OutputAdapter {
    * acknowledges nothing. Several calls may be under way.
    *
    * @param signal is aborted when the time for the request is over, or the output stops.
+   * @param oldestOther when the oldest record arrived that the output holds besides this batch, milliseconds since the epoch; left out: it holds none.
    * @throws DeliveryError that says who is at fault; any other error is the store's.
    */
-  send(batch: Batch, signal: AbortSignal): Promise<Outcome>;
+  send(batch: Batch, signal: AbortSignal, oldestOther?: number): Promise<Outcome>;
   /** As `send`, for a try by hand that is to leave nothing behind; absent: `send` is used. */
   rehearse?(batch: Batch, signal: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;

@@ -80,6 +80,8 @@ export interface SenderParts {
 interface UnderWay {
   /** The size of its batch. */
   readonly byteLength: number;
+  /** When its oldest record arrived. */
+  readonly oldestAt: number;
   /** It has failed and waits for a sign that the store takes others: it needs no place among those that are sent. */
   isParked: boolean;
 }
@@ -194,7 +196,8 @@ export class Sender {
       this.#hasWork = false;
       const taken = await this.#parts.queue.take();
       if (taken !== undefined) {
-        const own: UnderWay = { byteLength: taken.batch.byteLength, isParked: false };
+        const { byteLength, oldestAt } = taken.batch;
+        const own: UnderWay = { byteLength, oldestAt, isParked: false };
         const delivery = this.#deliver(taken, own).finally(() => {
           this.#underWay.delete(own);
           this.#mended(own);
@@ -217,7 +220,7 @@ export class Sender {
 
   async #open(): Promise<void> {
     const { adapter, output, report } = this.#parts;
-    const own: UnderWay = { byteLength: 0, isParked: false };
+    const own: UnderWay = { byteLength: 0, oldestAt: Number.POSITIVE_INFINITY, isParked: false };
     for (let tries = 1; !this.#isOver; tries++) {
       try {
         const warnings = await this.#calls.call((signal) => adapter.open(signal));
@@ -251,7 +254,7 @@ export class Sender {
       }
       const leave = await this.#circuit.enter(failures === 0);
       if (this.#isOver) break;
-      const answer = await this.#send(part.batch);
+      const answer = await this.#send(part.batch, own);
       if (answer === undefined) break;
       const now = this.#clock.monotonic();
       const hasWaited = failures + 1 >= triesAlone && aloneSince !== undefined && now - aloneSince >= aloneMs;
@@ -281,13 +284,14 @@ export class Sender {
   }
 
   /** Sends once. @returns what the store said; undefined: the output stops. */
-  async #send(batch: Batch): Promise<Outcome | DeliveryError | undefined> {
+  async #send(batch: Batch, own: UnderWay): Promise<Outcome | DeliveryError | undefined> {
     const { adapter, output, report } = this.#parts;
     const startedAt = this.#clock.monotonic();
     const took = (): number => (this.#clock.monotonic() - startedAt) / 1000;
     try {
-      const outcome = await this.#calls.call((signal) => adapter.send(batch, signal));
+      const outcome = await this.#calls.call((signal) => adapter.send(batch, signal, this.#oldestBeside(own)));
       report.request(outcome.refused.length + outcome.retry.length > 0 ? "partly" : "accepted", took());
+      report.cut(outcome.cut ?? 0);
       report.leftOut(outcome.leftOut ?? 0);
       if (outcome.lack !== undefined) {
         report.failed("send", outcome.lack.code);
@@ -303,6 +307,13 @@ export class Sender {
         ? new DeliveryError(blame, code, message, { retryAfterMs, cause, isWhole: true })
         : error;
     }
+  }
+
+  /** When the oldest record arrived that waits or is under way besides a batch; undefined: there is none. */
+  #oldestBeside(own: UnderWay): number | undefined {
+    const others = [...this.#underWay.keys()].filter((one) => one !== own).map(({ oldestAt }) => oldestAt);
+    const oldest = Math.min(this.#parts.queue.oldestAt ?? Number.POSITIVE_INFINITY, ...others);
+    return Number.isFinite(oldest) ? oldest : undefined;
   }
 
   /** Counts what came of a try, and tells whether the store works. */

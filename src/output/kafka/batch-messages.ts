@@ -38,8 +38,9 @@ export class BatchMessages {
     };
     const reader = this.#reader;
     let first = 0;
-    let leftOut = 0;
+    let [leftOut, cut] = [0, 0];
     const flush = (): void => {
+      cut += reader.batch().cutRows;
       leftOut += this.#write(lines, places, out, first);
       first += reader.rows;
       reader.clear();
@@ -51,7 +52,7 @@ export class BatchMessages {
     }
     flush();
     const memories = { memories: [out.bytes], memoryOf: new Uint32Array(count) };
-    return { ...lines, ...places, ...memories, leftOut: leftOut + out.leftOut };
+    return { ...lines, ...places, ...memories, leftOut: leftOut + out.leftOut, cut };
   }
 
   /** Writes the messages of the rows that are read. @returns how many values have no form there. */
@@ -95,6 +96,8 @@ export class BatchMessages {
 export interface MessageLines extends BatchLines {
   /** Values of the lines that the messages have no form for. */
   readonly leftOut: number;
+  /** Records whose line was cut off. */
+  readonly cut: number;
 }
 
 type Places = Pick<BatchLines, "from" | "to" | "keyFrom" | "keyTo">;

@@ -141,6 +141,8 @@ class KafkaLane {
   readonly messages = new MessageWriter();
   /** Values of its batch that its messages have no form for. */
   leftOut = 0;
+  /** Records of it whose line was cut off. */
+  cut = 0;
 
   constructor(client: KafkaClient, isIdempotent: boolean) {
     this.#client = client;
@@ -375,10 +377,11 @@ export class KafkaOutput implements OutputAdapter {
     const key = batchKey(batch.id);
     const lane = this.#held.get(key) ?? this.#free.pop() ?? new KafkaLane(client, this.#isIdempotent);
     this.#held.set(key, lane);
-    const { leftOut, ...lines } = this.#recordsOf(batch, lane);
+    const { leftOut, cut, ...lines } = this.#recordsOf(batch, lane);
     const plan = (): Promise<Chunk[]> => {
       // The batch is whole at its first try.
       lane.leftOut = leftOut;
+      lane.cut = cut;
       return this.#plan(client, batch, lines);
     };
     const fault = await lane.send(lines, plan, signal);
@@ -390,7 +393,8 @@ export class KafkaOutput implements OutputAdapter {
       this.#held.delete(key);
       lane.release();
       this.#free.push(lane);
-      return lane.leftOut === 0 ? outcome : { ...outcome, leftOut: lane.leftOut };
+      const { leftOut: lacking, cut: cutOff } = lane;
+      return { ...outcome, ...(lacking > 0 && { leftOut: lacking }), ...(cutOff > 0 && { cut: cutOff }) };
     }
     return outcome;
   }
@@ -402,7 +406,7 @@ export class KafkaOutput implements OutputAdapter {
   /** A try that was aborted before reads nothing more of the lane's messages. */
   #recordsOf(batch: Batch, lane: KafkaLane): MessageLines {
     const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
-    return this.#messages?.make(batch, lines, lane.messages) ?? { ...lines, leftOut: 0 };
+    return this.#messages?.make(batch, lines, lane.messages) ?? { ...lines, leftOut: 0, cut: 0 };
   }
 
   async #plan(client: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> {

@@ -57,23 +57,46 @@ export class LakeBucket implements Lake {
   }
 
   async put(path: string, chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
-    if (this.#client === undefined) throw new Error("not open");
-    const digest = createHash("sha256");
-    for (const chunk of chunks) digest.update(chunk);
-    const request = { method: "PUT", path: escapedPath(`${this.#base}/${path}`), digest: digest.digest("hex") };
-    const answer = await this.#client.request({
-      ...request,
-      body: chunks,
-      headersFor: (url) => signedHeaders(url, request, this.#settings, this.#clock.now()),
-      signal,
-    });
-    if (isStored(answer)) return;
-    if (answer.status >= 200 && answer.status < 300) throw notAcknowledged(answer, "S3");
-    throw this.#failure(answer);
+    const answer = await this.#request("PUT", path, chunks, signal);
+    if (!isSuccess(answer)) throw this.#failure(answer);
+    // The type of an empty body says nothing.
+    if (answer.body.length > 0) throw notAcknowledged(answer, "S3");
+    if (answer.headers.etag === undefined) await this.#find(path, chunks, signal);
   }
 
   close(): void {
     this.#client?.close();
+  }
+
+  /** Looks whether an object is there whose PUT was answered without an ETag, as stores do that are no S3 themselves, and a page of something between, too. */
+  async #find(path: string, chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
+    const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    const answer = await this.#request("HEAD", path, [], signal);
+    if (answer.status === 200 && answer.headers["content-length"] === String(length)) return;
+    // What it says is of no use where it may not be looked at, and to be tried again where it has a fault.
+    if (answer.status >= 500) throw this.#failure(answer);
+    const host = new URL(answer.url).host;
+    const found = answer.status === 200 ? "which is another one then" : `which cannot be found then (${answer.status})`;
+    throw new DeliveryError(
+      "operator",
+      "protocol",
+      `${host} stores an object without an ETag, ${found}: is the address right, and may the key read (s3:GetObject)?`,
+    );
+  }
+
+  #request(
+    method: "PUT" | "HEAD",
+    path: string,
+    body: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    if (this.#client === undefined) throw new Error("not open");
+    const digest = createHash("sha256");
+    for (const chunk of body) digest.update(chunk);
+    const request = { method, path: escapedPath(`${this.#base}/${path}`), digest: digest.digest("hex") };
+    const headersFor = (url: string): Readonly<Record<string, string>> =>
+      signedHeaders(url, request, this.#settings, this.#clock.now());
+    return this.#client.request({ ...request, body, headersFor, signal });
   }
 
   #failure(answer: HttpAnswer): DeliveryError {
@@ -98,9 +121,8 @@ function escapedPath(path: string): string {
   return path.replaceAll("=", "%3D");
 }
 
-/** Each object that is stored has an ETag, which a page of something between has not. The type of an empty body says nothing. */
-function isStored({ status, headers, body }: HttpAnswer): boolean {
-  return status === 200 && headers.etag !== undefined && body.length === 0;
+function isSuccess({ status }: HttpAnswer): boolean {
+  return status >= 200 && status < 300;
 }
 
 interface SignedRequest {

@@ -33,6 +33,8 @@ export interface HourFile {
   readonly hour: number;
   /** Counts the files of an hour, where there are more rows than one takes. */
   readonly part: number;
+  /** Records whose line was cut off: of all hours of the part, in its first file. */
+  readonly cut: number;
   readonly chunks: readonly Uint8Array[];
 }
 
@@ -150,9 +152,10 @@ export class LakeTable {
     // Rows without a time lie among the others.
     const sortedBy = time?.count === batch.rows ? columns.findIndex(([, column]) => column === time) : undefined;
     const all = [...columns, [otherColumn, batch.rest] as const];
-    return byHours(times).map(({ hour, rows }) => ({
+    return byHours(times).map(({ hour, rows }, i) => ({
       hour,
       part,
+      cut: i === 0 ? batch.cutRows : 0,
       chunks: this.#encoder.encode(all, batch, rows, sortedBy),
     }));
   }

@@ -41,7 +41,8 @@ export class ParquetOutput implements OutputAdapter {
   #wereFlows = true;
   readonly #isZstdMissing: boolean;
   readonly #collector = hostname().replaceAll(/[^\w.-]/g, "_");
-  readonly #open = new OpenHours();
+  /** Folders of hours that get files, until they are over: the end of each hour, milliseconds since the epoch. */
+  readonly #hours = new Map<string, number>();
 
   constructor(settings: ParquetSettings, { clock, nameOf }: AdapterContext, lake?: Lake) {
     const bucket = bucketOf(settings.LOCATION);
@@ -61,25 +62,28 @@ export class ParquetOutput implements OutputAdapter {
       : warnings;
   }
 
-  async send(batch: Batch, signal: AbortSignal): Promise<Outcome> {
+  async send(batch: Batch, signal: AbortSignal, oldestOther = Number.POSITIVE_INFINITY): Promise<Outcome> {
     // All of them before the first wait: other batches use the same memory.
     const files = this.#filesOf(batch);
     const key = `${batchKey(batch.id)}${partOf(batch)}`;
-    this.#open.begin(batch);
+    let cut = 0;
     for (const [name, made] of files) {
-      for (const { part, hour, chunks } of made) {
+      for (const { part, hour, chunks, cut: ofFile } of made) {
+        cut += ofFile;
         const folder = folderOf(name, hour);
         const suffix = part === 0 ? "" : `-${part}`;
         await this.#lake.put(`${folder}/${key}${suffix}.parquet`, chunks, signal);
-        this.#open.add(folder, hour);
+        this.#hours.set(folder, (hour + 1) * hourMs);
       }
     }
-    this.#open.end(batch);
-    for (const folder of this.#open.finished()) {
+    // What arrives later than this is of a later hour, but for late records.
+    const until = Math.min(batch.oldestAt, oldestOther) - graceMs;
+    for (const [folder, end] of this.#hours) {
+      if (end > until) continue;
       await this.#lake.put(`${folder}/_SUCCESS.${this.#collector}`, [], signal);
-      this.#open.close(folder);
+      this.#hours.delete(folder);
     }
-    return allAccepted;
+    return cut === 0 ? allAccepted : { ...allAccepted, cut };
   }
 
   async close(): Promise<void> {
@@ -94,38 +98,6 @@ export class ParquetOutput implements OutputAdapter {
     const lines = linesByTable(batch);
     this.#wereFlows = lines.size === 1 && lines.has("flow");
     return [...lines].map(([name, own]) => [name, this.#tables[name].files(own, oldestAt, () => true) ?? []]);
-  }
-}
-
-/** Hours that get files, until they are over. */
-class OpenHours {
-  /** The end of each folder's hour, milliseconds since the epoch. */
-  readonly #ends = new Map<string, number>();
-  /** When the oldest record of each batch arrived that is not written. */
-  readonly #underWay = new Map<string, number>();
-  #newest = 0;
-
-  begin({ id, oldestAt }: Batch): void {
-    this.#underWay.set(batchKey(id), oldestAt);
-  }
-
-  end({ id, oldestAt }: Batch): void {
-    this.#underWay.delete(batchKey(id));
-    this.#newest = Math.max(this.#newest, oldestAt);
-  }
-
-  add(folder: string, hour: number): void {
-    this.#ends.set(folder, (hour + 1) * hourMs);
-  }
-
-  /** @returns the folders of hours that have become over. */
-  finished(): readonly string[] {
-    const until = Math.min(this.#newest, ...this.#underWay.values()) - graceMs;
-    return [...this.#ends].flatMap(([folder, end]) => (end <= until ? [folder] : []));
-  }
-
-  close(folder: string): void {
-    this.#ends.delete(folder);
   }
 }
 

@@ -39,6 +39,8 @@ export interface TextTable {
 /** Rows by columns: views on memory that is used again, valid until its reader takes or clears rows. */
 export interface ColumnBatch {
   readonly rows: number;
+  /** Rows whose line was cut off, or does not end as one does: the field at the cut is lost, and those behind it. */
+  readonly cutRows: number;
   /** All declared columns, in their order. */
   readonly columns: readonly BatchColumn[];
   /** Of each record the fields that have no column, or whose value does not fit theirs, as a JSON object. */

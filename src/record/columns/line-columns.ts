@@ -10,6 +10,7 @@ import * as layout from "./layout.ts";
 interface Reader {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly rows: { readonly value: number };
+  readonly cutRows: { readonly value: number };
   readonly input: { readonly value: number };
   readonly inputRoom: { readonly value: number };
   readonly textBytes: { readonly value: number };
@@ -42,7 +43,7 @@ const restField: Column & { readonly type: "text" } = { field: "", type: "text",
 /**
  * Reads lines of records into columns: WebAssembly, in a memory of its own that grows with the longest line and the fullest batch.
  *
- * Each line becomes a row. Of one that is cut off, the fields before the cut are read.
+ * Each line becomes a row. Of one that is cut off, the fields before the cut are read, and it is counted.
  */
 export class LineColumns {
   readonly #declared: readonly Column[];
@@ -105,6 +106,7 @@ export class LineColumns {
     const offsets = new Uint32Array(buffer, offsetOf(reader.textOffsets.value), count + 1);
     return {
       rows: this.rows,
+      cutRows: offsetOf(reader.cutRows.value),
       columns: this.#declared.map((column, index) => this.#view(column, index)),
       rest: this.#hasRest ? this.#view(restField, this.#declared.length) : undefined,
       texts: { count, offsets, bytes: new Uint8Array(buffer, offsetOf(reader.textBytes.value), offsets[count]) },

@@ -2,6 +2,7 @@ import {
   renderFields,
   type Enricher,
   type NumberAdditions,
+  type NumberTable,
   type RecordFields,
   type RenderedFields,
 } from "../../record/index.ts";
@@ -154,7 +155,7 @@ export class InterfaceEnricher implements Enricher {
 
   #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
     // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
-    const rendered = new WeakMap<ReadonlyMap<number, InterfaceFacts>, Map<number, RenderedFields | undefined>>();
+    const tables = new WeakMap<ReadonlyMap<number, InterfaceFacts>, NumberTable>();
     const names = group.some(([fact]) => fact === "name");
     const render = (facts: InterfaceFacts | undefined): RenderedFields | undefined => {
       if (names && facts?.name === undefined) return undefined;
@@ -170,17 +171,20 @@ export class InterfaceEnricher implements Enricher {
       tableFor: (exporter) => {
         const interfaces = this.#directory.find(exporter);
         if (interfaces === undefined) return undefined;
-        const known = rendered.get(interfaces) ?? new Map<number, RenderedFields | undefined>();
-        rendered.set(interfaces, known);
-        return {
+        const before = tables.get(interfaces);
+        if (before !== undefined) return before;
+        const rendered = new Map<number, RenderedFields | undefined>();
+        const table: NumberTable = {
           get(index) {
-            const before = known.get(index);
-            if (before !== undefined || !interfaces.has(index)) return before;
+            const known = rendered.get(index);
+            if (known !== undefined || !interfaces.has(index)) return known;
             const text = render(interfaces.get(index));
-            known.set(index, text);
+            rendered.set(index, text);
             return text;
           },
         };
+        tables.set(interfaces, table);
+        return table;
       },
       added: (records) => void (this.#named += names ? records : 0),
     };

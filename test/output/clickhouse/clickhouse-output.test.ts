@@ -86,6 +86,19 @@ test("every field of the table of records has a column name of its own", () => {
   assert.equal(new Set(names).size, new Set(recordFields.map(({ name }) => name)).size);
 });
 
+test("records whose lines are cut off are counted when their table has taken them", async (t) => {
+  const fake = await startFakeClickHouse(t);
+  const adapter = adapterTo(fake.port);
+  await adapter.open(signal);
+  const whole = `${head},"flow.bytes":7}`;
+  assert.deepEqual(await adapter.send(batchOf([whole, whole.slice(0, -3), telemetry]), signal), {
+    ...accepted,
+    cut: 1,
+  });
+  assert.deepEqual(await adapter.send(batchOf([whole, telemetry], 1), signal), accepted);
+  await adapter.close();
+});
+
 test("fields go to the columns of their table; what does not fit there keeps its name among the others", async (t) => {
   const fake = await startFakeClickHouse(t);
   const adapter = adapterTo(fake.port);

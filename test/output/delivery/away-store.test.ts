@@ -130,3 +130,32 @@ test("a store that is there at once is said to be there", async () => {
   assert.deepEqual(faults, [undefined]);
   await delivery.stop(1000);
 });
+
+test("an adapter is told when the oldest record arrived that is held besides a batch", async () => {
+  let now = 1000;
+  const told = new Map<number, number | undefined>();
+  let release = (): void => {};
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
+  const clock: Clock = { ...systemClock, now: () => now++, monotonic: () => systemClock.monotonic() };
+  const delivery = deliveryTo(
+    async ({ id, oldestAt }, _signal, oldestOther) => {
+      told.set(id.number, oldestOther === undefined ? undefined : oldestAt - oldestOther);
+      if (id.number === 0) await isReleased;
+      return allAccepted;
+    },
+    () => {},
+    clock,
+  );
+  const add = (n: number): void => delivery.add(Buffer.from(`{"n":${n}}\n`), 1, () => {});
+  add(0);
+  await until("the first is under way", () => told.has(0));
+  add(1);
+  await until("the second, too", () => told.has(1));
+  release();
+  await until("both are there", () => delivery.state().waitingRecords === 0 && delivery.state().inFlight === 0);
+  add(2);
+  await until("the third is there", () => told.has(2) && delivery.state().inFlight === 0);
+  assert.deepEqual([told.get(0), told.get(2)], [undefined, undefined]);
+  assert.ok((told.get(1) ?? 0) > 0, "the first is older");
+  await delivery.stop(1000);
+});

@@ -233,6 +233,12 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
   });
 });
 
+test("as Protocol Buffers a record whose line is cut off has what was before the cut, and is counted", async () => {
+  const adapter = await openTo(createFakeKafka({ flows: 1 }), { ...flowsTo("flows"), FORMAT: "protobuf" });
+  const lines = [flow("192.0.2.1", 1), flow("192.0.2.1", 2).slice(0, -1)];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [], cut: 1 });
+});
+
 test("values that goflow2's message cannot hold are told once for a batch, however often it is sent", async () => {
   const fake = createFakeKafka({ flows: 1 });
   const adapter = await openTo(fake, { ...flowsTo("flows"), FORMAT: "goflow2" });

@@ -11,6 +11,10 @@ export class FakeBucket {
   readonly objects = new Map<string, Buffer>();
   /** The next answers in place of what it would say: status and code of the error. */
   readonly answers: [status: number, code: string][] = [];
+  /** Whether it answers a PUT with an ETag. */
+  hasEtags = true;
+  /** Whether objects may be looked at. */
+  isReadable = true;
   port = 0;
 
   static async start(t: TestContext): Promise<FakeBucket> {
@@ -19,9 +23,16 @@ export class FakeBucket {
       const parts: Buffer[] = [];
       request.on("data", (part: Buffer) => parts.push(part));
       request.on("end", () => {
-        const [status, code, isStored = false] = bucket.#answer(request, Buffer.concat(parts));
+        const [status, code, length] = bucket.#answer(request, Buffer.concat(parts));
         const body = code === "" ? "" : `<?xml version="1.0"?><Error><Code>${code}</Code><Message>m</Message></Error>`;
-        response.writeHead(status, { "content-type": "application/xml", ...(isStored && { etag: '"1"' }) }).end(body);
+        const isStored = length !== undefined && request.method === "PUT";
+        response
+          .writeHead(status, {
+            "content-type": "application/xml",
+            ...(isStored && bucket.hasEtags && { etag: '"1"' }),
+            ...(request.method === "HEAD" && { "content-length": length ?? 0 }),
+          })
+          .end(body);
       });
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -33,15 +44,20 @@ export class FakeBucket {
     return bucket;
   }
 
-  #answer(request: IncomingMessage, body: Buffer): [status: number, code: string, isStored?: boolean] {
+  #answer(request: IncomingMessage, body: Buffer): [status: number, code: string, length?: number] {
     const given = this.answers.shift();
     if (given !== undefined) return given;
     if (!isSigned(request, body)) return [403, "SignatureDoesNotMatch"];
-    if (request.method !== "PUT") return [405, "MethodNotAllowed"];
     const [, bucket, ...key] = decodeURIComponent(request.url ?? "").split("/");
     if (bucket !== "flows") return [404, "NoSuchBucket"];
-    this.objects.set(key.join("/"), body);
-    return [200, "", true];
+    const path = key.join("/");
+    if (request.method === "HEAD") {
+      const held = this.objects.get(path)?.length;
+      return held === undefined || !this.isReadable ? [this.isReadable ? 404 : 403, ""] : [200, "", held];
+    }
+    if (request.method !== "PUT") return [405, "MethodNotAllowed"];
+    this.objects.set(path, body);
+    return [200, "", body.length];
   }
 }
 

@@ -261,6 +261,61 @@ test("parquet: a bucket gets whole objects by signed requests, and its errors sa
   }
 });
 
+test("parquet: a record whose line is cut off has what was before the cut, and is counted", async (t) => {
+  const { root, adapter } = await openFolder(t);
+  const lines = [numberedFlow(1), numberedFlow(2).replace(/,"n":2\}$/, ',"n')];
+  assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [], cut: 1 });
+  const read = await lakeReader(t, root);
+  assert.deepEqual(await read("SELECT flow_bytes::INT AS n, other FROM $lake ORDER BY n"), [
+    { n: 1, other: '{"n":1}' },
+    { n: 2, other: null },
+  ]);
+  await adapter.close();
+});
+
+test("parquet: what a store has taken without an ETag is looked for", async (t) => {
+  const bucket = await FakeBucket.start(t);
+  bucket.hasEtags = false;
+  const adapter = adapterOf("PARQUET", bucketSettings(bucket.port));
+  await adapter.open(signal);
+  assert.deepEqual(await adapter.send(batchOf([numberedFlow(1)]), signal), { refused: [], retry: [] });
+  assert.equal(bucket.objects.size, 2);
+  // A page that answers to all: what it says was not stored.
+  bucket.answers.push([200, ""]);
+  await assert.rejects(adapter.send(batchOf([numberedFlow(2)], 2), signal), {
+    blame: "operator",
+    message: /stores an object without an ETag, which cannot be found then \(404\)/,
+  });
+  bucket.isReadable = false;
+  await assert.rejects(adapter.send(batchOf([numberedFlow(3)], 3), signal), {
+    blame: "operator",
+    message: /cannot be found then \(403\): .* may the key read \(s3:GetObject\)\?/,
+  });
+  bucket.answers.push([200, ""], [503, ""]);
+  await assert.rejects(adapter.send(batchOf([numberedFlow(4)], 4), signal), { blame: "store" });
+  await adapter.close();
+});
+
+test("parquet: an hour is marked when nothing of it waits, whatever became of a batch that failed", async (t) => {
+  const bucket = await FakeBucket.start(t);
+  const adapter = adapterOf("PARQUET", bucketSettings(bucket.port));
+  await adapter.open(signal);
+  const marks = (): string[] => [...bucket.objects.keys()].filter((name) => name.includes("_SUCCESS"));
+  const arrived = (minute: string, number: number) => ({
+    ...batchOf([numberedFlow(1).replace(/"2026[^"]*"/, `"2026-11-27T${minute}:00Z"`)], number),
+    oldestAt: Date.parse(`2026-11-27T${minute}:00Z`),
+  });
+  await adapter.send(arrived("05:20", 0), signal);
+  bucket.answers.push([503, "SlowDown"]);
+  const failed = arrived("05:40", 1);
+  await assert.rejects(adapter.send(failed, signal));
+  await adapter.send(arrived("06:20", 2), signal, failed.oldestAt);
+  assert.deepEqual(marks(), [], "it waits for another try");
+  await adapter.send(arrived("06:21", 3), signal);
+  assert.match(marks().join(), /^lake\/flow\/date=2026-11-27\/hour=05\/_SUCCESS\.[^,]+$/, "it was dropped");
+  await adapter.close();
+});
+
 test("parquet: a ledger over a bucket behind faults: nothing is lost, nothing is twice", async (t) => {
   const bucket = await FakeBucket.start(t);
   const proxy = await startFaultProxy(t, "127.0.0.1", bucket.port);

@@ -9,6 +9,8 @@ import { killPartner, startPartner, type Partner } from "../../support/partner.t
 import type { LedgerStore } from "./ledger.ts";
 import { startHttp, startLoki, startOtelcol, startSyslog, startVictoriaLogs } from "./log-stores.ts";
 import { proxied, visitNumbers } from "./numbered-lines.ts";
+import { startBucket } from "./numbered-files.ts";
+import { flowSchema, messageReader } from "../../output/kafka/decode-message.ts";
 
 /** Starts a store, with a proxy before it. */
 type StartStore = (t: TestContext) => Promise<LedgerStore>;
@@ -18,7 +20,8 @@ export const ledgerStores: Readonly<Record<string, StartStore>> = {
   http: startHttp,
   elasticsearch: (t) => startSearch(t, "elasticsearch"),
   opensearch: (t) => startSearch(t, "opensearch"),
-  kafka: startKafka,
+  kafka: (t) => startKafka(t, {}, (value, visit) => visitNumbers(value.toString("latin1"), visit)),
+  kafkaProtobuf: (t) => startKafka(t, { FORMAT: "protobuf" }, visitMessage),
   clickhouse: startClickHouse,
   nats: startNats,
   otlp: (t) => startOtelcol(t, "otlp"),
@@ -26,6 +29,7 @@ export const ledgerStores: Readonly<Record<string, StartStore>> = {
   loki: startLoki,
   victorialogs: startVictoriaLogs,
   syslog: startSyslog,
+  parquet: startParquet,
 };
 
 async function startSearch(t: TestContext, product: "elasticsearch" | "opensearch"): Promise<LedgerStore> {
@@ -71,7 +75,16 @@ async function startSearch(t: TestContext, product: "elasticsearch" | "opensearc
   };
 }
 
-async function startKafka(t: TestContext): Promise<LedgerStore> {
+type VisitValue = (value: Buffer, visit: (n: number) => void) => void;
+
+const readMessage = messageReader(flowSchema, "flow.v1.Flow");
+const visitMessage: VisitValue = (value, visit) => visit(Number(readMessage(value)["flow_bytes"]));
+
+async function startKafka(
+  t: TestContext,
+  settings: Readonly<Record<string, string>>,
+  visitValue: VisitValue,
+): Promise<LedgerStore> {
   // Clients are sent to the address that the broker knows as its own: the proxy's.
   const port = await freePort();
   const partner = await startPartner(t, "kafka", { KAFKA_PLAIN_PORT: String(port) });
@@ -80,16 +93,16 @@ async function startKafka(t: TestContext): Promise<LedgerStore> {
   return {
     word: "KAFKA",
     output: "kafka",
-    settings: { BROKERS: `127.0.0.1:${port}`, TOPIC: "ledger" },
+    settings: { BROKERS: `127.0.0.1:${port}`, TOPIC: "ledger", ...settings },
     proxy,
     isHttp: false,
     twice: "afterKills",
     kill: () => killPartner(partner),
-    read: (visit) => readTopic(partner, "ledger", visit),
+    read: (visit) => readTopic(partner, "ledger", (value) => visitValue(value, visit)),
   };
 }
 
-async function readTopic(partner: Partner, topic: string, visit: (n: number) => void): Promise<void> {
+async function readTopic(partner: Partner, topic: string, visit: (value: Buffer) => void): Promise<void> {
   const consumer = new Consumer({
     clientId: "ledger",
     groupId: `ledger-${Date.now()}`,
@@ -101,7 +114,7 @@ async function readTopic(partner: Partner, topic: string, visit: (n: number) => 
   const stream = await consumer.consume({ topics: [topic], mode: "earliest", autocommit: false });
   let read = 0;
   for await (const { value } of stream) {
-    visitNumbers(value.toString("latin1"), visit);
+    visit(value);
     if (++read === total) break;
   }
   await new Promise<void>((resolve) => consumer.close(true, () => resolve()));
@@ -135,6 +148,28 @@ async function startClickHouse(t: TestContext): Promise<LedgerStore> {
       const text = await answer.text();
       assert.equal(answer.status, 200, text);
       for (const line of text.split("\n")) if (line !== "") visit(Number(line));
+    },
+  };
+}
+
+async function startParquet(t: TestContext): Promise<LedgerStore> {
+  const bucket = await startBucket(t);
+  return {
+    word: "PARQUET",
+    output: "parquet",
+    settings: {
+      ...bucket.settings,
+      LOCATION: "s3://flows/ledger",
+      // A file has some 900 columns, and so many heads, however few its rows are.
+      BATCH_DEADLINE: "300",
+      BATCH_MAX_BYTES: "8MiB",
+      TIMEOUT: "10",
+    },
+    proxy: bucket.proxy,
+    isHttp: true,
+    twice: "never",
+    async read(visit) {
+      await bucket.visitNumbers("ledger", visit);
     },
   };
 }

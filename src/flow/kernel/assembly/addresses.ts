@@ -6,7 +6,7 @@ import {
   controlTag,
   fieldsBytes,
   maxProbes,
-  objectMask,
+  keyMask,
   slotBytes,
   slotExpires,
   slotStart,
@@ -45,6 +45,7 @@ import {
   sourceAsSlot,
   sourceLabelText,
 } from "../layout.gen";
+import { placeOf } from "./scopes";
 import { keepsFields, locateAll, moveNoted, note, noteText, locate, placeOfNumber, setPlace, slot } from "./memory";
 import { moveDigest } from "./community-id";
 import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
@@ -60,17 +61,17 @@ function setControl(at: usize): void {
 }
 
 @inline
-function hashOf(object: i32, a: u32, b: u32, c: u32, d: u32): u32 {
+function hashOf(place: i32, a: u32, b: u32, c: u32, d: u32): u32 {
   const mixed = (d ^ (c * 0x2c1b3c6d) ^ (b * 0x297a2d39) ^ (a * 0x1b873593)) * 0x9e3779b1;
-  const hash = (mixed ^ (mixed >>> 15) ^ object) * 0x85ebca6b;
+  const hash = (mixed ^ (mixed >>> 15) ^ place) * 0x85ebca6b;
   return hash ^ (hash >>> 13);
 }
 
 @inline
-function hashAt(object: i32, at: usize, isIpv6: bool): u32 {
+function hashAt(place: i32, at: usize, isIpv6: bool): u32 {
   return isIpv6
-    ? hashOf(object, word(at), word(at + 4), word(at + 8), word(at + 12))
-    : hashOf(object, 0, 0, 0xffff, word(at));
+    ? hashOf(place, word(at), word(at + 4), word(at + 8), word(at + 12))
+    : hashOf(place, 0, 0, 0xffff, word(at));
 }
 
 @inline
@@ -87,13 +88,14 @@ function hashesOf(object: i32): usize {
 /** Makes the hashes of several addresses, at most {@link maxPrefetched}, which are going to be looked up. */
 export function hashSlots(object: i32, at: usize, isIpv6: bool, stride: i32, count: i32): void {
   const kept = hashesOf(object);
-  for (let i = 0; i < count; i++, at += stride) store<u32>(kept + 4 * i, hashAt(object, at, isIpv6));
+  const place = placeOf(object);
+  for (let i = 0; i < count; i++, at += stride) store<u32>(kept + 4 * i, hashAt(place, at, isIpv6));
 }
 
 /** The same of one address, at a position below {@link maxPrefetched}. */
 @inline
 export function hashSlot(object: i32, at: usize, isIpv6: bool, position: i32): void {
-  store<u32>(hashesOf(object) + 4 * position, hashAt(object, at, isIpv6));
+  store<u32>(hashesOf(object) + 4 * position, hashAt(placeOf(object), at, isIpv6));
 }
 
 @inline
@@ -136,18 +138,18 @@ export function prefetchTexts(object: i32, count: i32): u32 {
 
 /** The slot of an address, right at the time; 0 when it is not in the table. */
 @inline
-function search(object: i32, a: u32, b: u32, c: u32, d: u32): usize {
+function search(place: i32, a: u32, b: u32, c: u32, d: u32): usize {
   const slots = load<u32>(control, controlSlots);
   const mask = load<u32>(control, controlMask);
-  let place = hashOf(object, a, b, c, d);
-  for (let probe = 0; probe < maxProbes; probe++, place++) {
-    const at: usize = slots + slotBytes * (place & mask);
+  let home = hashOf(place, a, b, c, d);
+  for (let probe = 0; probe < maxProbes; probe++, home++) {
+    const at: usize = slots + slotBytes * (home & mask);
     const tag = load<i32>(at, slotTag);
     if (tag == 0) return 0;
-    if (load<u32>(at, 12) != d || (tag & objectMask) != object + 1) continue;
+    if (load<u32>(at, 12) != d || (tag & keyMask) != place + 1) continue;
     if (load<u32>(at, 8) != c || load<u32>(at, 4) != b || load<u32>(at) != a) continue;
     const isFresh = load<i32>(control, controlNow) < load<i32>(at, slotExpires);
-    return isFresh && (tag & ~objectMask) == load<i32>(control, controlTag) ? at : 0;
+    return isFresh && (tag & ~keyMask) == load<i32>(control, controlTag) ? at : 0;
   }
   return 0;
 }
@@ -184,8 +186,9 @@ export function listMissing(object: i32, address: usize, isIpv6: bool): void {
   const b = isIpv6 ? word(address + 4) : 0;
   const c = isIpv6 ? word(address + 8) : 0xffff;
   const d = word(isIpv6 ? address + 12 : address);
-  if (search(object, a, b, c, d) != 0) return;
-  store<i32>(missingEnd, object);
+  const place = placeOf(object);
+  if (search(place, a, b, c, d) != 0) return;
+  store<i32>(missingEnd, place);
   store<u32>(missingEnd, a, 4);
   store<u32>(missingEnd, b, 8);
   store<u32>(missingEnd, c, 12);
@@ -296,11 +299,12 @@ export function append(object: i32, address: usize, length: i32, hasVlan: bool, 
   const b = isIpv6 ? word(address + 4) : 0;
   const c = isIpv6 ? word(address + 8) : 0xffff;
   const d = word(isIpv6 ? address + 12 : address);
-  let at = search(object, a, b, c, d);
+  const place = placeOf(object);
+  let at = search(place, a, b, c, d);
   if (at != 0) hits++;
   else {
     countMissed();
-    at = <usize>locate(object, a, b, c, d);
+    at = <usize>locate(place, a, b, c, d);
   }
   const lengths = load<i32>(at, slotLengths);
   if (lengths == 0) return p;

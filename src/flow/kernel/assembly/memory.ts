@@ -100,6 +100,9 @@ export declare function addApp(
   destinationPort: i32,
 ): i32;
 
+@external("kernel", "chooseScope")
+export declare function chooseScope(object: i32, fieldsAt: i32, p: i32): i32;
+
 @external("kernel", "judgeLine")
 export declare function judgeLine(start: i32, end: i32): i32;
 

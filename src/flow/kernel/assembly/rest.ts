@@ -2,6 +2,7 @@ import * as L from "../layout.gen";
 import { addApp, slot, noteChunk, addNumber, rateOf, writeEstimates, writeNames, keep } from "./memory";
 import { closingBracket, comma, copy, maxSafe, putText, quote, writeUint64, copyLong, writeByte } from "./values";
 import { append, finish, writeLabels } from "./addresses";
+import { findScopes } from "./scopes";
 import { writeCommunityId } from "./community-id";
 import { completeEnds } from "./ends";
 import { writeIds } from "./flow-ids";
@@ -366,6 +367,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
   p = writeVersion(p, sourceLength != 0 ? sourceLength : destinationLength);
   p = writeEstablished(writeVlans(p));
   p = estimate(p, known);
+  const taken = load<u64>(L.takenNames);
   if (load<u8>(L.hasNames) != 0) {
     const names = p;
     p = writeNames(<i32>p);
@@ -403,6 +405,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
     p = end;
   }
   if (hasAddresses) {
+    findScopes(taken, fieldsAt, p);
     p = addAddresses(p, source, destination);
     if (p == 0) return 0;
   }

@@ -44,6 +44,8 @@ let maxRows: u32 = 0;
 let bytesTaken: usize = 0;
 /** Rows that are there. */
 export let rows: u32 = 0;
+/** Those of them whose line was cut off. */
+export let cutRows: u32 = 0;
 /** Where the lines of the other side go, and how many bytes fit. */
 export let input: usize = 0;
 export let inputRoom: usize = 0;
@@ -99,6 +101,7 @@ export function clear(): void {
   for (let i = 0; i < columnCount; i++) clearColumn(columnAt(i));
   clearTexts();
   rows = 0;
+  cutRows = 0;
   bytesTaken = 0;
 }
 
@@ -225,7 +228,14 @@ function readLine(from: usize, end: usize): void {
   }
   endFields(noted);
   if (otherCount > 0) writeRest(row);
+  if (!isWhole(from, at, end)) cutRows++;
   rows = row + 1;
+}
+
+/** Whether the fields of a line end at `at` as those of a whole one do: behind the brace that closes it, or before that of a record without fields. */
+function isWhole(from: usize, at: usize, end: usize): bool {
+  if (end < from + 2 || load<u8>(end - 1) != closeBrace) return false;
+  return at == end || (at == from + 1 && at == end - 1);
 }
 
 function noteOther(from: usize, end: usize): void {

@@ -1,0 +1,207 @@
+import { parseAddress, parseKey, unmapAddress, type Key } from "../../base/ip/index.ts";
+import type { ScopeList, ScopeMatch } from "../../metadata/index.ts";
+import { addressLayout, lineObjects, type LineScopes, type Value } from "../../record/index.ts";
+
+/** What a row of a scope may ask of an end of a record. */
+interface ScopeSide {
+  readonly exporter: Key["first"] | undefined;
+  readonly family: Key["family"] | undefined;
+  /** Id, name and route distinguisher, those that are known. */
+  readonly vrf: readonly string[];
+  /** Index and name. */
+  readonly netif: readonly string[];
+  readonly vlan: number | undefined;
+}
+
+/** A row of a scope, compiled. */
+interface Row {
+  /** Its position among all rows. */
+  readonly order: number;
+  readonly scope: number;
+  fits(side: ScopeSide): boolean;
+}
+
+type Get = (name: string) => Value | undefined;
+
+/** The names of the fields of a way through a device. */
+const ways = {
+  in: {
+    index: "flow.in.netif.index",
+    name: "flow.in.netif.name",
+    vrfId: "flow.in.vrf.id",
+    vrf: ["flow.in.vrf.id", "flow.in.vrf.name", "flow.in.vrf.rd"],
+    vlan: "flow.src.vlan.tag.id",
+  },
+  out: {
+    index: "flow.out.netif.index",
+    name: "flow.out.netif.name",
+    vrfId: "flow.out.vrf.id",
+    vrf: ["flow.out.vrf.id", "flow.out.vrf.name", "flow.out.vrf.rd"],
+    vlan: "flow.dst.vlan.tag.id",
+  },
+} as const;
+const { export: exportObject, dst: destination } = lineObjects;
+const exporterName = "flow.export.ip.addr";
+const systemName = "system.ip.addr";
+
+/** The first value as a text; undefined where there is none. A number 0 is none where it means that nothing is known. */
+function textOf(value: Value | undefined, isZeroKnown: boolean): string | undefined {
+  const first = typeof value === "object" ? value[0] : value;
+  return first === undefined || (!isZeroKnown && Number(first) === 0) ? undefined : String(first);
+}
+
+/**
+ * Says in which scope an end of a record is: the first, in the order of their definition, of which a row fits.
+ *
+ * The source of a flow is on the way in. Of its destination VRF, interface and VLAN count on the way out, each where the record has it, else on
+ * the way in. An exporter, or a polled device, is in a scope by rows that name exporters alone.
+ */
+export class ScopeChooser implements LineScopes {
+  readonly list: ScopeList;
+  readonly #names: ReadonlyMap<number, string>;
+  readonly #numbers: readonly number[];
+  /** Rows by what they name, so that few of many are tried. */
+  readonly #byVrf = new Map<string, Row[]>();
+  readonly #byExporter = new Map<bigint, Row[]>();
+  readonly #others: Row[] = [];
+
+  constructor(list: ScopeList) {
+    this.list = list;
+    this.#names = new Map(list.scopes.map(({ name, number }) => [number, name]));
+    this.#numbers = [...this.#names.keys()];
+    let order = 0;
+    for (const { number, match } of list.scopes) {
+      for (const line of match) this.#add(line, number, order++);
+    }
+  }
+
+  /** True if there are none. */
+  get isEmpty(): boolean {
+    return this.list.scopes.length === 0;
+  }
+
+  serial(): number {
+    return this.isEmpty ? 0 : this.list.serial;
+  }
+
+  /** Returns the numbers of all. */
+  numbers(): readonly number[] {
+    return this.#numbers;
+  }
+
+  nameOf(number: number): string | undefined {
+    return this.#names.get(number);
+  }
+
+  of(object: number, get: Get): number {
+    if (this.isEmpty) return 0;
+    const exporter = textOf(get(object > exportObject ? systemName : exporterName), true);
+    const parsed = exporter === undefined ? undefined : parseAddress(exporter);
+    const address = parsed && unmapAddress(parsed);
+    const side = object >= exportObject ? noSide : readSide(get, object === destination);
+    return this.#choose({ ...side, exporter: address?.value, family: address?.family });
+  }
+
+  #choose(side: ScopeSide): number {
+    let best: Row | undefined;
+    const tryRows = (rows: readonly Row[] | undefined): void => {
+      for (const row of rows ?? []) {
+        if (best !== undefined && row.order >= best.order) return;
+        if (row.fits(side)) {
+          best = row;
+          return;
+        }
+      }
+    };
+    for (const vrf of side.vrf) tryRows(this.#byVrf.get(vrf));
+    if (side.exporter !== undefined) tryRows(this.#byExporter.get(side.exporter));
+    tryRows(this.#others);
+    return best?.scope ?? 0;
+  }
+
+  #add(match: ScopeMatch, scope: number, order: number): void {
+    const row = { order, scope, fits: compile(match) };
+    const exporters = (match.exporter ?? []).map((text) => parseKey(text));
+    if (match.vrf !== undefined) for (const vrf of new Set(match.vrf)) addTo(this.#byVrf, vrf, row);
+    else if (exporters.length > 0 && exporters.every(({ first, last }) => first === last)) {
+      for (const first of new Set(exporters.map((key) => key.first))) addTo(this.#byExporter, first, row);
+    } else this.#others.push(row);
+  }
+}
+
+function addTo<K>(rows: Map<K, Row[]>, key: K, row: Row): void {
+  const known = rows.get(key);
+  if (known === undefined) rows.set(key, [row]);
+  else known.push(row);
+}
+
+const noSide: ScopeSide = { exporter: undefined, family: undefined, vrf: [], netif: [], vlan: undefined };
+
+function readSide(get: Get, isDestination: boolean): Pick<ScopeSide, "vrf" | "netif" | "vlan"> {
+  const { in: input, out } = ways;
+  const way = (has: (of: typeof input | typeof out) => boolean): typeof input | typeof out =>
+    isDestination && has(out) ? out : input;
+  const vrf = way((of) => get(of.vrfId) !== undefined);
+  const netif = way((of) => textOf(get(of.index), false) !== undefined || get(of.name) !== undefined);
+  const vlan = textOf(get(way((of) => textOf(get(of.vlan), false) !== undefined).vlan), false);
+  return {
+    vrf: vrf.vrf.flatMap((name) => textOf(get(name), true) ?? []),
+    netif: [textOf(get(netif.index), false), textOf(get(netif.name), true)].filter((text) => text !== undefined),
+    vlan: vlan === undefined ? undefined : Number(vlan),
+  };
+}
+
+function compile({ vrf, exporter, interface: netif, vlan }: ScopeMatch): Row["fits"] {
+  const tests: ((side: ScopeSide) => boolean)[] = [];
+  if (vrf !== undefined) {
+    const wanted = new Set(vrf);
+    tests.push((side) => side.vrf.some((text) => wanted.has(text)));
+  }
+  if (exporter !== undefined) {
+    const keys = exporter.map((text) => parseKey(text));
+    tests.push(({ exporter: address, family }) =>
+      keys.some((key) => address !== undefined && key.family === family && key.first <= address && address <= key.last),
+    );
+  }
+  if (netif !== undefined) {
+    const patterns = netif.map((text) => globOf(text));
+    tests.push((side) => side.netif.some((text) => patterns.some((pattern) => pattern(text))));
+  }
+  if (vlan !== undefined) {
+    tests.push(({ vlan: number }) =>
+      vlan.some(([first, last]) => number !== undefined && first <= number && number <= last),
+    );
+  }
+  return (side) => tests.every((fits) => fits(side));
+}
+
+/** A pattern of which `*` is any text and `?` one character. It looks at each character of the text once for each of its own at most. */
+function globOf(pattern: string): (text: string) => boolean {
+  return (text) => {
+    let [at, from] = [0, 0];
+    // Where the last star is, and how far it reaches.
+    let star = -1;
+    let reach = 0;
+    while (from < text.length) {
+      if (pattern[at] === "*") {
+        star = at++;
+        reach = from;
+      } else if (at < pattern.length && (pattern[at] === "?" || pattern[at] === text[from])) {
+        at++;
+        from++;
+      } else if (star >= 0) {
+        at = star + 1;
+        from = ++reach;
+      } else return false;
+    }
+    while (pattern[at] === "*") at++;
+    return at === pattern.length;
+  };
+}
+
+export const noScopes = new ScopeChooser({ serial: 0, scopes: [] });
+
+/** An object of a record in a scope, as one number. */
+export function placeOf(object: number, scope: number): number {
+  return object | (scope << addressLayout.objectBits);
+}

@@ -1,0 +1,148 @@
+import { dirname, resolve } from "node:path";
+import { KeyError, parseKey } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import {
+  bool,
+  decodeUtf8,
+  defaulted,
+  faultFinding,
+  formatShapeFinding,
+  list,
+  mapping,
+  mapOf,
+  oneOrList,
+  optional,
+  readShape,
+  scalar,
+  textLine,
+  YamlFault,
+  type FileNode,
+  type ShapeFinding,
+  type ShapeValue,
+} from "../../base/yaml/index.ts";
+import type { ScopeMatch } from "../model/scope.ts";
+
+/** More scopes are refused. */
+const mostScopes = 10_000;
+const maxVlan = 4095;
+
+const name = scalar(
+  "a name of up to 63 characters: lower-case letters, digits, _ and -, the first a letter or digit",
+  (given) => (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(given) ? given : undefined),
+);
+const vrf = scalar("the id, name or route distinguisher of a VRF", (given) => given);
+const exporter = scalar("an address, a CIDR or a range", (given, at) => {
+  try {
+    return parseKey(given).text;
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return at.error(error.message.replace(/^key /, ""));
+  }
+});
+const netif = scalar("the index of an interface, or a name with * and ?", (given) => given);
+const vlans = scalar("a VLAN from 0 to 4095, or two with a - between them", (given): [number, number] | undefined => {
+  const [, first = "", last = first] = /^(\d{1,4})(?:-(\d{1,4}))?$/.exec(given) ?? [];
+  const range: [number, number] = [Number(first), Number(last)];
+  return first !== "" && range[0] <= range[1] && range[1] <= maxVlan ? range : undefined;
+});
+
+const line = mapping(
+  {
+    vrf: optional(
+      oneOrList(vrf),
+      "VRFs of the side: of the way in for the source of a flow, of the way out for its destination.",
+    ),
+    exporter: optional(
+      oneOrList(exporter),
+      "Exporters. Alone in a row it is for exporters and polled devices themselves, too.",
+    ),
+    interface: optional(
+      oneOrList(netif),
+      "Interfaces of the side, by ifIndex or name. `*` stands for any characters, `?` for one.",
+    ),
+    vlan: optional(oneOrList(vlans), "VLANs of the side: `100`, `100-199`."),
+  },
+  {
+    check(given, at) {
+      if (Object.keys(given).length === 0) at.error("names nothing: expected vrf, exporter, interface or vlan");
+    },
+  },
+).to((given): ScopeMatch => given);
+
+const scope = mapping({
+  match: defaulted(
+    list(line, "row"),
+    [],
+    "An end of a record is in the scope when any of the rows fits: all that the row names.",
+  ),
+  inherit: defaulted(bool, true, "Whether global entries count behind the scope's own."),
+  entries: optional(
+    textLine,
+    "The file of its entries, of the format of the metadata file. A path that is not absolute begins at the folder of this file.",
+  ),
+}).orEmpty();
+
+/** The file of scopes: name → `{match, inherit, entries}`, in the order in which they are tried. */
+export const scopesShape = mapOf(name, scope, { each: "scope", name: "<scope>" }).to((scopes, at) => {
+  if (scopes.size > mostScopes) return at.error(`there may be ${mostScopes} scopes at most`);
+  reportShared(scopes, at);
+  return scopes;
+});
+
+/** A scope as the file has it. */
+export type ScopeConfig = Omit<ShapeValue<typeof scope>, "entries"> & {
+  readonly name: string;
+  /** The path of the file of its entries; undefined when it has none. */
+  readonly entries: string | undefined;
+};
+
+/** Two scopes with one file of entries would each take the other's for its own. */
+function reportShared(scopes: ReadonlyMap<string, ShapeValue<typeof scope>>, at: FileNode): void {
+  const owners = new Map<string, string>();
+  for (const [of, { entries }] of scopes) {
+    if (entries === undefined) continue;
+    const owner = owners.get(resolve(entries));
+    if (owner === undefined) owners.set(resolve(entries), of);
+    else
+      at.below(of)
+        .below("entries")
+        .error(`is the file of scope ${quote(owner)} already`);
+  }
+}
+
+/** The file of scopes cannot be used; all that is wrong with it. */
+export class ScopesFileError extends Error {
+  readonly findings: readonly ShapeFinding[];
+
+  constructor(findings: readonly ShapeFinding[]) {
+    super(findings.map(formatShapeFinding).join("; "));
+    this.name = "ScopesFileError";
+    this.findings = findings;
+  }
+}
+
+/**
+ * Reads the file of scopes.
+ *
+ * @param path of the file: that of entries may be relative to its folder.
+ * @returns the scopes in the order in which they are tried.
+ * @throws ScopesFileError with all findings.
+ */
+export function readScopesFile(path: string, bytes: Uint8Array): readonly ScopeConfig[] {
+  let text: string;
+  try {
+    text = decodeUtf8(bytes);
+  } catch (error) {
+    if (error instanceof YamlFault) throw new ScopesFileError([faultFinding(error)]);
+    throw error;
+  }
+  if (text.trim() === "") return [];
+  const { value, findings, hasErrors } = readShape(text, scopesShape);
+  if (hasErrors || value === undefined) throw new ScopesFileError(findings);
+  const folder = dirname(resolve(path));
+  return Array.from(value, ([of, { entries, ...rest }]) => ({
+    name: of,
+    ...rest,
+    entries: entries === undefined ? undefined : resolve(folder, entries),
+  }));
+}
