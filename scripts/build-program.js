@@ -16,6 +16,7 @@ const entries = {
   "decode-thread": "app/threads/decode-thread.js",
   "output-thread": "app/threads/output-thread.js",
   "explore-thread": "app/threads/explore-thread.js",
+  "watch-thread": "app/threads/watch-thread.js",
   "udm-file-thread": "app/threads/udm-file-thread.js",
   "select-process": "app/select-process.js",
   // Written last: a build that was broken off is begun again.

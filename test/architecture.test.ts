@@ -13,11 +13,12 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   metadata: ["base"],
   output: ["base", "record"],
   explore: ["base", "record"],
+  watch: ["base", "record", "output"],
   snmp: ["base", "record"],
   flow: ["base", "record"],
   enrich: ["base", "record", "metadata"],
   server: ["base", "record", "metadata", "snmp"],
-  app: ["base", "record", "fleet", "metadata", "output", "explore", "snmp", "flow", "enrich", "server"],
+  app: ["base", "record", "fleet", "metadata", "output", "explore", "watch", "snmp", "flow", "enrich", "server"],
 };
 
 /**
@@ -89,6 +90,14 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "query",
     "status.ts",
     ["duckdb", "clickhouse"],
+    ".",
+  ],
+  watch: [
+    ["settings.ts", "windows.ts", "batch-rows.ts", "rule.ts"],
+    "rule-watch.ts",
+    "alerts.ts",
+    "actions.ts",
+    "watch-file.ts",
     ".",
   ],
   flow: [

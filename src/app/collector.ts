@@ -40,6 +40,7 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createScopesPart, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
+import { createWatch } from "./parts/watch-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { Doctor } from "./doctor/doctor.ts";
 import { ObjectExplainer } from "./enrichment/explain-objects.ts";
@@ -51,6 +52,7 @@ import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
+import { watchOperations } from "./views/watch-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputResendOperation, outputTestOperation, outputsView } from "./views/outputs-view.ts";
 import { createProcessMetrics } from "./service/process-metrics.ts";
@@ -210,10 +212,12 @@ export function createCollector(options: CollectorOptions): Collector {
   const sharing = createDeviceSharingPart(settings, fleet, reporting);
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
   const snmp = createSnmpPart(settings, snmpSources, reporting);
+  const watch = createWatch(settings, sink, outputs.metrics, reporting);
+  const takers = [explore, watch].filter((taker) => taker !== undefined);
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
   const shared = createSharedExporters(settings, fleet, reporting);
-  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink, explore };
+  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink, takers };
   const flows = createFlows(settings, sources, reporting);
   const listening = {
     enabled: flows !== undefined,
@@ -268,6 +272,7 @@ export function createCollector(options: CollectorOptions): Collector {
         sources: metadataSources,
         stores,
         snmp,
+        watch,
         progress,
         settingsView,
         tap: sink,
@@ -278,12 +283,14 @@ export function createCollector(options: CollectorOptions): Collector {
     operations: new Map([
       ["/api/v1/outputs/{id}/test", outputTestOperation(settings, clock)],
       ["/api/v1/outputs/{id}/resend", outputResendOperation(stores)],
+      ...watchOperations(watch),
     ]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     udm: writtenMetadata,
     tools: writtenMetadata,
+    scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
     explainObject: () => explainer.ready(),
     select: createSelect(),
     pagesFolder: packagePath("dist/pages"),
@@ -302,6 +309,7 @@ export function createCollector(options: CollectorOptions): Collector {
   components.push(...enrichment.components, ...outputs.local);
   if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
   if (explore !== undefined) components.push(explore);
+  if (watch !== undefined) components.push(watch);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
   if (shared !== undefined) components.push(shared);
@@ -339,6 +347,7 @@ export function createCollector(options: CollectorOptions): Collector {
         log.error({ error }, "reading the certificates of the flow port again failed, the old ones stay in use");
       }
       void users?.reload(true);
+      watch?.reload();
       // The store reports the result itself.
       metadata?.load().catch((error: unknown) => {
         if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");

@@ -1,4 +1,4 @@
-export { agentFor } from "./delivery/http-client.ts";
+export { agentFor, HttpClient, httpFailure, type HttpAnswer } from "./delivery/http-client.ts";
 export { BoundedQueue, type OutputOptions } from "./local/queued-sink.ts";
 export { FileSink, type FileSinkOptions, OutputError } from "./local/file-sink.ts";
 export { limitRate, prettySink, StdoutSink, type StdoutSinkOptions } from "./local/stdout-sink.ts";

@@ -9,12 +9,13 @@ import { defaultApiLimits, type ApiLimits } from "./http/limits.ts";
 import { ApiMetrics, CallLog } from "./http/call-log.ts";
 import { Listener, type ListenerOptions } from "./http/listener.ts";
 import { BodyReader } from "./http/request-body.ts";
-import { Dispatch, Routes, type ApiOffer } from "./routes.ts";
+import { contractPrefix, Dispatch, Routes, type ApiOffer } from "./routes.ts";
 import { Engine } from "./rpc/engine.ts";
 import { SignInEndpoints, type Proof } from "./methods/sign-in-endpoints.ts";
 import { toolsMethods } from "./methods/tools-methods.ts";
-import { ToolsContext, type ToolsOptions, type ToolsSource } from "./tools/tools-context.ts";
-import { ChangeFeed } from "./tools/watch-udms.ts";
+import { ToolsContext, type ExplainObject, type ToolsOptions, type ToolsSource } from "./tools/tools-context.ts";
+import { ScopedServices, type MetadataServices, type ScopeStores } from "./scoped-services.ts";
+import { ChangeFeed, FeedMeters } from "./tools/watch-udms.ts";
 import { udmMethods } from "./methods/udm-methods.ts";
 import { UdmService, type UdmSource } from "./udm/udm-service.ts";
 
@@ -29,6 +30,8 @@ export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOption
   readonly udm: UdmSource;
   /** The same for the service of tools; without it there is none. */
   readonly tools?: ToolsSource;
+  /** The same for the services in a scope; without it there are no scopes. */
+  readonly scopes?: ScopeStores | undefined;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   /** Addresses and CIDR prefixes of proxies whose `X-Forwarded-For` names the client. */
@@ -114,13 +117,24 @@ export class ApiServer implements Component {
   #routes(bodies: BodyReader): Routes {
     const options = this.#options;
     const { udm, tools, basicAuth, identities, signIn, metrics } = options;
-    const services = [udmMethods(new UdmService(udm, options.maxBatchSize))];
-    let feed: ChangeFeed | undefined;
-    if (tools !== undefined) {
-      const context = new ToolsContext(tools, options);
-      feed = new ChangeFeed(() => context.store().history, this.#limits, metrics, this.#metrics);
-      services.push(toolsMethods(context, feed));
-    }
+    const meters = new FeedMeters(metrics);
+    const toolsOf = (source: ToolsSource, tooling: ToolsOptions): MetadataServices => {
+      const context = new ToolsContext(source, tooling);
+      const feed = new ChangeFeed(() => context.store().history, this.#limits, meters, this.#metrics);
+      return { services: [toolsMethods(context, feed)], feed };
+    };
+    const global = tools && toolsOf(tools, options);
+    const services = [udmMethods(new UdmService(udm, options.maxBatchSize)), ...(global?.services ?? [])];
+    const inScope = (source: ToolsSource, scope: string): MetadataServices => {
+      const { explainObject } = options;
+      const explain = async (): Promise<ExplainObject> => {
+        const asked = await (explainObject as () => Promise<ExplainObject>)();
+        return (question) => asked({ ...question, scope });
+      };
+      const made = toolsOf(source, { ...options, explainObject: explainObject && explain });
+      return { ...made, services: [udmMethods(new UdmService(source, options.maxBatchSize)), ...made.services] };
+    };
+    const { feed } = global ?? {};
     const proofs: Proof[] = [];
     if (basicAuth !== undefined || identities !== undefined) proofs.push("password");
     if (identities !== undefined) proofs.push("token");
@@ -131,6 +145,7 @@ export class ApiServer implements Component {
       limits: this.#limits,
       apiMetrics: this.#metrics,
       feed,
+      scoped: new ScopedServices(contractPrefix, options.scopes ?? (() => undefined), inScope),
       proofs,
       signInAt: signIn && new SignInEndpoints(signIn, metrics, this.#log),
     });

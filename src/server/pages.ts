@@ -7,6 +7,7 @@ import {
   writeBytes,
   type HeaderFields,
   sendJson,
+  sendTaggedJson,
   writeChunks,
 } from "./http/call.ts";
 import { lacks, type Area } from "./access/role.ts";
@@ -103,6 +104,8 @@ interface PageParts extends Pick<Reporting, "health" | "metrics" | "clock"> {
 }
 
 const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+/** A browser keeps the answer and asks each time whether it is still the same. */
+const asked = { "cache-control": "private, no-cache", "x-content-type-options": "nosniff" };
 
 /** Returns the rows of health, metrics and the document. */
 export function pageEndpoints(parts: PageParts): readonly Endpoint[] {
@@ -188,7 +191,7 @@ export function viewEndpoints(views: ReadonlyMap<string, View | ListView>): read
 async function sendView(call: Call, path: string, view: View): Promise<void> {
   const id = hasId(path) ? idIn(path, call.path) : "";
   const shown = id === undefined ? undefined : await view(id);
-  if (shown !== undefined || !hasId(path)) return sendJson(call, 200, shown, fresh);
+  if (shown !== undefined || !hasId(path)) return sendTaggedJson(call, shown, asked);
   throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
 }
 

@@ -8,6 +8,7 @@ import type { Engine } from "./rpc/engine.ts";
 import { acceptedTypes } from "./rpc/protocol.ts";
 import type { Reporting } from "../base/report/index.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
+import { UdmToolsService } from "./gen/udm/v1/tools_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
 import type { ApiLimits } from "./http/limits.ts";
 import type { BodyReader } from "./http/request-body.ts";
@@ -25,11 +26,12 @@ import { healthMethods, reflectionMethods, reflectionVersions, SchemaFiles } fro
 import type { JsonSchema } from "./methods/shape.ts";
 import { sessionEndpoints, signInEndpoints, type Proof, type SignInEndpoints } from "./methods/sign-in-endpoints.ts";
 import { snmpEndpoints, type SnmpOperations } from "./methods/snmp-endpoints.ts";
-import { changesEndpoint } from "./methods/tools-methods.ts";
+import { changesEndpoint, changesPath } from "./methods/tools-methods.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { pageEndpoints, streamEndpoints, viewEndpoints, type StreamPage } from "./pages.ts";
 import type { RpcMethod, RpcService } from "./rpc/method.ts";
-import type { ChangeFeed } from "./tools/watch-udms.ts";
+import type { ScopedServices } from "./scoped-services.ts";
+import { type ChangeFeed, serveEvents } from "./tools/watch-udms.ts";
 import { WebPages } from "./web-pages.ts";
 
 /** The endpoint at a path, and the callers that may use it. */
@@ -41,6 +43,8 @@ type Route =
       readonly access: RouteAccess;
       readonly service: RpcService;
       readonly method: RpcMethod;
+      /** The scope of the metadata that the call names. */
+      readonly scope?: string;
     };
 
 /** Holds what the port offers besides metadata. */
@@ -76,14 +80,18 @@ interface RouteParts extends ApiOffer, Pick<Reporting, "health" | "metrics" | "c
   readonly apiMetrics: ApiMetrics;
   /** Changes of the metadata, which can be followed as server-sent events. */
   readonly feed: ChangeFeed | undefined;
+  /** The services of the metadata in scopes. */
+  readonly scoped: ScopedServices;
   readonly proofs: readonly Proof[];
   /** Undefined: nobody can sign in at an issuer. */
   readonly signInAt: SignInEndpoints | undefined;
 }
 
 /** The path at which the contract has the service; tools that know only host and port find it at the root too. */
-const contractPrefix = "/api/v1/enrich/ipaddr";
+export const contractPrefix = "/api/v1/enrich/ipaddr";
 const prefixes = [contractPrefix, ""];
+/** The services that there are in each scope, too. */
+const scopedTypes: ReadonlySet<string> = new Set([UdmService.typeName, UdmToolsService.typeName]);
 
 /** Finds what is at a path: the methods of services, and the rows of all else. */
 export class Routes {
@@ -91,10 +99,12 @@ export class Routes {
   readonly servicePaths: readonly string[];
   readonly #byPath = new Map<string, Route>();
   readonly #web: WebPages;
+  readonly #scoped: ScopedServices;
   #schema: SchemaFiles | undefined;
   #document: JsonSchema | undefined;
 
   constructor(parts: RouteParts) {
+    this.#scoped = parts.scoped;
     const services = allServices(parts, () => this.#files());
     this.servicePaths = services.flatMap(({ schema }) => prefixes.map((prefix) => `${prefix}/${schema.typeName}/`));
     for (const service of services) this.#addMethods(service);
@@ -119,10 +129,36 @@ export class Routes {
 
   /** Returns what is at the path of a call, the pages of things and what browsers get where nothing is with it; undefined: nothing. */
   at(call: Call): Route | undefined {
+    const named = this.#scoped.named(call);
+    if (named !== undefined) {
+      const { scope, path } = named;
+      const unscoped = this.#byPath.get(path);
+      const isScoped =
+        unscoped?.kind === "rpc" ? scopedTypes.has(unscoped.service.schema.typeName) : path === changesPath;
+      if (unscoped !== undefined && isScoped) return this.#inScope(unscoped, scope);
+    }
     const found = this.#byPath.get(call.path);
     if (found !== undefined) return found;
     const [last, before] = pathsWithId(call.path);
     return this.#byPath.get(last) ?? this.#byPath.get(before) ?? this.#web.other(call);
+  }
+
+  /** Returns the service of a scope, and its method of a name. @throws ConnectError `not_found` that names the scope. */
+  methodIn(
+    scope: string,
+    { service, method }: { readonly service: RpcService; readonly method: RpcMethod },
+  ): {
+    readonly service: RpcService;
+    readonly method: RpcMethod;
+  } {
+    const own = this.#scoped.of(scope).services.find(({ schema }) => schema.typeName === service.schema.typeName);
+    return { service: own as RpcService, method: own?.methods[service.methods.indexOf(method)] as RpcMethod };
+  }
+
+  /** Who may call is asked before whether there is such a scope. */
+  #inScope(route: Route, scope: string): Route {
+    if (route.kind === "rpc") return { ...route, scope };
+    return { ...route, serve: async (call) => serveEvents(call, this.#scoped.of(scope).feed) };
   }
 
   #addMethods(service: RpcService): void {
@@ -249,7 +285,8 @@ export class Dispatch {
       return undefined;
     }
     if (route.kind === "rpc") {
-      if (!this.#engine.serve(call, route.service, route.method)) {
+      const { service, method: rpc } = route.scope === undefined ? route : this.#routes.methodIn(route.scope, route);
+      if (!this.#engine.serve(call, service, rpc)) {
         refuseType(call, acceptedTypes[route.method.kind === "unary" ? "unary" : "stream"]);
       }
       return undefined;

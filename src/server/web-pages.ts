@@ -1,8 +1,7 @@
-import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { extname, join, relative, sep } from "node:path";
-import { type Call, headerOf, sendBytes, sendJson } from "./http/call.ts";
+import { type Call, hasTag, headerOf, sendBytes, sendJson, tagOf } from "./http/call.ts";
 import { anybody, anyObject, describe, jsonResponse, page, type Endpoint } from "./methods/endpoint.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
@@ -38,7 +37,7 @@ function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
     files.map((file) => {
       const path = relative(folder, file).split(sep).join("/").slice(0, -".gz".length);
       const gzip = readFileSync(file);
-      const etag = `W/"${createHash("sha256").update(gzip).digest("base64url").slice(0, 22)}"`;
+      const etag = tagOf(gzip);
       let unpacked: Uint8Array | undefined;
       const plain = (): Uint8Array => (unpacked ??= gunzipSync(gzip));
       return [path, { gzip, plain, etag, type: types[extname(path)] ?? "application/octet-stream" }];
@@ -83,7 +82,7 @@ function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHash
     vary: isHashed ? "accept-encoding" : "accept, accept-encoding",
   };
   call.code = "ok";
-  if (hasTag(headerOf(call.headers, "if-none-match"), etag)) {
+  if (hasTag(call, etag)) {
     call.answer(304, header, "");
     return Promise.resolve();
   }
@@ -95,13 +94,6 @@ function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHash
     { ...header, "content-type": type, ...(isCompressed && { "content-encoding": "gzip" }) },
     body,
   );
-}
-
-/** RFC 9110, 13.1.2: a list of tags, compared weakly, or `*`. */
-function hasTag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  const strong = etag.slice(2);
-  return header.split(",").some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === strong);
 }
 
 /** Below `/`; the table of the pages themselves is in `web/src/navigation/page-paths.ts`, and a test holds both equal. */

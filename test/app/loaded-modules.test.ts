@@ -91,7 +91,7 @@ test("serve --help loads the table of settings, and neither what reads settings 
 
 test("what a thread runs is in the file of its entry alone: no command that shares parts with it starts its work", () => {
   const program = join(root, "dist/program");
-  const threads = ["receive-thread", "decode-thread", "output-thread", "explore-thread"].map((name) =>
+  const threads = ["receive-thread", "decode-thread", "output-thread", "explore-thread", "watch-thread"].map((name) =>
     inProgram(`threads/${name}`),
   );
   const files = readdirSync(program).map((file) => ({ file, text: readFileSync(join(program, file), "utf8") }));

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import * as fc from "fast-check";
 import { readQuery, type EmbeddedExplore, type ExploreAnswer } from "../../src/explore/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, now, sampleRecords } from "./query-cases.ts";
-import { lineOf, type ModelRecord } from "./query-model.ts";
+import { lineOf, partsWithin, timeOf, type ModelRecord } from "./query-model.ts";
 
 const hour = 3_600_000;
 const rollups = { maxDays: 90, maxBytes: 2 ** 30, fields: [] };
@@ -151,6 +152,74 @@ test("rollups are there after a restart, are made of what a crash left, and go w
   await fifth.flush();
   assert.deepEqual(files(directory, "minutes"), []);
   assert.equal(await flows(fifth), 0);
+});
+
+/** A record of a week that ends now, late by up to forty minutes, of a flow of moments, minutes or hours. */
+const lateRecord = fc
+  .record({
+    ago: fc.integer({ min: 1, max: 7 * 24 * hour - 1 }),
+    late: fc.integer({ min: 0, max: 40 * 60_000 }),
+    span: fc.oneof(fc.integer({ min: 0, max: 180_000 }), fc.integer({ min: 0, max: 5 * hour })),
+    bytes: fc.integer({ min: 0, max: 2 ** 40 }),
+  })
+  .map(({ ago, late, span, bytes }): ModelRecord => ({
+    "@timestamp": iso(now - ago),
+    "flow.export.ip.addr": "192.0.2.1",
+    "flow.export.type": "ipfix",
+    "flow.start.timestamp": iso(now - ago - late - span),
+    "flow.end.timestamp": iso(now - ago - late),
+    "flow.bytes": bytes,
+  }));
+
+test("a week of minutes after random late records, with stops while rollups are made, is that of a slow model", async (t) => {
+  const drawn = fc.sample(fc.array(lateRecord, { minLength: 150, maxLength: 250 }), { numRuns: 1, seed: 7 })[0] ?? [];
+  const directory = exploreDirectory(t);
+  const week = now - 7 * 24 * hour;
+  let at = week;
+  const open = (): Promise<EmbeddedExplore> =>
+    openExplore(t, { directory, clockNow: () => at, config: { maxHours: 30, rollups } });
+  let explore = await open();
+  for (let half = 1; half <= 14; half++) {
+    const came = drawn.filter(({ "@timestamp": time }) => {
+      const ms = Date.parse(time as string);
+      return ms >= at && ms < week + 12 * half * hour;
+    });
+    at = week + 12 * half * hour;
+    takeLines(explore, linesOf(came));
+    await explore.flush();
+    // The file is complete, and the next flush begins its work.
+    at += hour;
+    await explore.flush();
+    at -= hour;
+    if (half % 3 !== 0) continue;
+    await explore.stop();
+    explore = await open();
+  }
+  const minutes = async (): Promise<number[]> => {
+    const found: number[] = [];
+    for (let from = week - 24 * hour; from < now; from += 24 * hour) {
+      const query = readQuery({ from: iso(from), to: iso(from + 24 * hour), granularity: "1m" }, now);
+      found.push(...((await explore.query(query, never)).total.series ?? []));
+    }
+    return found;
+  };
+  const first = week - 24 * hour;
+  const expected = Array.from({ length: 8 * 24 * 60 }, () => 0);
+  for (const record of drawn) {
+    const [begin, end] = timeOf(record, "flowed").map((time) => Math.floor((time - first) / 60_000)) as [
+      number,
+      number,
+    ];
+    for (let i = begin; i <= end; i++) {
+      const [part] = partsWithin([record], "bytes", "flowed", first + 60_000 * i, first + 60_000 * (i + 1));
+      expected[i] = (expected[i] as number) + Number(part?.["flow.bytes"]);
+    }
+  }
+  assert.ok(expected.filter((bytes) => bytes > 0).length > 2000);
+  assert.deepEqual(await minutes(), expected);
+  at = now + 48 * hour;
+  await leftWith(explore, directory, 1);
+  assert.deepEqual(await minutes(), expected);
 });
 
 function iso(milliseconds: number): string {

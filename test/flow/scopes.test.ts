@@ -206,7 +206,7 @@ async function setUp(): Promise<{
     ...reporting,
     path: "/memory/scopes.yml",
     metadata: store,
-    entries: { refreshMs: 0 },
+    entries: { owned: false, refreshMs: 0 },
     io,
   });
   await store.start();

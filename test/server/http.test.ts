@@ -49,11 +49,19 @@ test("metrics are rendered once for all who ask within a second, compressed too,
   assert.match(await ask("gzip"), /netgloss_test_reads 2\n/);
 });
 
-test("a view that the collector hands in is served as JSON", async (t) => {
-  const { url } = await startApi(t, { views: new Map([["/api/v1/exporters", () => [{ ip: "192.0.2.1" }]]]) });
+test("a view that the collector hands in is served as JSON, and not again to who has it", async (t) => {
+  let ip = "192.0.2.1";
+  const { url } = await startApi(t, { views: new Map([["/api/v1/exporters", () => [{ ip }]]]) });
   const response = await fetch(`${url}/api/v1/exporters`);
   assert.deepEqual(await response.json(), [{ ip: "192.0.2.1" }]);
-  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.equal(response.headers.get("cache-control"), "private, no-cache");
+  const etag = response.headers.get("etag") ?? "";
+  const again = (): Promise<Response> => fetch(`${url}/api/v1/exporters`, { headers: { "if-none-match": etag } });
+  const same = await again();
+  assert.deepEqual([same.status, same.headers.get("etag"), await same.text()], [304, etag, ""]);
+  ip = "192.0.2.2";
+  const other = await again();
+  assert.deepEqual([other.status, await other.json()], [200, [{ ip: "192.0.2.2" }]]);
 });
 
 test("HEAD answers the header of GET", async (t) => {

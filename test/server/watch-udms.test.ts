@@ -9,7 +9,7 @@ import {
   type WatchUdmsResponse,
 } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import { isLong } from "../../src/server/rpc/protocol.ts";
-import { ChangeFeed, type FollowedChange, watchAnswer } from "../../src/server/tools/watch-udms.ts";
+import { ChangeFeed, FeedMeters, type FollowedChange, watchAnswer } from "../../src/server/tools/watch-udms.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import type { UdmHistory } from "../../src/metadata/index.ts";
@@ -36,7 +36,7 @@ async function protoOf(followed: FollowedChange | undefined): Promise<Buffer> {
 /** A feed, and why it has ended who follows. */
 function feedOf(history: () => UdmHistory, limits: ConstructorParameters<typeof ChangeFeed>[1]) {
   const metrics = createMetrics();
-  const feed = new ChangeFeed(history, limits, metrics, { reject: () => {} });
+  const feed = new ChangeFeed(history, limits, new FeedMeters(metrics), { reject: () => {} });
   const ends = async (): Promise<unknown[]> => {
     const families = await metrics.everything();
     const ended = families.find(({ name }) => name === "netgloss_api_change_watchers_ended_total");

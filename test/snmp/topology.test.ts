@@ -398,17 +398,19 @@ const partOf = (n: number, tables: Readonly<Record<string, readonly RecordFields
   tables: new Map(Object.entries(tables)),
 });
 
+/** Two ports whose first has this number. */
+const numbered = (first: number) => ({
+  "IF-MIB::ifTable": rows(
+    ...[0, 1].map((port) => ({
+      "netif.index": first + port,
+      "netif.descr": `Ethernet ${port + 1}`,
+      "netif.type.name": "ethernetCsmacd",
+    })),
+  ),
+});
+
 test("tables of before a restart, or of before interfaces had other numbers, are not mixed with those after", async (t) => {
   const { topology, say, pass } = rigOf(t);
-  const numbered = (first: number) => ({
-    "IF-MIB::ifTable": rows(
-      ...[0, 1].map((port) => ({
-        "netif.index": first + port,
-        "netif.descr": `Ethernet ${port + 1}`,
-        "netif.type.name": "ethernetCsmacd",
-      })),
-    ),
-  });
   say(switchOf(1, { ...numbered(1), ...lldp(heard(1, 2, 1)) }));
   say(switchOf(2, lldp(heard(1, 1, 1))));
   await pass(10_000);
@@ -449,6 +451,42 @@ test("each pair of subinterfaces has a link of layer 3 of its own, confirmed by 
     "192.0.2.1:161|11 192.0.2.2:161|11 up confirmed",
     "192.0.2.1:161|12 192.0.2.2:161|12 up confirmed",
   ]);
+});
+
+test("after a restart tables count again as soon as interfaces have the numbers of before", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, { ...numbered(1), ...lldp(heard(1, 2, 1)) }));
+  await pass(10_000);
+  say(partOf(1, numbered(1)), true, 1);
+  say(switchOf(2, lldp(heard(1, 1, 1))));
+  await pass(10_000);
+  const links = () => verdicts(topology).filter((verdict) => verdict.includes(" up "));
+  assert.deepEqual(links(), ["192.0.2.1:161|1 192.0.2.2:161|1 up confirmed"]);
+  // What counts again is forgotten where it is not read again.
+  for (let minutes = 0; minutes < 90; minutes += 15) {
+    say(partOf(1, numbered(1)), true, 1);
+    say(switchOf(2, lldp()));
+    await pass(900_000);
+  }
+  assert.deepEqual(links(), []);
+});
+
+test("after a restart with other numbers nothing of before counts", async (t) => {
+  const { topology, say, pass } = rigOf(t);
+  say(switchOf(1, { ...numbered(1), ...lldp(heard(1, 2, 1)) }));
+  say(switchOf(2, {}));
+  await pass(10_000);
+  assert.equal(topology.linksOf("192.0.2.2:161")[0]?.state, "up");
+  say(partOf(1, numbered(101)), true, 1);
+  say(partOf(1, numbered(1)), true, 2);
+  for (let minutes = 0; minutes < 90; minutes += 15) {
+    say(switchOf(2, {}));
+    await pass(900_000);
+  }
+  assert.deepEqual(
+    topology.linksOf("192.0.2.2:161").map(({ state }) => state),
+    ["gone"],
+  );
 });
 
 test("a table that a device no longer has is not awaited for ever, though it restarts every ten minutes", async (t) => {

@@ -68,7 +68,13 @@ export const otherMakes: readonly VendorDevice[] = [
       "NETSCREEN-CHASSIS-MIB::nsTemperatureCur.1": 44,
       "NETSCREEN-CHASSIS-MIB::nsTemperatureDesc.1": "System Temperature",
     },
-    facts: { vendor: "Juniper", model: "SSG-140", "os.name": "ScreenOS", "os.version": "6.3.0r24.0" },
+    facts: {
+      vendor: "Juniper",
+      model: "SSG-140",
+      "os.name": "ScreenOS",
+      "os.version": "6.3.0r24.0",
+      serial: "0185112009000123",
+    },
     cpu: 3,
     memory: 75,
     temperature: 44,
@@ -843,6 +849,49 @@ export const otherMakes: readonly VendorDevice[] = [
     descr: "Cisco IOS Software, Catalyst L3 Switch Software (CAT9K_IOSXE), Version 16.9.4",
     values: { "1.3.6.1.2.1.1.5.0": "C9300-48P", ...chassis("C9300-48P", "FCW1") },
     facts: { vendor: "Cisco", model: "C9300-48P", serial: "FCW1", "os.name": "IOS XE", "os.version": "16.9.4" },
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.14988.2",
+    descr: "CSS326-24G-2S+ SwOS v2.13",
+    values: {},
+    facts: { vendor: "MikroTik", model: "CSS326-24G-2S+", "os.name": "SwOS", "os.version": "2.13" },
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.367.1.1",
+    descr: "RICOH Aficio MP C3001 1.14 / RICOH Network Printer C model / RICOH Network Scanner C model",
+    values: { "1.3.6.1.2.1.43.5.1.1.17.1": "W482P900123" },
+    facts: { vendor: "Ricoh", model: "Aficio MP C3001", "os.version": "1.14", serial: "W482P900123" },
+  },
+  {
+    sysObjectId: "1.3.6.1.4.1.248.11.2.1.2",
+    descr: "Hirschmann GREYHOUND",
+    values: {
+      "1.3.6.1.4.1.248.14.1.1.2.0": "SW: 09.1.00 CH: 1.11 BP: 000",
+      "1.3.6.1.4.1.248.14.1.1.9.1.10.1.1": "943434019",
+    },
+    facts: {
+      vendor: "Hirschmann",
+      model: "GREYHOUND",
+      "os.name": "HiOS",
+      "os.version": "09.1.00",
+      serial: "943434019",
+    },
+  },
+  {
+    // An agent of net-snmp on a server that OpenManage knows.
+    sysObjectId: "1.3.6.1.4.1.8072.3.2.10",
+    descr: "Linux db1 5.10.0-8-amd64 #1 SMP x86_64",
+    values: {
+      "1.3.6.1.4.1.674.10892.1.300.10.1.9.1": "PowerEdge R640",
+      "1.3.6.1.4.1.674.10892.1.300.10.1.11.1": "ABC1234",
+    },
+    facts: {
+      vendor: "Dell",
+      model: "PowerEdge R640",
+      "os.name": "Linux",
+      "os.version": "5.10.0-8-amd64",
+      serial: "ABC1234",
+    },
   },
 ];
 

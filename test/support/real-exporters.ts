@@ -12,11 +12,16 @@ export interface RealExporterOptions {
 }
 
 /** Lets softflowd read a capture and send its flows. @returns what it printed. */
-export function runSoftflowd(options: RealExporterOptions, version: "5" | "9" | "10"): Promise<string> {
+export function runSoftflowd(
+  options: RealExporterOptions,
+  version: "5" | "9" | "10",
+  more: readonly string[] = [],
+): Promise<string> {
   const { directory, capture, port } = options;
   const pid = join(directory, `softflowd-${version}.pid`);
   // Without `-c none` version 1.1.0 waits for a client on its control socket before it reads a file.
-  return run("softflowd", ["-d", "-r", capture, "-v", version, "-n", `127.0.0.1:${port}`, "-p", pid, "-c", "none"]);
+  const target = ["-v", version, "-n", `127.0.0.1:${port}`];
+  return run("softflowd", ["-d", "-r", capture, ...target, "-p", pid, "-c", "none", ...more]);
 }
 
 /** Lets pmacctd read a capture and send its flows as NetFlow v9 or IPFIX, from 127.0.0.8. */

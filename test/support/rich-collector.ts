@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { cleanUp } from "./clean-up.ts";
@@ -11,10 +12,12 @@ import { tempDirectory } from "./temp-directory.ts";
  */
 export async function startRichCollector(t: TestContext, database: string): Promise<CollectorProcess> {
   const directory = tempDirectory(t);
+  writeFileSync(join(directory, "scopes.yml"), "acme:\n  match:\n    - vlan: 100\n");
   const collector = await startCollectorProcess({
     settings: {
       ...metadataSettings(join(directory, "ipaddrs.yml")),
       SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
+      SVC_PROCESSOR_ENRICH_SCOPES_PATH: join(directory, "scopes.yml"),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",
       SVC_FLOW_SERVER_TCP_ENABLE: "true",
       SVC_FLOW_SERVER_TCP_IP: "127.0.0.1",

@@ -58,6 +58,7 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "source accept": { argv: ["lines"], code: 3 },
   "flows tail": { argv: ["--limit", "1"], silent: true },
   "flows top": { argv: ["--by", "dst.name", "--for", "1"] },
+  "watch alerts": { code: 0, silent: true },
   "output resend": { argv: ["http"], silent: true },
   "snmp apply": { silent: true },
   "snmp rediscover": { argv: ["192.0.2.1"], silent: true },

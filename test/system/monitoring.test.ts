@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sampleRecords } from "../explore/query-cases.ts";
+import { now, sampleRecords } from "../explore/query-cases.ts";
 import { lineOf } from "../explore/query-model.ts";
 import { clickHouseServer } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
@@ -90,22 +90,24 @@ test("every question of the board of traffic is one that ClickHouse answers", as
   await adapter.open(never);
   await adapter.send(batchOf(sampleRecords.map((record) => lineOf(record).trimEnd())), never);
   await adapter.close();
+  const ask = async (statement: string): Promise<string> => {
+    const answer = await fetch(`${String(url)}/?user=netgloss&password=secret`, { method: "POST", body: statement });
+    const text = await answer.text();
+    assert.equal(answer.status, 200, `${statement}: ${text}`);
+    return text;
+  };
+  await ask(read("monitoring/clickhouse/flow-flowed.sql"));
   for (const { title, targets } of panelsOf("traffic-clickhouse.json")) {
     for (const { rawSql = "" } of targets) {
       // What Grafana's data source puts in place of its macros.
       const statement = rawSql
-        .replaceAll("$__timeFilter(timestamp)", "timestamp >= toDateTime(0)")
-        .replaceAll("$__timeInterval(timestamp)", "toStartOfInterval(toDateTime(timestamp), INTERVAL 60 second)")
+        .replaceAll("${__from}", String(now - 3_600_000))
+        .replaceAll("${__to}", String(now))
         .replaceAll("$__interval_s", "60")
         .replaceAll("${database}", "default")
         .replaceAll("${exporter}", "");
       assert.doesNotMatch(statement, /\$/, title);
-      const answer = await fetch(`${String(url)}/?user=netgloss&password=secret`, {
-        method: "POST",
-        body: `${statement} FORMAT JSONEachRow`,
-      });
-      const text = await answer.text();
-      assert.equal(answer.status, 200, `${title}: ${text}`);
+      const text = await ask(`${statement} FORMAT JSONEachRow`);
       assert.notEqual(text.trim(), "", `${title}: no rows`);
     }
   }

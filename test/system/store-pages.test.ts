@@ -123,12 +123,14 @@ test("OpenSearch", async (t) => {
 
 test("ClickHouse", async (t) => {
   const of = texts(await startPartner(t, "clickhouse"));
-  const [example = "", select = ""] = blocksOf("ClickHouse", {
+  const [example = "", select = "", view = "", flowed = ""] = blocksOf("ClickHouse", {
     "https://clickhouse.example.com:8443": of("url"),
     "/run/secrets/password": secretFile(t, of("password")),
   });
   await serve(t, example);
   await query(select, /hq-office/, of("password"));
+  await query(view, /^$/, of("password"));
+  await query(flowed, /bits_per_second/, of("password"));
 
   await serve(t, example, { SVC_OUTPUT_CLICKHOUSE_ECS_ENABLE: "true", SVC_OUTPUT_CLICKHOUSE_TABLE_PREFIX: "ecs_" });
   const byName = select.replace("flow_bytes", "network_bytes").replace("netgloss_flow", "ecs_flow");

@@ -35,6 +35,7 @@ import {
   trapRulesShape,
 } from "../../snmp/index.ts";
 import { shapingProblems } from "../shaping.ts";
+import { parseWatchFile, WatchFileError, watchShape } from "../../watch/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 
@@ -54,6 +55,7 @@ const formats: readonly (readonly [title: string, setting: string, shape: Shape<
   ["Addresses that are looked up", "SVC_PROCESSOR_ENRICH_IPADDR_DNS_INCLEXCL_PATH", selectionShape],
   ["Networks that are searched for devices", "SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH", networksShape],
   ["Rules of traps", "SVC_INPUT_TRAP_RULES_PATH", trapRulesShape],
+  ["Rules on flows", "SVC_WATCH_RULES_PATH", watchShape],
   ["SNMP devices", "SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH", definitionFormat("device")],
   ["SNMP device groups", "SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH", definitionFormat("device_group")],
   ["SNMP object groups", "SVC_INPUT_SNMP_OBJECT_GROUP_DEFINITIONS_DIRECTORY_PATH", definitionFormat("object_group")],
@@ -98,6 +100,7 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   if (receivesFlows(settings)) problems.push(...kernelProblems());
   const warnings = droppedFieldWarnings(settings);
   if (settings.SVC_API_USERS_PATH !== "") problems.push(...(await usersProblems(settings.SVC_API_USERS_PATH)));
+  if (settings.SVC_WATCH_RULES_PATH !== "") problems.push(...(await watchProblems(settings.SVC_WATCH_RULES_PATH)));
   for (const { path, read } of enrichmentFiles(settings)) {
     const judged = await judgeFile(path, read);
     problems.push(...judged.problems);
@@ -199,6 +202,15 @@ async function usersProblems(path: string): Promise<readonly string[]> {
     return [];
   } catch (error) {
     return error instanceof AccessFileError ? error.faults : [`${path}: ${(error as Error).message}`];
+  }
+}
+
+async function watchProblems(path: string): Promise<readonly string[]> {
+  try {
+    parseWatchFile(path, await readFile(path, "utf8"));
+    return [];
+  } catch (error) {
+    return error instanceof WatchFileError ? error.faults : [`${path}: ${(error as Error).message}`];
   }
 }
 

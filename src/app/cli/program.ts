@@ -43,6 +43,11 @@ const commandTable: readonly CommandRow[] = [
     load: async () => (await import("./flows-command.ts")).defineFlows,
   },
   {
+    usage: "watch",
+    description: "alerts of a running collector, and the rules on its flows",
+    load: async () => (await import("./watch-command.ts")).defineWatch,
+  },
+  {
     usage: "address <ip>",
     description: "show what an address, or a prefix, is called and why, what it does, since when and with whom",
     helpGroup: throughApi,

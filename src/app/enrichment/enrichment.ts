@@ -42,7 +42,7 @@ export interface Enrichment {
   readonly names: Enricher | undefined;
   /** Adds what a file says of applications by address and port. */
   readonly apps: Enricher | undefined;
-  readonly addresses: Enricher | undefined;
+  readonly addresses: AddressEnricher | undefined;
   /** The rules of a file, as they are now; undefined when there is no such file. */
   readonly rules: (() => readonly Rule[] | undefined) | undefined;
   /** The applications by their ids, as a file has them now. */

@@ -84,7 +84,7 @@ export class ObjectExplainer implements Component {
 
 /** Explains what enrichers add to a record that has what the question names and nothing else. */
 export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQuestion): ExplainedObject {
-  const { object, address, port, netif } = question;
+  const { object, address, port, netif, scope } = question;
   const asked: RecordFields = new Map([[`${object}.ip.addr`, address]]);
   if (port !== undefined) asked.set(`${object}.l4.port.id`, port.number).set("l4.proto.id", port.protocol);
   if (netif !== undefined) asked.set(`${netifObjects[object] ?? object}.index`, netif.index);
@@ -104,7 +104,8 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
   }
   // Nothing else was asked of the exporter.
   if (netif !== undefined) record.delete(exporterField);
-  enrichers.addresses?.enrich(record, rendered);
+  if (scope === undefined) enrichers.addresses?.enrich(record, rendered);
+  else enrichers.addresses?.enrichIn(scope, record, rendered);
   record.delete("flow.locality");
   const own = rendered.filter((bytes) => !Buffer.from(bytes).toString("latin1").startsWith(flowLocality));
   if (enrichers.rules !== undefined) applyRules(enrichers, enrichers.rules, question, { record, sources }, own);

@@ -17,7 +17,8 @@ import { plainSettings, type Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 import type { ExploreOutput } from "../threads/explore-output.ts";
 import { FlowThreads } from "../threads/flow-threads.ts";
-import { SampledSink } from "../threads/explore-feed.ts";
+import { SampledSink } from "../threads/record-feed.ts";
+import type { OutputReport } from "../../output/index.ts";
 
 /** Matches the temporary file of a save that was cut off. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
@@ -96,14 +97,14 @@ interface FlowSources {
   /** Undefined: this collector does not share what exporters say. */
   readonly shared: SharedStore | undefined;
   readonly sink: Sink;
-  /** Gets some of the records; undefined: there is none. */
-  readonly explore: Pick<ExploreOutput, "feed" | "report"> | undefined;
+  /** Those who take records in threads of their own. */
+  readonly takers: readonly Pick<ExploreOutput, "feed" | "report">[];
 }
 
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!receivesFlows(settings)) return undefined;
-  const { enrichment, metadata, snmp, exporterInterfaces, state, shared, sink, explore } = sources;
+  const { enrichment, metadata, snmp, exporterInterfaces, state, shared, sink, takers } = sources;
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
@@ -114,17 +115,29 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
     const watchInterfaces = exporterInterfaces === undefined ? named : exporterInterfaces.watch;
     return new FlowThreads(
       plain,
-      { elements, count, streams, metadata, sink, explore: explore?.feed, watchInterfaces, state, shared },
+      {
+        elements,
+        count,
+        streams,
+        metadata,
+        sink,
+        feeds: takers.map(({ feed }) => feed),
+        watchInterfaces,
+        state,
+        shared,
+      },
       reporting,
     );
   }
-  const sampled = explore && new SampledSink(sink, explore.feed, explore.report);
+  const reports = new Map(takers.map(({ feed, report }) => [feed, report]));
+  const feeds = [...reports.keys()];
+  const sampled = SampledSink.chain(sink, feeds, (feed) => reports.get(feed) as OutputReport);
   return new FlowListener({
     ...reporting,
     ...decodingOptions(plain, {
       ...reporting,
       elements,
-      sink: sampled ?? sink,
+      sink: sampled.sink,
       enrichment,
       interfaces: exporterInterfaces?.enricher ?? snmp?.interfaceEnricher,
       isMeasured: snmp && ((address) => snmp.knows(address)),
@@ -135,7 +148,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
     receiveBufferBytes: settings.SVC_FLOW_SERVER_UDP_READ_BUFFER_MAX_SIZE,
     state,
     shared,
-    stopped: () => sampled?.flush(),
+    stopped: () => sampled.flush(),
   });
 }
 

@@ -9,6 +9,7 @@ import {
   UdmFileStore,
   UdmPostgresqlStore,
   type CollectorUdmStore,
+  type UdmFileStoreOptions,
 } from "../../metadata/index.ts";
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { agentFor } from "../../output/index.ts";
@@ -25,7 +26,7 @@ import { startUdmFileThread } from "../threads/start-udm-file-thread.ts";
  */
 export function createMetadata(settings: Settings, reporting: Reporting): CollectorUdmStore | undefined {
   if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) return undefined;
-  const owned = missingForMetadataApi(settings).length === 0;
+  const { owned } = fileStoreOptions(settings);
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql") {
     return new UdmPostgresqlStore({ ...reporting, ...metadataDatabaseOptions(settings), owned });
   }
@@ -33,16 +34,25 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
   if (path === "") return undefined;
   return new UdmFileStore({
     ...reporting,
+    ...fileStoreOptions(settings),
     path,
-    owned,
-    refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
     startThread: startUdmFileThread,
-    stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
-    historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,
     maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
     fileRead: createCollidingKeysLog(path, reporting.log),
-    limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
   });
+}
+
+/** What holds for the file of all entries and for those of scopes. */
+function fileStoreOptions(
+  settings: Settings,
+): Pick<UdmFileStoreOptions, "owned" | "refreshMs" | "stateDirectory" | "historyBytes" | "limitName"> {
+  return {
+    owned: missingForMetadataApi(settings).length === 0,
+    refreshMs: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000,
+    stateDirectory: settings.SVC_STATE_DIRECTORY_PATH,
+    historyBytes: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE,
+    limitName: "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES",
+  };
 }
 
 /** Scopes of metadata; undefined when none are set up. */
@@ -53,8 +63,7 @@ export function createScopesPart(
 ): Scopes | undefined {
   const path = settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH;
   if (path === "" || metadata === undefined) return undefined;
-  const refreshMs = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_REFRESH_RATE * 60_000;
-  return new Scopes({ ...reporting, path, metadata, entries: { refreshMs } });
+  return new Scopes({ ...reporting, path, metadata, entries: fileStoreOptions(settings) });
 }
 
 /** Sources of metadata in addition to what people write; undefined when none are set up. */

@@ -16,7 +16,7 @@ import { rollupFields } from "../shaping.ts";
 import type { Settings } from "../settings/index.ts";
 import { thinningOf } from "../shaping.ts";
 import { DeliveringOutput } from "../threads/delivering-output.ts";
-import { createExploreFeed } from "../threads/explore-feed.ts";
+import { createRecordFeed } from "../threads/record-feed.ts";
 import { ExploreOutput } from "../threads/explore-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
@@ -29,6 +29,8 @@ export interface Outputs {
   readonly toStores: readonly Component[];
   readonly stores: readonly DeliveringOutput[];
   readonly explore?: ExploreOutput;
+  /** Their metrics, for others who take records. */
+  readonly metrics: OutputMetrics;
   /** Opens files again, because they may have been renamed. */
   reopen(): void;
 }
@@ -111,6 +113,7 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
     local,
     toStores,
     stores,
+    metrics,
     reopen: () => file?.reopen(),
     ...(settings.SVC_EXPLORE_ENABLE &&
       settings.SVC_EXPLORE_STORE === "duckdb" && { explore: createExplore(settings, reporting, metrics) }),
@@ -119,7 +122,12 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
 
 function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
   const rates = { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE };
-  const feed = createExploreFeed(Math.max(1, decodingThreads(settings)), settings.SVC_EXPLORE_QUEUE_SIZE, rates);
+  const feed = createRecordFeed(
+    "explore",
+    Math.max(1, decodingThreads(settings)),
+    settings.SVC_EXPLORE_QUEUE_SIZE,
+    rates,
+  );
   const config = {
     directory: resolve(settings.SVC_EXPLORE_PATH),
     maxBytes: settings.SVC_EXPLORE_MAX_SIZE,

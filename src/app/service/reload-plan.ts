@@ -38,6 +38,7 @@ export function reloadPlan(
     const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
     reads(hasPorts && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH !== "", "port names");
   }
+  reads(settings.SVC_WATCH_RULES_PATH !== "", "rules on flows");
   reads(settings.SVC_INPUT_SNMP_ENABLE, "SNMP definitions");
   return { readsAgain, leavesAlone };
 }

@@ -1,5 +1,6 @@
 import { enrichSettings, nameSettings, ruleSettings } from "../../enrich/settings.ts";
 import { exploreSettings } from "../../explore/settings.ts";
+import { watchSettings } from "../../watch/settings.ts";
 import { fleetSettings } from "../../fleet/settings.ts";
 import { flowSettings } from "../../flow/settings.ts";
 import { metadataSettings } from "../../metadata/settings.ts";
@@ -80,6 +81,7 @@ const groups = {
   Enrichment: { ...enrichSettings, ...netifSnmpSettings, ...nameSettings, ...ruleSettings },
   Outputs: outputSettings,
   Explore: exploreSettings,
+  Watch: watchSettings,
   Log: logSettings,
   "First steps": firstSteps,
 };
@@ -95,6 +97,7 @@ export const settingsTable = {
   ...groups.Enrichment,
   ...groups.Outputs,
   ...groups.Explore,
+  ...groups.Watch,
   ...groups.Log,
   ...groups["First steps"],
 };

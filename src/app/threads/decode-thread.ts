@@ -2,7 +2,7 @@ import { workerData } from "node:worker_threads";
 import { LineOutbox, OutputMetrics } from "../../output/index.ts";
 import { FlowPipeline, RingReader, tidyEveryMs, type ExporterState, type SharedAnswer } from "../../flow/index.ts";
 import { SharedIndexReader } from "../../metadata/index.ts";
-import { SampledSink } from "./explore-feed.ts";
+import { SampledSink } from "./record-feed.ts";
 import { createMetrics, startComponents, stopComponents, systemClock } from "../../base/report/index.ts";
 import { createWorkspace } from "../../record/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
@@ -23,7 +23,7 @@ const {
   lines,
   count,
   number,
-  explore,
+  feeds,
 } = workerData as DecodeThreadData;
 const workspace = createWorkspace(memory, lines.slabs * lines.slabBytes);
 const spareAt = workspace.allocate(lines.slabBytes);
@@ -46,14 +46,8 @@ const outbox = new LineOutbox({
   wait: (times) => times < mostWaits && Atomics.wait(nothing, 0, 0, 1) === "timed-out",
   dropped: (records) => droppedRecords.add(records),
 });
-const sampled =
-  explore &&
-  new SampledSink(
-    outbox,
-    explore,
-    new OutputMetrics(metrics).output("explore", () => 0),
-    number,
-  );
+const outputMetrics = new OutputMetrics(metrics);
+const sampled = SampledSink.chain(outbox, feeds, ({ name }) => outputMetrics.output(name, () => 0), number);
 // The room is large, and a thread that needs nothing of it is to start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
@@ -70,7 +64,7 @@ const options = decodingOptions(settings, {
   enrichment,
   interfaces: named && directory && new named.InterfaceEnricher(directory, metrics),
   isMeasured: directory && ((address) => directory.find(address) !== undefined),
-  sink: sampled ?? outbox,
+  sink: sampled.sink,
   allocate: (bytes) => outbox.allocate(bytes),
   workspace,
   log,
@@ -115,7 +109,7 @@ serveThread({
   metrics: () => metrics.families(),
   async drain() {
     await loop.drain();
-    sampled?.flush();
+    sampled.flush();
   },
   async stop() {
     clearInterval(timer);

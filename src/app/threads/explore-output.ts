@@ -2,6 +2,7 @@ import {
   ExploreError,
   type AnswerTable,
   type EmbeddedExploreConfig,
+  type ExploreErrorCode,
   type ExploreAnswer,
   type ExploreQuery,
   type ExploreStatus,
@@ -11,8 +12,32 @@ import {
 import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
 import { NoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
 import type { Component, Health, Log, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
-import type { ExploreFeed, Answered, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
+import type { RecordFeed } from "./record-feed.ts";
 import { startThread, SupervisedThread, systemTimers, type Timers } from "./thread.ts";
+
+/** The data of the thread of Explore. */
+export interface ExploreThreadData {
+  readonly explore: EmbeddedExploreConfig;
+  /** The feed in which it finds records. */
+  readonly feed: RecordFeed;
+  readonly logLevel: LogLevel;
+}
+
+/** A question; the number is for {@link ExploreThreadData}'s call `cancel`. */
+export interface Asked<Query> {
+  readonly number: number;
+  readonly query: Query;
+}
+
+/** The result. An error that is the question's own crosses as plain data. */
+export type Answered<Answer> =
+  | { readonly answer: Answer }
+  | { readonly refused: { readonly code: ExploreErrorCode; readonly message: string; readonly field?: string } };
+
+/** A message that the thread sends by itself: what is wrong with the store; null: it works. */
+export interface ExploreNote {
+  readonly fault: string | null;
+}
 
 /** Questions about flow records, wherever they are kept. */
 export interface ExploreQuestions {
@@ -38,7 +63,7 @@ const reopenMs = [1000, 5000, 15_000, 60_000] as const;
 export class ExploreOutput implements ExploreQuestions, Component {
   readonly name = name;
   /** For those who decode: where records go. */
-  readonly feed: ExploreFeed;
+  readonly feed: RecordFeed;
   readonly report: OutputReport;
   readonly #config: EmbeddedExploreConfig;
   readonly #logLevel: LogLevel;
@@ -56,7 +81,7 @@ export class ExploreOutput implements ExploreQuestions, Component {
 
   constructor(
     config: EmbeddedExploreConfig,
-    feed: ExploreFeed,
+    feed: RecordFeed,
     outputMetrics: OutputMetrics,
     logLevel: LogLevel,
     { log, metrics, health }: Reporting,

@@ -1,6 +1,5 @@
 import { setPriority } from "node:os";
 import { workerData } from "node:worker_threads";
-import { NoteReader, type LineMemory } from "../../output/index.ts";
 import {
   EmbeddedExplore,
   ExploreError,
@@ -9,47 +8,9 @@ import {
   type FlowsQuery,
 } from "../../explore/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
-import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-feed.ts";
+import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-output.ts";
+import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
-
-/** The thread has other work, too. */
-const turnMs = 50;
-
-/** Reads the lines that the decoding threads have chosen for the thread of Explore. */
-class ExploreInbox {
-  readonly #readers: readonly { readonly memory: LineMemory; readonly notes: NoteReader }[];
-  readonly #take: (lines: Buffer, records: number) => void;
-
-  /** @param take is given lines and how many records they stand for; it needs them no more when it returns. */
-  constructor(memories: readonly LineMemory[], take: (lines: Buffer, records: number) => void) {
-    this.#readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
-    this.#take = take;
-  }
-
-  /** Takes what is there, but no longer than some milliseconds. @returns whether that was all. */
-  take(): boolean {
-    const until = systemClock.monotonic() + turnMs;
-    for (const { memory, notes } of this.#readers) {
-      for (let note = notes.next(); note !== undefined; note = notes.next()) {
-        const { slab, from, to, count } = note;
-        try {
-          this.#take(Buffer.from(memory.lines, memory.at + slab * memory.slabBytes + from, to - from), count);
-        } finally {
-          notes.giveBack(slab);
-        }
-        if (systemClock.monotonic() >= until) return false;
-      }
-    }
-    return true;
-  }
-
-  /** Returns the part of it that is full, 0 to 1. */
-  backlog(): number {
-    return Math.max(
-      ...this.#readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes)),
-    );
-  }
-}
 
 // The thread of Explore: lines of records become rows of its store, and questions are answered from it.
 
@@ -67,7 +28,7 @@ const log = threadLog(logLevel);
 const explore = new EmbeddedExplore(config, feed.sampling, { clock: systemClock, log, metrics }, (fault) =>
   postNote({ fault: fault ?? null } satisfies ExploreNote),
 );
-const inbox = new ExploreInbox(feed.lines, (lines, records) => explore.take(lines, records));
+const inbox = new FeedInbox(feed.lines, (lines, records) => explore.take(lines, records));
 let looking: NodeJS.Timeout | undefined;
 const look = (): void => {
   const backlog = inbox.backlog();

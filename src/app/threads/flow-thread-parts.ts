@@ -7,7 +7,7 @@ import { senderAddress, type RingWriter } from "../../flow/intake/index.ts";
 import { hashText } from "../../base/text/index.ts";
 import { createWorkspaceMemory, kernelReserve, spaceFor, type WorkspaceMemory } from "../../record/index.ts";
 import { enrichmentBytes } from "../enrichment/enrichment.ts";
-import type { ExploreFeed } from "./explore-feed.ts";
+import type { RecordFeed } from "./record-feed.ts";
 import { outputsOf, type PlainSettings } from "../settings/index.ts";
 
 /** A decoder of the datagrams of the loop. */
@@ -277,8 +277,8 @@ export interface DecodeThreadData {
   readonly lines: LineMemory;
   /** The number of this thread. */
   readonly number: number;
-  /** The feed of records for Explore; absent: there is none. */
-  readonly explore: ExploreFeed | undefined;
+  /** The feeds of those who take records in threads of their own. */
+  readonly feeds: readonly RecordFeed[];
 }
 
 /** Lines cross to the main thread in slabs of this size. */

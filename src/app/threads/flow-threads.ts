@@ -29,7 +29,7 @@ import {
   type WakeNote,
   threadFor,
 } from "./flow-thread-parts.ts";
-import type { ExploreFeed } from "./explore-feed.ts";
+import type { RecordFeed } from "./record-feed.ts";
 import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 
 /** The sources that other parts of the collector give to the threads. */
@@ -43,8 +43,8 @@ interface FlowThreadSources {
   /** Gives each thread a look into the metadata; absent: there is none. */
   readonly metadata: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
-  /** The feed of records for Explore; absent: there is none. */
-  readonly explore: ExploreFeed | undefined;
+  /** The feeds of those who take records in threads of their own. */
+  readonly feeds: readonly RecordFeed[];
   /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
   /** Keeps what exporters say once over a restart; absent: it is lost. */
@@ -253,7 +253,7 @@ export class FlowThreads implements Component {
 
 function startDecoder(
   settings: PlainSettings,
-  { elements, count, metadata, sink, explore }: FlowThreadSources,
+  { elements, count, metadata, sink, feeds }: FlowThreadSources,
   log: Log,
   ring: RingHandle,
   number: number,
@@ -278,7 +278,7 @@ function startDecoder(
       memory,
       lines,
       number,
-      explore,
+      feeds,
     } satisfies DecodeThreadData,
     log,
     // There is but one note of these threads: that there are lines.

@@ -30,6 +30,7 @@ import {
   devicesView,
   previewDefinitions,
   locate,
+  neighborsView,
   snmpReadings,
   topologyView,
 } from "./snmp-views.ts";
@@ -38,6 +39,8 @@ import { flowTail } from "./flow-tail.ts";
 import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
+import type { WatchOutput } from "../threads/watch-output.ts";
+import { alertsView, watchView } from "./watch-views.ts";
 
 /** Matches the sources of values that no exporter or device has sent. */
 const addedBy =
@@ -193,6 +196,7 @@ interface CollectorViewsParts {
   readonly sources: Sources | undefined;
   readonly stores: Parameters<typeof outputsView>[0];
   readonly snmp: Snmp | undefined;
+  readonly watch: WatchOutput | undefined;
   readonly progress: Progress;
   readonly settingsView: CollectorViews["getSettings"];
   readonly tap: RecordTap;
@@ -200,7 +204,7 @@ interface CollectorViewsParts {
 
 /** The state of the collector as documents and streams of the API, with their descriptions. */
 export function collectorViews(
-  { settings, exporters, doctor, sources, stores, snmp, progress, settingsView, tap }: CollectorViewsParts,
+  { settings, exporters, doctor, sources, stores, snmp, watch, progress, settingsView, tap }: CollectorViewsParts,
   { health, metrics, clock }: Reporting,
 ): Pick<ApiServerOptions, "views" | "streams"> {
   return {
@@ -218,7 +222,10 @@ export function collectorViews(
       getDiscovery: () => discoveryView(snmp),
       listCandidates: () => candidatesView(snmp),
       getTopology: () => topologyView(snmp),
+      getNeighbors: (id) => neighborsView(snmp, id),
       locate: (address) => locate(snmp, address),
+      listAlerts: () => alertsView(watch),
+      getWatch: () => watchView(watch),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),

@@ -18,6 +18,12 @@ export function topologyView(snmp: Snmp | undefined): CollectorAnswer<"getTopolo
   return { enabled: topology !== undefined, devices: topology?.devices() ?? [], links: topology?.links() ?? [] };
 }
 
+/** Answers `GET /api/v1/topology/devices/{id}`; undefined for what is no polled device. */
+export function neighborsView(snmp: Snmp | undefined, id: string): CollectorAnswer<"getNeighbors"> | undefined {
+  if (snmp?.device(id) === undefined) return undefined;
+  return { enabled: snmp.topology !== undefined, links: snmp.topology?.linksOf(id) ?? [] };
+}
+
 /** Answers `GET /api/v1/topology/locate/{id}`. */
 export function locate(snmp: Snmp | undefined, address: string): CollectorAnswer<"locate"> | undefined {
   if (snmp?.topology !== undefined) return snmp.topology.locate(address);

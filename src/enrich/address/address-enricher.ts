@@ -112,6 +112,13 @@ export class AddressEnricher implements Enricher, Component {
     this.#records.add(record, rendered);
   }
 
+  /** Does the same for addresses that are in a scope, whatever the record says. @param scope its name. */
+  enrichIn(scope: string, record: RecordFields, rendered?: RenderedFields[]): void {
+    if (!this.#isOn()) return;
+    this.#setTime();
+    this.#records.add(record, rendered, this.#scopes.numberOf(scope));
+  }
+
   /** A number may be another scope's now, so that nothing that was made stays. */
   #takeScopes(index: AddressIndex): void {
     const list = index.scopes?.();

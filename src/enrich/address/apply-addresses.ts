@@ -57,15 +57,16 @@ export class RecordAddresses {
    * address is a list, its first counts. What happens to names that get in each other's way, {@link placeFields} says.
    *
    * @param rendered takes the fields that no other field of the record can have the name of.
+   * @param scope of all of them; left out: the record says it of each.
    */
-  add(record: RecordFields, rendered?: RenderedFields[]): void {
+  add(record: RecordFields, rendered?: RenderedFields[], scope?: number): void {
     // All addresses are read before anything is added: metadata may write any name, those of addresses too.
     const added: AddedFragment[] = [];
     let isPlain = rendered !== undefined;
     let sourceIs = 0;
     let destinationIs = 0;
     for (let i = 0; i < enrichedObjects.length; i++) {
-      const one = this.#find(record, enrichedObjects[i] as EnrichedObject, i);
+      const one = this.#find(record, enrichedObjects[i] as EnrichedObject, i, scope);
       if (one === undefined) continue;
       const { object, fragment } = one;
       added.push(one);
@@ -89,12 +90,17 @@ export class RecordAddresses {
     if (labels.length > 0) rendered.push(renderFields(labels));
   }
 
-  #find(record: RecordFields, object: EnrichedObject, position: number): AddedFragment | undefined {
+  #find(
+    record: RecordFields,
+    object: EnrichedObject,
+    position: number,
+    given: number | undefined,
+  ): AddedFragment | undefined {
     const words = this.#readAddress(record.get(object.addressName));
     if (words === undefined) return undefined;
     const [a, b, c, d] = words as unknown as readonly [number, number, number, number];
     const scopes = this.#table.scopes();
-    const scope = scopes.isEmpty ? 0 : scopes.of(position, (name) => record.get(name));
+    const scope = given ?? (scopes.isEmpty ? 0 : scopes.of(position, (name) => record.get(name)));
     const found = this.#table.read(placeOf(position, scope), a, b, c, d);
     return found && new AddedFragment(object, found.bytes, found.fragment);
   }

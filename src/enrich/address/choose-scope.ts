@@ -89,6 +89,11 @@ export class ScopeChooser implements LineScopes {
     return this.#numbers;
   }
 
+  /** Returns the number of a scope by its name; 0: there is no such scope. */
+  numberOf(name: string): number {
+    return this.list.scopes.find((scope) => scope.name === name)?.number ?? 0;
+  }
+
   nameOf(number: number): string | undefined {
     return this.#names.get(number);
   }

@@ -58,7 +58,9 @@ interface Decided {
   readonly text: Buffer;
   readonly known: readonly unknown[];
   readonly exporter: RenderedFields | undefined;
-  readonly tables: Readonly<Record<"in" | "out", { readonly whole: NumberTable; readonly rules: NumberTable } | undefined>>;
+  readonly tables: Readonly<
+    Record<"in" | "out", { readonly whole: NumberTable; readonly rules: NumberTable } | undefined>
+  >;
 }
 
 /** Fields of a record, and in front of them those that rules gave. */

@@ -118,7 +118,11 @@ class DuckDbEngine implements QueryEngine {
       const isRead = isInside ? `${flowed.start} IS NOT NULL` : `${flowed.end} >= ${from} AND ${flowed.start} < ${to}`;
       const rows = rowsOf(partitions, times, () => isRead);
       const cut = isInside ? undefined : { from: String(from), to: String(to) };
-      return flowedStatements(duckDbDialect, { rows, cells, weight, range: cut }, step);
+      // A file that is written to may get a longer one.
+      const longest = Math.max(
+        ...partitions.map((each) => (each.isComplete ? each.longestFlow : flowedBounds.longest)),
+      );
+      return flowedStatements(duckDbDialect, { rows, cells, weight, range: cut, longest }, step);
     };
     const atOnce = (partitions: readonly Partition[], isRead: (each: Partition) => string): readonly string[] => {
       if (partitions.length === 0) return [];

@@ -25,6 +25,8 @@ export interface Partition {
   to: number | undefined;
   /** When the oldest bytes flowed, milliseconds since the epoch. */
   flowedFrom: number | undefined;
+  /** The length of the longest flow, milliseconds. */
+  longestFlow: number;
   /** No row comes any more, and the file is compressed. */
   isComplete: boolean;
 }
@@ -75,10 +77,11 @@ export async function describePartition(connection: DuckDBConnection, name: stri
   const described = (await connection.runAndReadAll(`DESCRIBE ${table}`)).getRows();
   const columns = new Set(described.map(([column]) => String(column)));
   const time = `epoch_ms("${timeField}")`;
+  const { start, end } = flowedCells({ columns });
   const counted = await connection.runAndReadAll(
-    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(${flowedCells({ columns }).start}) FROM ${table}`,
+    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(${start}), max(${end} - ${start}) FROM ${table}`,
   );
-  const [rows, from, to, weight, flowedFrom] = counted.getRows()[0] ?? [];
+  const [rows, from, to, weight, flowedFrom, longest] = counted.getRows()[0] ?? [];
   const bound = (value: unknown): number | undefined => (value === null ? undefined : Number(value));
   return {
     id: firstName(name),
@@ -91,6 +94,7 @@ export async function describePartition(connection: DuckDBConnection, name: stri
     from: bound(from),
     to: bound(to),
     flowedFrom: bound(flowedFrom),
+    longestFlow: Number(longest ?? 0),
     isComplete: false,
   };
 }
@@ -102,8 +106,10 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     const weight = weights[row] as number;
     if (weight > partition.maxWeight) partition.maxWeight = weight;
   }
-  const starts = columns.find(({ column }) => column.field === flowedColumns.start.field);
-  if (starts !== undefined && starts.count > 0) noteStarts(partition, starts, rows);
+  const [starts, ends] = [flowedColumns.start, flowedColumns.end].map(({ field }) =>
+    columns.find(({ column }) => column.field === field),
+  );
+  if (starts !== undefined && ends !== undefined) noteFlows(partition, starts, ends, rows);
   const times = columns.find(({ column }) => column.field === timeField);
   if (times === undefined) return;
   const words = wordsOf(times);
@@ -117,13 +123,19 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
   }
 }
 
-function noteStarts(partition: Partition, starts: BlockColumn, rows: number): void {
-  const words = wordsOf(starts);
+/** Both columns have values in the same rows. */
+function noteFlows(partition: Partition, starts: BlockColumn, ends: BlockColumn, rows: number): void {
+  const [startWords, endWords] = [wordsOf(starts), wordsOf(ends)];
+  const numberOf = (words: Uint32Array, row: number): number =>
+    ((words[2 * row + 1] as number) | 0) * 4_294_967_296 + (words[2 * row] as number);
   let first = partition.flowedFrom ?? Number.POSITIVE_INFINITY;
+  let longest = partition.longestFlow;
   for (let row = 0; row < rows; row++) {
     if (!hasValue(starts, row)) continue;
-    const start = ((words[2 * row + 1] as number) | 0) * 4_294_967_296 + (words[2 * row] as number);
-    if (start < first) first = start;
+    const start = numberOf(startWords, row);
+    first = Math.min(first, start);
+    longest = Math.max(longest, numberOf(endWords, row) - start);
   }
-  partition.flowedFrom = first;
+  if (first !== Number.POSITIVE_INFINITY) partition.flowedFrom = first;
+  partition.longestFlow = longest;
 }

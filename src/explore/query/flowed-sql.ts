@@ -11,9 +11,10 @@ interface Milliseconds {
  * parts of a flow are differences of whole numbers, and add up to all of it, whatever the buckets are.
  *
  * @param value an expression of a whole number that is not negative.
- * @param flow its first and its last millisecond. @param time does not belong to what had flowed.
+ * @param flow its first and its last millisecond. @param time does not belong to what had flowed. @param isBegun whether all flows had begun by then:
+ * each test is one of every row.
  */
-function flowedUpTo(dialect: SqlDialect, value: string, flow: Milliseconds, time: string): string {
+function flowedUpTo(dialect: SqlDialect, value: string, flow: Milliseconds, time: string, isBegun = false): string {
   const length = `(${flow.to} - ${flow.from} + 1)`;
   const passed = `(${time} - ${flow.from})`;
   const whole = (number: string): string => dialect.unsigned(number);
@@ -22,10 +23,8 @@ function flowedUpTo(dialect: SqlDialect, value: string, flow: Milliseconds, time
   const inDouble = whole(`floor(${dialect.double(value)} * ${passed} / ${length})`);
   // In two products, each of 64 bits.
   const inWhole = `${dialect.divide(value, whole(length))} * ${whole(passed)} + ${dialect.divide(`(${value} % ${whole(length)}) * ${whole(passed)}`, whole(length))}`;
-  return [
-    `CASE WHEN ${flow.to} < ${time} THEN ${value} WHEN ${flow.from} >= ${time} THEN ${whole("0")}`,
-    `WHEN ${isExact} THEN ${inDouble} ELSE ${inWhole} END`,
-  ].join(" ");
+  const notBegun = isBegun ? "" : `WHEN ${flow.from} >= ${time} THEN ${whole("0")} `;
+  return `CASE WHEN ${flow.to} < ${time} THEN ${value} ${notBegun}WHEN ${isExact} THEN ${inDouble} ELSE ${inWhole} END`;
 }
 
 /** Returns the part of a sum that flowed between two times, of which the second is not part of it. */
@@ -44,6 +43,8 @@ export interface FlowedRows {
   readonly weight?: string | undefined;
   /** The range; left out where all of the flows are within it. */
   readonly range?: Milliseconds | undefined;
+  /** The length of the longest flow, milliseconds; left out where it is not known. */
+  readonly longest?: number | undefined;
 }
 
 /**
@@ -54,9 +55,9 @@ export interface FlowedRows {
  * @param step the length of the buckets, milliseconds; 0: no bucket is asked for.
  */
 export function flowedStatements(dialect: SqlDialect, flows: FlowedRows, step: number): readonly string[] {
-  const { rows, cells, weight, range } = flows;
+  const { rows, cells, weight, range, longest = Number.POSITIVE_INFINITY } = flows;
   const flow = { from: "flow_start", to: "flow_end" };
-  const upTo = (time: string): string => flowedUpTo(dialect, "flow_value", flow, time);
+  const upTo = (time: string, isBegun = false): string => flowedUpTo(dialect, "flow_value", flow, time, isBegun);
   const weighed = (sum: string): string => (weight === undefined ? sum : dialect.product(`(${sum})`, weight));
   if (step === 0) {
     const sum = range === undefined ? "flow_value" : flowedPart(dialect, "flow_value", flow, range);
@@ -66,8 +67,8 @@ export function flowedStatements(dialect: SqlDialect, flows: FlowedRows, step: n
   const parts = (source: string, passed: string): string => {
     const part = (from: string, to: string): string => weighed(dialect.unsigned(`(${from} - ${to})`));
     const ends = [
-      `${upTo(within(`flow_bucket + ${step}`))} AS passed`,
-      `${upTo(within(`flow_bucket + ${2 * step}`))} AS passed_next`,
+      `${upTo(within(`flow_bucket + ${step}`), true)} AS passed`,
+      `${upTo(within(`flow_bucket + ${2 * step}`), true)} AS passed_next`,
     ];
     const sums = [
       `flow_bucket AS ${bucketName}`,
@@ -80,15 +81,10 @@ export function flowedStatements(dialect: SqlDialect, flows: FlowedRows, step: n
   const first = `${dialect.divide(begin, String(step))} * ${step}`;
   const last = range === undefined ? "flow_end" : `least(flow_end, ${range.to} - 1)`;
   const pairs = dialect.eachOf(`${first} + ${2 * step}`, last, 2 * step);
-  return [
-    parts(
-      `(SELECT *, ${first} AS flow_bucket FROM ${rows})`,
-      range === undefined ? dialect.unsigned("0") : upTo(range.from),
-    ),
-    // A flow that is no longer than a bucket has none after the second one.
-    parts(
-      `(SELECT *, ${pairs} AS flow_bucket FROM ${rows} WHERE flow_end - flow_start >= ${step} AND ${last} >= ${first} + ${2 * step})`,
-      upTo("flow_bucket"),
-    ),
-  ];
+  const begun = range === undefined ? dialect.unsigned("0") : upTo(range.from);
+  const ofAll = parts(`(SELECT *, ${first} AS flow_bucket FROM ${rows})`, begun);
+  // A flow that is no longer than a bucket has none after the second one.
+  if (longest < step) return [ofAll];
+  const isLong = `flow_end - flow_start >= ${step} AND ${last} >= ${first} + ${2 * step}`;
+  return [ofAll, parts(`(SELECT *, ${pairs} AS flow_bucket FROM ${rows} WHERE ${isLong})`, upTo("flow_bucket", true))];
 }

@@ -1,12 +1,5 @@
 import { isMissing, WatchedFile, type FileIo } from "../../base/file/index.ts";
-import {
-  createMetrics,
-  type Component,
-  type Health,
-  type Log,
-  type Metrics,
-  type Reporting,
-} from "../../base/report/index.ts";
+import { type Component, type Health, type Log, type Metrics, type Reporting } from "../../base/report/index.ts";
 import { mostScopes } from "../index/scope-table.ts";
 import type { PublishedScope } from "../index/shared-index.ts";
 import type { ScopeDefinition } from "../model/scope.ts";
@@ -23,6 +16,8 @@ const maxShown = 3;
 /** Files of entries that are read side by side. */
 const readAtOnce = 16;
 
+const withoutEntries = { disabled: "the scope has no file of entries: name one as entries in the file of scopes" };
+
 /** A scope in force. */
 interface RunningScope {
   readonly config: ScopeConfig;
@@ -36,8 +31,8 @@ export interface ScopesOptions extends Reporting {
   readonly path: string;
   /** The store of all other entries, in whose index those of scopes are. */
   readonly metadata: Pick<CollectorUdmStore, "scopes">;
-  /** How the files of entries are read. */
-  readonly entries: Pick<UdmFileStoreOptions, "refreshMs">;
+  /** How the files of entries are read, and whether writes are taken, which {@link Scopes.store} is for. */
+  readonly entries: Pick<UdmFileStoreOptions, "owned" | "refreshMs" | "stateDirectory" | "historyBytes" | "limitName">;
   readonly io?: FileIo;
 }
 
@@ -58,6 +53,7 @@ export class Scopes implements Component {
   #lastNumber = 0;
   #applied: Promise<void> = Promise.resolve();
   #failures = 0;
+  readonly #metrics: Metrics;
 
   constructor(options: ScopesOptions) {
     const { path, io, log, metrics } = options;
@@ -72,6 +68,7 @@ export class Scopes implements Component {
       },
       io,
     );
+    this.#metrics = sharedMetrics(metrics);
     this.#registerMetrics(metrics);
   }
 
@@ -84,6 +81,12 @@ export class Scopes implements Component {
     await this.#file.stop();
     await this.#applied;
     for (const { store } of this.#running.values()) await store?.stop();
+  }
+
+  /** Returns the store of a scope, or why it has none; undefined: there is no such scope. */
+  store(name: string): UdmFileStore | { readonly disabled: string } | undefined {
+    const scope = this.#running.get(name);
+    return scope && (scope.store ?? withoutEntries);
   }
 
   /** Reads the file of scopes again, and those of entries. */
@@ -169,14 +172,17 @@ export class Scopes implements Component {
     return new UdmFileStore({
       clock,
       log,
-      // What it does is counted with the store of all other entries; the rest is about writes.
-      metrics: createMetrics(),
+      metrics: this.#metrics,
       health: this.#healthOf(name, health),
       ...(io !== undefined && { io }),
       ...reading,
       path: entries,
-      owned: false,
-      within: { host: metadata.scopes, publish: (index) => this.#publish(name, number, index) },
+      within: {
+        host: metadata.scopes,
+        publish: (index) => this.#publish(name, number, index),
+        behind: (address) =>
+          this.#running.get(name)?.config.inherit === true ? metadata.scopes.covering(address) : [],
+      },
     });
   }
 
@@ -229,6 +235,29 @@ export class Scopes implements Component {
       () => this.#failures,
     );
   }
+}
+
+/** Metrics that the stores of all scopes count together, under names of their own. What would be read of one store alone is left out. */
+function sharedMetrics(metrics: Metrics): Metrics {
+  const made = new Map<string, unknown>();
+  const once = <T>(name: string, make: (own: string) => T): T => {
+    const own = name.replace("netgloss_udm_", "netgloss_udm_scope_");
+    if (!made.has(own)) made.set(own, make(own));
+    return made.get(own) as T;
+  };
+  return {
+    ...metrics,
+    counter: (name, help, labels) => once(name, (own) => metrics.counter(own, ofScopes(help), labels)),
+    histogram: (name, help, buckets, labels) =>
+      once(name, (own) => metrics.histogram(own, ofScopes(help), buckets, labels)),
+    gauge: (name, help, labels) => once(name, (own) => metrics.gauge(own, ofScopes(help), labels)),
+    counterFrom() {},
+    gaugeFrom() {},
+  };
+}
+
+function ofScopes(help: string): string {
+  return `In all scopes: ${help}`;
 }
 
 /** The definitions as the index has them, in their order. */

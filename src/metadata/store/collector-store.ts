@@ -241,6 +241,8 @@ export class ScopeHost {
   readonly report: StoreMetrics;
   /** Runs an action while nothing else changes the index. Actions follow one another. */
   readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
+  /** Returns every global entry that covers an address. */
+  readonly covering: UdmLayers["covering"];
   readonly #changed: (ranges: readonly AddressRange[] | undefined) => void;
 
   /** @param changed is called at each change of what look-ups see. */
@@ -249,7 +251,9 @@ export class ScopeHost {
     report: StoreMetrics,
     alone: <A>(action: () => Promise<A>) => Promise<A>,
     changed: (ranges: readonly AddressRange[] | undefined) => void,
+    covering: UdmLayers["covering"],
   ) {
+    this.covering = covering;
     this.shared = shared;
     this.report = report;
     this.alone = alone;
@@ -282,6 +286,8 @@ export interface StoreOptions extends Reporting {
   readonly within?: {
     readonly host: ScopeHost;
     readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
+    /** Gives the global entries behind those of the scope. */
+    readonly behind: UdmLayers["covering"];
   };
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after?: (action: () => void, ms: number) => () => void;
@@ -380,6 +386,7 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
       this.report,
       (action) => this.queue.alone(action),
       (ranges) => this.published.changed(ranges),
+      (address) => this.layers.covering(address),
     );
     this.writes = new WriteHealth(
       () => this.tryWrite(),
@@ -392,6 +399,7 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
       this.published,
       (action) => this.queue.alone(action),
       (change) => this.noteLayer(change),
+      within?.behind,
     );
   }
 

@@ -11,6 +11,8 @@ import { UdmError, type AddressRange, type UdmEdit, type UdmIndex } from "../mod
 export interface LayeredEntry {
   readonly layer: string | undefined;
   readonly entry: UdmEntry;
+  /** True for a global one behind those of a scope, however specific it is. */
+  readonly isGlobal?: boolean;
 }
 
 /** The changes that would make the entries of a layer others. */
@@ -36,23 +38,27 @@ export class UdmLayers {
   readonly #published: Pick<PublishedState, "index" | "changed">;
   readonly #alone: <A>(action: () => Promise<A>) => Promise<A>;
   readonly #note: (change: NewLayerChange) => Promise<void>;
+  readonly #behind: (address: Address) => readonly LayeredEntry[];
   #layers: readonly UdmLayer[] = [];
 
   /**
    * @param published has the entries of people; its `changed` is called at each change.
    * @param alone runs an action while nothing else changes the index.
    * @param note puts a change into the history, while nothing else changes the index.
+   * @param behind gives entries that count behind all of these, as those behind the entries of a scope.
    */
   constructor(
     shared: SharedIndex,
     published: Pick<PublishedState, "index" | "changed">,
     alone: <A>(action: () => Promise<A>) => Promise<A>,
     note: (change: NewLayerChange) => Promise<void>,
+    behind: (address: Address) => readonly LayeredEntry[] = () => [],
   ) {
     this.#shared = shared;
     this.#published = published;
     this.#alone = alone;
     this.#note = note;
+    this.#behind = behind;
   }
 
   /** In the order of their priority. */
@@ -140,7 +146,9 @@ export class UdmLayers {
     const people = this.#published.index();
     const all = people === undefined ? [] : of(undefined, people);
     for (const { name, index } of this.#layers) all.push(...of(name, index));
-    return all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
+    all.sort((a, b) => compareSpecificity(a.entry.key, b.entry.key));
+    for (const one of this.#behind(address)) all.push({ ...one, isGlobal: true });
+    return all;
   }
 
   #find(name: string): UdmLayer {

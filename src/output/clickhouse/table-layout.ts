@@ -55,7 +55,7 @@ function columnOf({ name, type, isArray, isDistinct }: RecordField, nameOf: Name
   };
 }
 
-const { export: ofExport, flow, packet, sflow, counters, enriched, ends, rollup, snmp, mibs } = fieldGroups;
+const { export: ofExport, flow, packet, sflow, counters, enriched, ends, rollup, alert, snmp, mibs } = fieldGroups;
 const ofFlows = [
   ofExport,
   flow,
@@ -69,6 +69,7 @@ const ofTelemetry = [
   ofExport,
   snmp,
   mibs,
+  alert,
   counters,
   enriched.filter(({ name }) => /^(system|flow\.export)\./.test(name)),
 ].flat();

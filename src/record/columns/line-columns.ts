@@ -104,11 +104,18 @@ export class LineColumns {
     const { buffer } = reader.memory;
     const count = reader.textCount.value;
     const offsets = new Uint32Array(buffer, offsetOf(reader.textOffsets.value), count + 1);
+    const { rows } = this;
+    const all = this.#declared.length + Number(this.#hasRest);
+    const descriptors = new Uint32Array(buffer, offsetOf(reader.columnAt(0)), (all * layout.columnBytes) >>> 2);
+    const view = <Type extends ColumnType>(
+      column: Column & { readonly type: Type },
+      index: number,
+    ): BatchColumn<Type> => new ColumnView(column, rows, descriptors, index);
     return {
-      rows: this.rows,
+      rows,
       cutRows: offsetOf(reader.cutRows.value),
-      columns: this.#declared.map((column, index) => this.#view(column, index)),
-      rest: this.#hasRest ? this.#view(restField, this.#declared.length) : undefined,
+      columns: this.#declared.map(view),
+      rest: this.#hasRest ? view(restField, this.#declared.length) : undefined,
       texts: { count, offsets, bytes: new Uint8Array(buffer, offsetOf(reader.textBytes.value), offsets[count]) },
     };
   }
@@ -131,10 +138,6 @@ export class LineColumns {
     const flags = (isArray ? layout.isArrayFlag : 0) | (isDistinct ? layout.isDistinctFlag : 0);
     this.#reader.declareColumn(index, kinds[type], flags, name.length);
   }
-
-  #view<Type extends ColumnType>(column: Column & { readonly type: Type }, index: number): BatchColumn<Type> {
-    return new ColumnView(column, this.rows, this.#reader.memory.buffer, offsetOf(this.#reader.columnAt(index)));
-  }
 }
 
 /** Views on one column, made when they are asked for: of hundreds of columns most have no value. */
@@ -142,18 +145,23 @@ class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
   readonly column: Column & { readonly type: Type };
   readonly count: number;
   readonly #rows: number;
-  readonly #buffer: ArrayBuffer;
-  readonly #descriptor: Uint32Array;
+  readonly #descriptors: Uint32Array<ArrayBuffer>;
+  readonly #first: number;
   #presence: Uint8Array | undefined;
   #data: ColumnData[Type] | undefined;
   #offsets: Uint32Array | undefined;
 
-  /** @param at where its descriptor is. */
-  constructor(column: Column & { readonly type: Type }, rows: number, buffer: ArrayBuffer, at: number) {
+  /** @param index of its descriptor. */
+  constructor(
+    column: Column & { readonly type: Type },
+    rows: number,
+    descriptors: Uint32Array<ArrayBuffer>,
+    index: number,
+  ) {
     this.column = column;
     this.#rows = rows;
-    this.#buffer = buffer;
-    this.#descriptor = new Uint32Array(buffer, at, layout.columnBytes >>> 2);
+    this.#descriptors = descriptors;
+    this.#first = (index * layout.columnBytes) >>> 2;
     this.count = this.#at(layout.columnCount);
   }
 
@@ -176,11 +184,11 @@ class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
   /** Where a part of it is; of a column that never had a value new memory of zeros. */
   #place(field: number, bytes: number): [ArrayBuffer, number] {
     const at = this.#at(field);
-    return at === 0 ? [new ArrayBuffer(bytes), 0] : [this.#buffer, at];
+    return at === 0 ? [new ArrayBuffer(bytes), 0] : [this.#descriptors.buffer, at];
   }
 
   #at(field: number): number {
-    return this.#descriptor[field >>> 2] as number;
+    return this.#descriptors[this.#first + (field >>> 2)] as number;
   }
 }
 

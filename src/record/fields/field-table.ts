@@ -26,6 +26,7 @@ export const fieldGroups: Readonly<Record<FieldGroup, readonly RecordField[]>> =
   enriched: ofGroup("enriched"),
   ends: ofGroup("ends"),
   rollup: ofGroup("rollup"),
+  alert: ofGroup("alert"),
   snmp: ofGroup("snmp"),
   mibs: ofGroup("mibs"),
 };

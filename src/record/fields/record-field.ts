@@ -17,7 +17,19 @@ const fieldTypes = [
 export type FieldType = (typeof fieldTypes)[number];
 
 /** The parts of docs/reference/records.md that list fields, in its order. */
-const groups = ["export", "flow", "packet", "sflow", "counters", "enriched", "ends", "rollup", "snmp", "mibs"] as const;
+const groups = [
+  "export",
+  "flow",
+  "packet",
+  "sflow",
+  "counters",
+  "enriched",
+  "ends",
+  "rollup",
+  "alert",
+  "snmp",
+  "mibs",
+] as const;
 export type FieldGroup = (typeof groups)[number];
 
 /** One name that records may have, and what its value is: a row of `definitions/fields.tsv`, which explains the columns. */

@@ -1,5 +1,6 @@
 import type { ConnectError } from "@connectrpc/connect";
 import { codeToHttpStatus, codeToString, errorToJsonBytes } from "@connectrpc/connect/protocol-connect";
+import { hash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { grpcErrorTrailer } from "../api-error.ts";
 import {
@@ -85,6 +86,28 @@ export async function writeChunks(call: Call, chunks: Iterable<Uint8Array> | Asy
     // A client that takes all at once drains a socket within the same cycle of the event loop.
     await call.turn();
   }
+}
+
+/** Returns a weak entity tag (RFC 9110, 8.8.3) of a content. */
+export function tagOf(content: string | Uint8Array): string {
+  return `W/"${hash("sha256", content, "base64url").slice(0, 22)}"`;
+}
+
+/** Tells whether the client has the content with this tag (RFC 9110, 13.1.2): it sent a list of tags, compared weakly, or `*`. */
+export function hasTag({ headers }: Call, etag: string): boolean {
+  const held = headerOf(headers, "if-none-match")?.split(",") ?? [];
+  const strong = etag.slice(2);
+  return held.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === strong);
+}
+
+/** Answers with a JSON value, or with 304 and nothing where the client has the same one. Does nothing when it has gone. */
+export async function sendTaggedJson(call: Call, value: unknown, headers: HeaderFields): Promise<void> {
+  if (call.isGone()) return undefined;
+  const body = JSON.stringify(value);
+  const etag = tagOf(body);
+  call.code = "ok";
+  if (hasTag(call, etag)) return call.answer(304, { ...headers, etag }, "");
+  return sendBytes(call, 200, { "content-type": "application/json", ...headers, etag }, body);
 }
 
 /** Answers with a JSON value. Does nothing when the client has gone. */

@@ -14,7 +14,8 @@ import {
   settings,
   sources,
 } from "./answers.ts";
-import { location, topology } from "./topology-answers.ts";
+import { location, neighbors, topology } from "./topology-answers.ts";
+import { alerts, watchState } from "./watch-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
@@ -61,6 +62,8 @@ export const collectorMethods = {
     diagnosis,
     "Why flows of one exporter are missing or wrong; also of one that was never heard",
   ),
+  listAlerts: row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
+  getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and who is told of alerts"),
   diagnose: row("/api/v1/flow/diagnosis", "flow", diagnosis, "Why flows are missing or wrong"),
   listSources: row("/api/v1/enrich/sources", "metadata", sources, "The sources of metadata and their last runs"),
   listOutputs: row("/api/v1/outputs", "collector", outputs, "Where records go, and what waits"),
@@ -96,6 +99,12 @@ export const collectorMethods = {
     "snmp",
     topology,
     "The polled devices, and the links between them and to their neighbors, with what says so",
+  ),
+  getNeighbors: row(
+    "/api/v1/topology/devices/{id}",
+    "snmp",
+    neighbors,
+    "The links of one device to its neighbors, with what says so",
   ),
   locate: row(
     "/api/v1/topology/locate/{id}",

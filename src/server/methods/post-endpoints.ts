@@ -28,8 +28,11 @@ export interface Operation {
   readonly area: Area;
   /** JSON Schema of the answer. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** @returns what is answered as JSON; undefined when the id stands for nothing. */
-  run(id: string): Promise<unknown>;
+  /**
+   * @param user who asks; empty where nobody has to prove it.
+   * @returns what is answered as JSON; undefined when the id stands for nothing.
+   */
+  run(id: string, user: string): Promise<unknown>;
 }
 
 /** Returns the rows of operations, which are given by path. */
@@ -49,7 +52,7 @@ export function operationEndpoints(
     const serve = async (call: Call): Promise<void> => {
       await refuseBody(call, bodies);
       const id = idIn(path, call.path);
-      const answer = id === undefined ? undefined : await row.run(id);
+      const answer = id === undefined ? undefined : await row.run(id, call.principal?.name ?? "");
       if (answer === undefined) {
         throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${quote(call.path.slice(0, 256))}`);
       }

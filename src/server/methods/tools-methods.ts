@@ -34,6 +34,8 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcServic
   };
 }
 
+export const changesPath = "/api/v1/enrich/ipaddr/changes";
+
 /** Returns the row of changes as server-sent events. */
 export function changesEndpoint(feed: ChangeFeed): Endpoint {
   const text = { type: "string" };
@@ -45,7 +47,7 @@ export function changesEndpoint(feed: ChangeFeed): Endpoint {
     parameter("Last-Event-ID", "As `after`, before it.", text, "header"),
   ];
   return page(
-    "/api/v1/enrich/ipaddr/changes",
+    changesPath,
     allowed("viewer", "metadata"),
     (call) => serveEvents(call, feed),
     describe(

@@ -58,6 +58,12 @@ export const topology = object({
   links: list(link, "In the order of their ends."),
 });
 
+/** The answer about the links of one device. */
+export const neighbors = object({
+  enabled: flag("Whether links are inferred."),
+  links: list(link, "Those with the device at an end, in the order of their ends."),
+});
+
 /** The answer about the switch port of an address. */
 export const location = object(
   {

@@ -104,6 +104,7 @@ function* valuesOf(
 }
 
 function reasonOf(winner: LayeredEntry, other: LayeredEntry): string {
+  if (other.isGlobal === true && winner.isGlobal !== true) return "entries of the scope come before global ones";
   const { key } = winner.entry;
   if (key.text !== other.entry.key.text) return `${key.text} is more specific`;
   return winner.layer === undefined
@@ -265,7 +266,7 @@ async function originsOf(
   covering: readonly LayeredEntry[],
   { history, places }: ToolsStore,
 ): Promise<ReadonlyMap<LayeredEntry, ExplainedOrigin>> {
-  const written = covering.filter(({ layer }) => layer === undefined);
+  const written = covering.filter(({ layer, isGlobal }) => layer === undefined && isGlobal !== true);
   const keys = written.map(({ entry }) => entry.key);
   const [lines, lasts] =
     keys.length === 0
@@ -277,7 +278,7 @@ async function originsOf(
     covering.map((from) => {
       const { entry, layer } = from;
       const origin = create(ExplainedOriginSchema, { source: "metadata", key: entry.key.text, layer: layer ?? "" });
-      if (layer !== undefined) return [from, origin];
+      if (layer !== undefined || from.isGlobal === true) return [from, origin];
       Object.assign(origin, { file: places.file, line: lineOf.get(from) ?? 0 });
       const last = lastOf.get(from);
       if (last === undefined) return [from, origin];

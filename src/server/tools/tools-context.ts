@@ -60,6 +60,8 @@ export interface ObjectQuestion {
   /** The object at which records have the address: at `<object>.ip.addr`. */
   readonly object: string;
   readonly address: string;
+  /** The scope of the metadata in which the address is; left out: as the question has it. */
+  readonly scope?: string | undefined;
   /** The port and protocol of an end of a flow. */
   readonly port?: { readonly number: number; readonly protocol: number } | undefined;
   /** The interface of an end of a flow, through which it comes, or leaves. */

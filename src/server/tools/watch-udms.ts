@@ -180,11 +180,41 @@ interface FollowOptions {
   readonly signal: AbortSignal;
 }
 
+/** What is counted of those who follow changes, whichever store's. */
+export class FeedMeters {
+  readonly ended: Counter;
+  /** Feeds that somebody follows. */
+  readonly followed = new Set<ChangeFeed>();
+
+  constructor(metrics: Metrics) {
+    this.ended = metrics.counter(
+      "netgloss_api_change_watchers_ended_total",
+      "Clients that followed changes of the metadata and were ended, because they were too many changes behind, or because changes that clients have not taken fill the memory for them.",
+      { reason: ["behind", "bytes"] },
+    );
+    metrics.gaugeFrom("netgloss_api_change_watchers", "Clients that follow changes of the metadata.", [], () =>
+      this.followers(),
+    );
+    metrics.gaugeFrom(
+      "netgloss_api_change_watchers_bytes",
+      "Bytes of changes that are on their way to clients that follow them, about; one that several get is counted once.",
+      [],
+      () => [...this.followed].reduce((sum, { heldBytes }) => sum + heldBytes, 0),
+    );
+  }
+
+  followers(): number {
+    let sum = 0;
+    for (const feed of this.followed) sum += feed.followers;
+    return sum;
+  }
+}
+
 /** Hands changes of one history to many. */
 export class ChangeFeed {
   readonly #history: () => UdmHistory;
   readonly #limits: Pick<ApiLimits, "maxWatchers" | "maxWatchedBytes">;
-  readonly #ended: Counter;
+  readonly #meters: FeedMeters;
   readonly #metrics: Pick<ApiMetrics, "reject">;
   readonly #held = new HeldChanges();
   readonly #narrowings = new WeakMap<UdmChange, Map<string, Promise<UdmChange | undefined>>>();
@@ -200,29 +230,13 @@ export class ChangeFeed {
   constructor(
     history: () => UdmHistory,
     limits: Pick<ApiLimits, "maxWatchers" | "maxWatchedBytes">,
-    metrics: Metrics,
+    meters: FeedMeters,
     apiMetrics: Pick<ApiMetrics, "reject">,
   ) {
     this.#history = history;
     this.#limits = limits;
     this.#metrics = apiMetrics;
-    this.#ended = metrics.counter(
-      "netgloss_api_change_watchers_ended_total",
-      "Clients that followed changes of the metadata and were ended, because they were too many changes behind, or because changes that clients have not taken fill the memory for them.",
-      { reason: ["behind", "bytes"] },
-    );
-    metrics.gaugeFrom(
-      "netgloss_api_change_watchers",
-      "Clients that follow changes of the metadata.",
-      [],
-      () => this.followers,
-    );
-    metrics.gaugeFrom(
-      "netgloss_api_change_watchers_bytes",
-      "Bytes of changes that are on their way to clients that follow them, about; one that several get is counted once.",
-      [],
-      () => this.heldBytes,
-    );
+    this.#meters = meters;
   }
 
   /**
@@ -234,12 +248,13 @@ export class ChangeFeed {
    */
   async *follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
     const { after, filter, filterText = "", withoutLayers = false, signal } = options;
-    if (this.followers >= this.#limits.maxWatchers) {
+    if (this.#meters.followers() >= this.#limits.maxWatchers) {
       this.#metrics.reject("watchers");
       const message = `no more than ${this.#limits.maxWatchers} clients may watch at a time`;
       throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
     }
     this.followers++;
+    this.#meters.followed.add(this);
     try {
       this.#watch();
       /** A big change is read alone: several may not fit into the memory. */
@@ -259,7 +274,7 @@ export class ChangeFeed {
         }
         if (this.#history().epoch() !== epoch) throw numberedAnew();
         if (hasCaughtUp && this.#history().last() - position > mostBehind) {
-          this.#ended.add(1, { reason: "behind" });
+          this.#meters.ended.add(1, { reason: "behind" });
           throw tooSlow(this.#history().last() - position);
         }
         requireKept(position, this.#history());
@@ -284,7 +299,7 @@ export class ChangeFeed {
             !this.#held.has(seen) &&
             (filter !== undefined || position < this.#history().last())
           ) {
-            this.#ended.add(1, { reason: "bytes" });
+            this.#meters.ended.add(1, { reason: "bytes" });
             throw memoryFull(before, this.#held.bytes);
           }
           this.#held.take(seen);
@@ -296,7 +311,7 @@ export class ChangeFeed {
         }
       }
     } finally {
-      this.followers--;
+      if (--this.followers === 0) this.#meters.followed.delete(this);
     }
   }
 

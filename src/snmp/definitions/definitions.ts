@@ -182,6 +182,14 @@ export interface ObjectDefinition {
 
 export type FixedBy = ReadonlyMap<string, ReadonlyMap<string, ReadonlyMap<string, string>>>;
 
+/** Returns the names of the fields that records have by the value of another field. */
+export function namesPutBy(fixedBy: FixedBy): Set<string> {
+  const names = new Set<string>();
+  for (const byValue of fixedBy.values())
+    for (const said of byValue.values()) for (const name of said.keys()) names.add(name);
+  return names;
+}
+
 /** The kinds of definitions. */
 export const kinds = [
   "device",

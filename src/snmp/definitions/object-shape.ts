@@ -27,8 +27,8 @@ import {
 import { indexTypes, isImplicit, isIndexType } from "../values/convert-value.ts";
 import { placeholder } from "../values/put-row.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
-import { metrics, rediscoveries } from "./definitions.ts";
-import type { Attribute, FixedBy, IndexPart, ObjectDefinition } from "./definitions.ts";
+import { metrics, namesPutBy, rediscoveries } from "./definitions.ts";
+import type { Attribute, IndexPart, ObjectDefinition } from "./definitions.ts";
 import { anyText, distinctWords, oid, textLine, tolerant, trueOrFalse } from "./settings-file.ts";
 
 /** Labels by number; of a bitmap by bit number. */
@@ -317,14 +317,6 @@ function checkFixed(given: Partial<Values<typeof objectFields>>, at: FileNode): 
     for (const said of byValue.values()) for (const put of said.keys()) known.add(put);
   }
   checkTexts(fields, at.below("fields"));
-}
-
-/** Returns the names of the fields that records have by the value of another field. */
-export function namesPutBy(fixedBy: FixedBy): Set<string> {
-  const names = new Set<string>();
-  for (const byValue of fixedBy.values())
-    for (const said of byValue.values()) for (const name of said.keys()) names.add(name);
-  return names;
 }
 
 /** Fields that say in a row what its sensor measures, if only by its name. */

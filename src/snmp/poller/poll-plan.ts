@@ -1,6 +1,5 @@
 import { oidStartsWith, type Oid, parseOid } from "../session/ber.ts";
-import type { FixedBy } from "../definitions/definitions.ts";
-import { namesPutBy } from "../definitions/object-shape.ts";
+import { namesPutBy, type FixedBy } from "../definitions/definitions.ts";
 import type { DevicePlan, PlannedObject } from "../discovery/device-plan.ts";
 import {
   type Attribute,

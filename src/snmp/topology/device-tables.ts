@@ -318,6 +318,16 @@ export interface KeptTable {
   readonly isWhole: boolean;
 }
 
+/** A table that was read before interfaces may have got other numbers, and not since. */
+interface TableAside {
+  readonly kind: RowKind;
+  readonly since: number;
+  /** What it said; undefined where it counts again, or will not, as interfaces have other numbers. */
+  readonly table: KeptTable | undefined;
+  /** True if it counts again, as interfaces have the numbers of before. */
+  readonly isBack: boolean;
+}
+
 /** Keeps what a device said of itself and its neighbours in the last whole poll of each table. */
 export class DeviceTables {
   /** `ip:port` */
@@ -328,8 +338,8 @@ export class DeviceTables {
   boot = 0;
   /** By the id of the object, which differs by context. */
   readonly #tables = new Map<string, KeptTable>();
-  /** Objects that were read before interfaces had other numbers, and not since: since when. */
-  readonly #awaited = new Map<string, { readonly kind: RowKind; readonly since: number }>();
+  /** Tables that were read before interfaces may have got other numbers, and not since. */
+  readonly #aside = new Map<string, TableAside>();
 
   constructor(id: string, ip: string) {
     this.id = id;
@@ -338,39 +348,81 @@ export class DeviceTables {
 
   /**
    * Takes the rows of a poll in the place of those before. One that was cut short does so only where there is no whole one.
+   * Where interfaces have the numbers of before, the tables that were set aside count again.
    *
    * @returns whether the rows are others.
    */
   replace(objectId: string, table: KeptTable): boolean {
     const earlier = this.#tables.get(objectId);
     if (!table.isWhole && earlier?.isWhole === true) return false;
-    this.#awaited.delete(objectId);
+    if (table.isWhole) this.#settle(this.#aside.get(objectId)?.table, table);
+    this.#aside.delete(objectId);
     const isSame = earlier !== undefined && areSame(earlier.rows, table.rows);
     this.#tables.set(objectId, isSame ? { ...table, rows: earlier.rows } : table);
     return !isSame;
   }
 
-  /** Forgets all tables: interfaces may have other numbers than before. */
-  setAside(now: number): void {
-    // What is awaited already goes on being so: a device that restarts often may no longer have it.
-    for (const [objectId, { kind }] of this.#tables) this.#awaited.set(objectId, { kind, since: now });
+  /**
+   * No table counts until it is read again: interfaces may have other numbers than before.
+   *
+   * @param mayReturn whether they may have the same ones, as after a restart.
+   */
+  setAside(now: number, mayReturn: boolean): void {
+    for (const [objectId, table] of this.#tables) {
+      // What is awaited already goes on being so: a device that restarts often may no longer have it.
+      const since = this.#aside.get(objectId)?.since ?? now;
+      this.#aside.set(objectId, { kind: table.kind, since, table, isBack: false });
+    }
     this.#tables.clear();
+    if (!mayReturn) this.#forgetAside();
   }
 
-  /** True from {@link setAside} until all that was known has been read again. */
+  /** Decides by the interfaces of before and now whether what was set aside counts again. */
+  #settle(before: KeptTable | undefined, { kind, rows }: KeptTable): void {
+    if (kind !== "interface" || before === undefined) return;
+    const [earlier, now] = [before.rows, rows].map((one) => numberedPorts(one as readonly RowTypes["interface"][]));
+    // The other table of interfaces does not have what they are called by the hardware.
+    if (earlier === undefined || now === undefined || earlier.size === 0 || now.size === 0) return;
+    if (earlier.size !== now.size || ![...earlier].every((port) => now.has(port))) {
+      this.#forgetAside();
+      return;
+    }
+    for (const [objectId, { table, ...aside }] of this.#aside) {
+      if (table === undefined) continue;
+      this.#tables.set(objectId, table);
+      this.#aside.set(objectId, { ...aside, table: undefined, isBack: true });
+    }
+  }
+
+  #forgetAside(): void {
+    for (const [objectId, aside] of this.#aside)
+      this.#aside.set(objectId, { ...aside, table: undefined, isBack: false });
+  }
+
+  /** True from {@link setAside} until all that was known counts again or has been read again. */
   get isAwaited(): boolean {
-    return this.#awaited.size > 0;
+    return [...this.#aside.values()].some(({ isBack }) => !isBack);
   }
 
-  /** Tells whether a table of one of these kinds has not been read again since {@link setAside}. */
+  /** Tells whether a table of one of these kinds has been set aside, and neither counts again nor has been read again. */
   awaits(kinds: readonly RowKind[]): boolean {
-    for (const { kind } of this.#awaited.values()) if (kinds.includes(kind)) return true;
+    for (const { kind, isBack } of this.#aside.values()) if (!isBack && kinds.includes(kind)) return true;
     return false;
   }
 
-  /** Waits no longer for tables that have been awaited since this time or before: the device no longer has them. */
-  awaitOnlySince(time: number): void {
-    for (const [objectId, { since }] of this.#awaited) if (since <= time) this.#awaited.delete(objectId);
+  /**
+   * Waits no longer for tables that were set aside at this time or before: the device no longer has them.
+   *
+   * @returns whether one that counted is gone.
+   */
+  awaitOnlySince(time: number): boolean {
+    let isGone = false;
+    for (const [objectId, { since, isBack }] of this.#aside) {
+      if (since > time) continue;
+      this.#aside.delete(objectId);
+      if (isBack) isGone = this.#tables.delete(objectId) || isGone;
+    }
+    return isGone;
   }
 
   /** Tells whether a port of before has another number in these rows of ifTable. Interfaces of sessions come and go. */
@@ -405,15 +457,21 @@ export class DeviceTables {
     return latest;
   }
 
-  /** The number of rows of an object that are kept. */
+  /** The number of rows of an object that are kept, also those set aside. */
   countOf(objectId: string): number {
-    return this.#tables.get(objectId)?.rows.length ?? 0;
+    return (this.#tables.get(objectId)?.rows.length ?? 0) + (this.#aside.get(objectId)?.table?.rows.length ?? 0);
   }
 
-  /** The number of all rows. */
+  /** The number of all rows, also those set aside. */
   get count(): number {
-    return [...this.#tables.values()].reduce((sum, { rows }) => sum + rows.length, 0);
+    return [...new Set([...this.#tables.keys(), ...this.#aside.keys()])].reduce((sum, id) => sum + this.countOf(id), 0);
   }
+}
+
+/** Each Ethernet port as its number and description. */
+function numberedPorts(rows: readonly RowTypes["interface"][]): ReadonlySet<string> {
+  const ports = rows.filter(({ descr, type }) => descr !== undefined && type === "ethernetCsmacd");
+  return new Set(ports.map(({ index, descr }) => `${index} ${descr}`));
 }
 
 /** The ifIndex of each Ethernet port by its description; undefined where several have one. */

@@ -192,6 +192,11 @@ export class Topology implements RowReader {
     return views.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
+  /** Returns those with this device at an end, which need not have said anything itself. */
+  linksOf(deviceId: string): readonly LinkView[] {
+    return this.links().filter(({ a, b }) => a.device === deviceId || b.device === deviceId);
+  }
+
   /** Returns the devices that said something of themselves, with what metadata say of their addresses. */
   devices(): { readonly id: string; readonly ip: string; readonly name: string; readonly metadata: Metadata }[] {
     return Array.from(this.#devices.values(), ({ tables: { id, ip, name } }) => ({
@@ -272,22 +277,19 @@ export class Topology implements RowReader {
     const device = this.#devices.get(deviceId) ?? new KnownDevice(new DeviceTables(deviceId, ip));
     this.#devices.set(deviceId, device);
     const { tables } = device;
-    if (tables.boot !== boot) this.#setAside(device);
+    // Its interfaces may have other numbers now: tables of both times must not be mixed.
+    if (tables.boot !== boot) {
+      tables.setAside(this.#clock.now(), true);
+      device.changed();
+    }
     tables.boot = boot;
     return device;
   }
 
-  /** Its interfaces may have other numbers now: tables of both times must not be mixed. */
-  #setAside(device: KnownDevice): void {
-    this.#rows -= device.tables.count;
-    device.tables.setAside(this.#clock.now());
-    device.changed();
-  }
-
   #replace(device: KnownDevice, name: string, objectId: string, table: KeptTable): void {
     const { tables } = device;
-    if (table.isWhole && tables.isRenumberedBy(objectId, table)) this.#setAside(device);
     const before = tables.count;
+    if (table.isWhole && tables.isRenumberedBy(objectId, table)) tables.setAside(this.#clock.now(), false);
     const room = maxRows - this.#rows + tables.countOf(objectId);
     this.#leftOut += Math.max(0, table.rows.length - room);
     const kept = table.rows.length > room ? { ...table, rows: table.rows.slice(0, room) } : table;
@@ -321,7 +323,11 @@ export class Topology implements RowReader {
     const leftOut = (): void => void cut++;
     const start = this.#clock.now();
     const known = [...this.#devices.values()];
-    for (const { tables } of known) tables.awaitOnlySince(start - rereadMs);
+    for (const device of known) {
+      const before = device.tables.count;
+      if (device.tables.awaitOnlySince(start - rereadMs)) device.changed();
+      this.#rows += device.tables.count - before;
+    }
     const heard = known.filter(({ tables }) => tables.saidAt >= start - silentMs);
     const awaitedBefore = this.#awaited();
     const links = await inPieces(inferLinks(heard, leftOut), this.#pacer);

@@ -108,6 +108,49 @@ export type DiagnoseExporterAnswer = {
   }[];
 };
 
+/** What `GET /api/v1/watch/alerts` answers. */
+export type ListAlertsAnswer = {
+  readonly enabled: boolean;
+  readonly alerts: readonly {
+    readonly id: string;
+    readonly rule: string;
+    readonly key: Readonly<Record<string, string>>;
+    readonly state: "pending" | "firing" | "cleared";
+    readonly since: number;
+    readonly firedAt?: number;
+    readonly clearedAt?: number;
+    readonly value: number;
+    readonly peak: number;
+    readonly unit: string;
+    readonly text: string;
+    readonly top: Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
+    readonly series: { readonly stepMs: number; readonly values: readonly number[] };
+    readonly acknowledged?: { readonly by: string; readonly at: number };
+    readonly because?: string;
+  }[];
+};
+
+/** What `GET /api/v1/watch/rules` answers. */
+export type GetWatchAnswer = {
+  readonly enabled: boolean;
+  readonly fault?: string;
+  readonly rules: readonly {
+    readonly name: string;
+    readonly keys: number;
+    readonly firing: number;
+    readonly refused: number;
+    readonly act: readonly string[];
+  }[];
+  readonly actions: readonly {
+    readonly name: string;
+    readonly waiting: number;
+    readonly sent: number;
+    readonly failures: number;
+    readonly dropped: number;
+    readonly fault?: string;
+  }[];
+};
+
 /** What `GET /api/v1/flow/diagnosis` answers. */
 export type DiagnoseAnswer = {
   readonly healthy: boolean;
@@ -401,6 +444,39 @@ export type GetTopologyAnswer = {
     readonly name: string;
     readonly metadata: Readonly<Record<string, string>>;
   }[];
+  readonly links: readonly {
+    readonly id: string;
+    readonly layer: number;
+    readonly a: {
+      readonly device?: string;
+      readonly name?: string;
+      readonly address?: string;
+      readonly port?: { readonly index?: number; readonly name?: string };
+      readonly aggregate?: { readonly index?: number; readonly name?: string };
+    };
+    readonly b: {
+      readonly device?: string;
+      readonly name?: string;
+      readonly address?: string;
+      readonly port?: { readonly index?: number; readonly name?: string };
+      readonly aggregate?: { readonly index?: number; readonly name?: string };
+    };
+    readonly state: "up" | "gone";
+    readonly confidence: "confirmed" | "likely" | "unsure";
+    readonly evidence: readonly {
+      readonly kind: "lldp" | "cdp" | "stp" | "forwarding" | "subnet" | "arp" | "ospf" | "bgp";
+      readonly by: string;
+      readonly at: number;
+    }[];
+    readonly doubts: readonly string[];
+    readonly since: number;
+    readonly seen: number;
+  }[];
+};
+
+/** What `GET /api/v1/topology/devices/{id}` answers. */
+export type GetNeighborsAnswer = {
+  readonly enabled: boolean;
   readonly links: readonly {
     readonly id: string;
     readonly layer: number;

@@ -50,7 +50,8 @@ export async function request(
   try {
     response = await fetch(base() + call.path, {
       ...init(call),
-      cache: "no-store",
+      // Asks each time, and is spared what has not changed.
+      cache: "no-cache",
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
     });
   } catch {

@@ -45,7 +45,7 @@ import {
   sourceAsSlot,
   sourceLabelText,
 } from "../layout.gen";
-import { placeOf } from "./scopes";
+import { beginScopes, placeOf } from "./scopes";
 import { keepsFields, locateAll, moveNoted, note, noteText, locate, placeOfNumber, setPlace, slot } from "./memory";
 import { moveDigest } from "./community-id";
 import { copy, maxSafe, putText, writeUint32, writeUint64 } from "./values";
@@ -237,6 +237,7 @@ export let grown: i32 = 0;
 
 @inline
 export function beginAddresses(at: usize): bool {
+  beginScopes();
   setControl(at);
   hits = 0;
   matches = 0;

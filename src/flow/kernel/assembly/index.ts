@@ -118,3 +118,5 @@ export function prefetch(program: usize, at: usize, count: i32): void {
 
 export { listSamples } from "./samples";
 export { prefetchSamples, writeSamples } from "./samples";
+
+export { findScopes } from "./scopes";

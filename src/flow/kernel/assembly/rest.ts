@@ -2,7 +2,7 @@ import * as L from "../layout.gen";
 import { addApp, slot, noteChunk, addNumber, rateOf, writeEstimates, writeNames, keep } from "./memory";
 import { closingBracket, comma, copy, maxSafe, putText, quote, writeUint64, copyLong, writeByte } from "./values";
 import { append, finish, writeLabels } from "./addresses";
-import { findScopes } from "./scopes";
+import { findScopes, hasScopes } from "./scopes";
 import { writeCommunityId } from "./community-id";
 import { completeEnds } from "./ends";
 import { writeIds } from "./flow-ids";
@@ -405,7 +405,7 @@ export function writeRest(p: usize, hasAddresses: bool, fieldsAt: usize, began: 
     p = end;
   }
   if (hasAddresses) {
-    findScopes(taken, fieldsAt, p);
+    if (hasScopes()) findScopes(taken, fieldsAt, p);
     p = addAddresses(p, source, destination);
     if (p == 0) return 0;
   }

@@ -47,17 +47,25 @@ function choose(object: i32, vrf: i64, netif: i64, vlan: i64, isOwn: bool, field
   return scope;
 }
 
+/** Whether there are scopes; without them no end is in one. */
+@inline
+export function hasScopes(): bool {
+  return load<u32>(L.scopeExporter) != 0;
+}
+
+/** Begins records that may be in scopes, or may not any more. */
+export function beginScopes(): void {
+  if (hasScopes()) return;
+  sourceScope = 0;
+  destinationScope = 0;
+}
+
 /**
- * Finds the scopes of both ends.
+ * Finds the scopes of both ends. A call of its own: within the rest of a line it would cost registers where there are no scopes.
  *
  * @param taken a bit for each name that the record brought itself. @param fieldsAt where the fields of the line begin, @param p where they end.
  */
 export function findScopes(taken: u64, fieldsAt: usize, p: usize): void {
-  if (load<u32>(L.scopeExporter) == 0) {
-    sourceScope = 0;
-    destinationScope = 0;
-    return;
-  }
   const isOwn = (taken & load<u64>(L.scopeNames)) != 0;
   const vrf = slot(load<u8>(L.vrfInSlot));
   const netif = either(slot(load<u8>(L.trafficInSlot)), L.isAbsent, false);

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiCall } from "../../api/call.ts";
-import { topologyCall } from "../../api/topology.ts";
+import { neighborsCall } from "../../api/topology.ts";
 import { useCall } from "../../api/use-call.ts";
 import { formatWhole } from "../../format/numbers.ts";
 import { useQueryState } from "../../navigation/place.ts";
@@ -32,7 +32,7 @@ export default function DevicesPage(): JSX.Element {
       lead="What is polled by SNMP: state, plan, interfaces with rates."
       calls={[
         devicesCall,
-        ...(chosen === null ? [] : [deviceCall(chosen), topologyCall]),
+        ...(chosen === null ? [] : [deviceCall(chosen), neighborsCall(chosen)]),
         definitionsCall,
         searchCall,
         candidatesCall,

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
-import type { GetTopologyAnswer } from "../../api/answers.gen.ts";
-import { topologyCall } from "../../api/topology.ts";
+import type { GetNeighborsAnswer } from "../../api/answers.gen.ts";
+import { neighborsCall } from "../../api/topology.ts";
 import { useCall } from "../../api/use-call.ts";
 import { linksFrom } from "../../format/link-text.ts";
 import { hrefOf } from "../../navigation/place.ts";
@@ -9,8 +9,8 @@ import { Empty, Shown } from "../../ui/states.tsx";
 
 /** The links of a device, of both layers. Nothing where links are not inferred. */
 export function Neighbors({ id, name }: { readonly id: string; readonly name: string }): JSX.Element | null {
-  const topology = useCall<GetTopologyAnswer>(topologyCall, { everyMs: 30_000 });
-  if (topology.answer?.enabled === false) return null;
+  const known = useCall<GetNeighborsAnswer>(neighborsCall(id), { everyMs: 30_000 });
+  if (known.answer?.enabled === false) return null;
   return (
     <>
       <h3 class="sub">
@@ -19,7 +19,7 @@ export function Neighbors({ id, name }: { readonly id: string; readonly name: st
           See it on the map
         </a>
       </h3>
-      <Shown of={topology} what="Asking for the links">
+      <Shown of={known} what="Asking for the links">
         {({ links }) => {
           const seen = linksFrom(links, id);
           return seen.length === 0 ? (

@@ -1,0 +1,140 @@
+import { systemClock } from "../../base/report/index.ts";
+import {
+  LineSampler,
+  type SampledLines,
+  createSamplingMemory,
+  type SamplingMemory,
+  type SamplingRates,
+} from "../../explore/sampling/index.ts";
+import { LineOutbox, NoteReader, type LineMemory, type OutputReport, createLineMemory } from "../../output/index.ts";
+import type { Sink } from "../../record/index.ts";
+
+/** The time that chosen lines wait for others, milliseconds. */
+const gatherMs = 100;
+
+/** A sink that passes on all lines, and copies those that it chooses to where another thread finds them. */
+export class SampledSink implements Sink {
+  readonly #sink: Sink;
+  readonly #outbox: LineOutbox;
+  readonly #sampler: LineSampler;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param sink gets all lines.
+   * @param number which of the threads that decode this one is.
+   */
+  constructor(sink: Sink, feed: RecordFeed, report: Pick<OutputReport, "dropped">, number = 0) {
+    this.#sink = sink;
+    const memory = feed.lines[number] as LineMemory;
+    const dropped: OutputReport["dropped"] = (reason, records, bytes) => report.dropped(reason, records, bytes);
+    // Nobody sleeps there: its thread looks by itself.
+    const outbox = new LineOutbox({
+      memory,
+      wake() {},
+      dropped: (records, bytes) => dropped("queue_full", records, bytes),
+    });
+    const to: SampledLines = {
+      maxLength: memory.slabBytes,
+      allocate: (bytes) => outbox.allocate(bytes),
+      hasRoom: () => outbox.hasRoom(),
+      part: () => outbox.flush(),
+      write: (lines, records) => {
+        outbox.write(lines, records);
+        this.#timer ??= setTimeout(() => this.flush(), gatherMs);
+      },
+    };
+    this.#outbox = outbox;
+    this.#sampler = new LineSampler(feed.sampling, feed.rates, number, Math.random, to, dropped);
+  }
+
+  /** Gives all lines to a sink, and what each feed chooses to its memory. @param reportOf counts what a feed loses. */
+  static chain(
+    sink: Sink,
+    feeds: readonly RecordFeed[],
+    reportOf: (feed: RecordFeed) => Pick<OutputReport, "dropped">,
+    number = 0,
+  ): { readonly sink: Sink; flush(this: void): void } {
+    let first = sink;
+    const chain = feeds.map((feed) => {
+      const next = new SampledSink(first, feed, reportOf(feed), number);
+      first = next;
+      return next;
+    });
+    return { sink: first, flush: () => chain.forEach((each) => each.flush()) };
+  }
+
+  write(lines: Buffer, count: number): void {
+    this.#sampler.look(lines, count);
+    this.#sink.write(lines, count);
+  }
+
+  /** Passes on what waits for others. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#outbox.flush();
+  }
+}
+
+/** Memory between the threads that decode and one that takes records, such as that of Explore; plain data that goes through `postMessage`. */
+export interface RecordFeed {
+  /** Who takes them, as metrics name it. */
+  readonly name: string;
+  readonly sampling: SamplingMemory;
+  /** The lines that each thread that decodes has chosen. */
+  readonly lines: readonly LineMemory[];
+  readonly rates: SamplingRates;
+}
+
+const largestSlab = 2 * 1024 * 1024;
+const smallestSlab = 64 * 1024;
+/** Some are being written to, or held in reserve. */
+const fewestSlabs = 8;
+
+/** @param name of who takes them. @param threads that decode. @param queueBytes of lines that may wait in all. */
+export function createRecordFeed(name: string, threads: number, queueBytes: number, rates: SamplingRates): RecordFeed {
+  const bytes = queueBytes / threads;
+  const slabBytes = Math.min(largestSlab, Math.max(smallestSlab, 2 ** Math.floor(Math.log2(bytes / fewestSlabs))));
+  const slabs = Math.max(fewestSlabs, Math.floor(bytes / slabBytes));
+  const lines = Array.from({ length: threads }, () => createLineMemory(slabs, slabBytes));
+  return { name, sampling: createSamplingMemory(threads), lines, rates };
+}
+
+/** The thread has other work, too. */
+const turnMs = 50;
+
+/** Reads the lines that the decoding threads have chosen for a thread. */
+export class FeedInbox {
+  readonly #readers: readonly { readonly memory: LineMemory; readonly notes: NoteReader }[];
+  readonly #take: (lines: Buffer, records: number) => void;
+
+  /** @param take is given lines and how many records they stand for; it needs them no more when it returns. */
+  constructor(memories: readonly LineMemory[], take: (lines: Buffer, records: number) => void) {
+    this.#readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
+    this.#take = take;
+  }
+
+  /** Takes what is there, but no longer than some milliseconds. @returns whether that was all. */
+  take(): boolean {
+    const until = systemClock.monotonic() + turnMs;
+    for (const { memory, notes } of this.#readers) {
+      for (let note = notes.next(); note !== undefined; note = notes.next()) {
+        const { slab, from, to, count } = note;
+        try {
+          this.#take(Buffer.from(memory.lines, memory.at + slab * memory.slabBytes + from, to - from), count);
+        } finally {
+          notes.giveBack(slab);
+        }
+        if (systemClock.monotonic() >= until) return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns the part of it that is full, 0 to 1. */
+  backlog(): number {
+    return Math.max(
+      ...this.#readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes)),
+    );
+  }
+}

@@ -1,0 +1,63 @@
+import { randomBytes } from "node:crypto";
+import { workerData } from "node:worker_threads";
+import { nodeFileIo } from "../../base/file/index.ts";
+import { createMetrics, systemClock } from "../../base/report/index.ts";
+import { SamplingJudge } from "../../explore/sampling/index.ts";
+import { Watch } from "../../watch/index.ts";
+import type { Acknowledgement, WatchNote, WatchThreadData } from "./watch-output.ts";
+import { FeedInbox } from "./record-feed.ts";
+import { postNote, serveThread, threadLog } from "./thread.ts";
+
+// The thread of Watch: lines of records are counted by rules, which are judged once a second.
+
+/** An alert is to come within two seconds of what it is about. */
+const lookMs = 100;
+const idBytes = 9;
+
+const { watch: options, feed, logLevel } = workerData as WatchThreadData;
+const metrics = createMetrics();
+const newId = (): string => randomBytes(idBytes).toString("base64url");
+const watch = new Watch(
+  options,
+  {
+    clock: systemClock,
+    log: threadLog(logLevel),
+    metrics,
+    io: nodeFileIo,
+    newId,
+    onRecord: (record) => postNote({ record } satisfies WatchNote),
+    onFault: (fault) => postNote({ fault: fault ?? null } satisfies WatchNote),
+  },
+  newId().replaceAll(/[^A-Za-z0-9]/g, "x"),
+);
+const judge = new SamplingJudge(feed.sampling, feed.rates);
+const inbox = new FeedInbox(feed.lines, (lines, records) => watch.take(lines, records));
+metrics.counterFrom(
+  "netgloss_watch_sampled_out_records_total",
+  "Records that rules were not asked about because others stood for them: more came than the thread could take.",
+  [],
+  () => [[{}, judge.sampledOut]],
+);
+let looking: NodeJS.Timeout | undefined;
+const look = (): void => {
+  judge.adapt(inbox.backlog(), systemClock.monotonic());
+  looking = setTimeout(look, inbox.take() ? lookMs : 0);
+};
+
+serveThread({
+  async start() {
+    await watch.start();
+    look();
+  },
+  alerts: () => watch.alerts(),
+  status: () => watch.status(),
+  acknowledge: ({ id, by }: Acknowledgement) => watch.acknowledge(id, by),
+  test: (name: string) => watch.test(name),
+  reload: () => watch.reload(),
+  metrics: () => metrics.families(),
+  stop() {
+    clearTimeout(looking);
+    while (!inbox.take());
+    return watch.stop();
+  },
+});

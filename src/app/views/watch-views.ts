@@ -1,0 +1,61 @@
+import { apiError, type CollectorAnswer, type Operation } from "../../server/index.ts";
+import type { WatchOutput } from "../threads/watch-output.ts";
+
+function restarting(): Error {
+  return apiError("unavailable", "WATCH_RESTARTS", "the thread that watches flows is being started again");
+}
+
+/** Answers `GET /api/v1/watch/alerts`. */
+export async function alertsView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"listAlerts">> {
+  if (watch === undefined) return { enabled: false, alerts: [] };
+  const alerts = await watch.alerts();
+  if (alerts === undefined) throw restarting();
+  return { enabled: true, alerts };
+}
+
+/** Answers `GET /api/v1/watch/rules`. */
+export async function watchView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"getWatch">> {
+  if (watch === undefined) return { enabled: false, rules: [], actions: [] };
+  const status = await watch.status();
+  if (status === undefined) throw restarting();
+  return { enabled: true, ...status };
+}
+
+/** The operations on alerts and actions, by path. */
+export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<string, Operation> {
+  return new Map([
+    [
+      "/api/v1/watch/alerts/{id}/acknowledge",
+      {
+        summary: "Notes that the caller has seen an alert",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "acknowledged"] },
+        run: async (id, user) => watch?.acknowledge({ id, by: user }),
+      },
+    ],
+    [
+      "/api/v1/watch/actions/{id}/test",
+      {
+        summary: "Tells an action of a made alert",
+        role: "editor",
+        area: "flow",
+        schema: {
+          type: "object",
+          required: ["ok"],
+          properties: {
+            ok: { type: "boolean" },
+            fault: { type: "string", description: "Why it did not take it." },
+          },
+        },
+        async run(name) {
+          try {
+            return (await watch?.test(name)) && { ok: true };
+          } catch (error) {
+            return { ok: false, fault: (error as Error).message };
+          }
+        },
+      },
+    ],
+  ]);
+}

@@ -1,0 +1,72 @@
+import { choice, flag, instant, integer, list, map, number, object, text } from "./shape.ts";
+
+/** An alert of one rule and one key. */
+export const alert = object(
+  {
+    id: text(),
+    rule: text("The name of its rule."),
+    key: map(text(), "The fields of the rule's `by` with their values."),
+    state: choice(
+      ["pending", "firing", "cleared"],
+      "Pending: the condition holds, but not long enough. Cleared: it has ended.",
+    ),
+    since: instant("When what it is about began"),
+    firedAt: instant("When it began to fire"),
+    clearedAt: instant("When it ended"),
+    value: number("The last value, in its unit."),
+    peak: number("The greatest value."),
+    unit: text(undefined, "bits/s"),
+    text: text("In the words of the rule."),
+    top: map(
+      list(object({ value: text(), share: number("0 to 1.") })),
+      "By field the largest values of the records that it is about. Empty where they were not looked at.",
+    ),
+    series: object({
+      stepMs: number("Milliseconds of each step."),
+      values: list(number(), "The values before it fired, oldest first."),
+    }),
+    acknowledged: object({ by: text("The user; empty where nobody has to sign in."), at: instant("When") }),
+    because: text("Why it ended where its value did not."),
+  },
+  "firedAt",
+  "clearedAt",
+  "acknowledged",
+  "because",
+);
+
+/** The answer about alerts. */
+export const alerts = object({
+  enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
+  alerts: list(alert, "Those that have not ended first, then the newest first."),
+});
+
+/** The answer about rules and actions. */
+export const watchState = object(
+  {
+    enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
+    fault: text("What is wrong with the file of rules, or with keeping alerts."),
+    rules: list(
+      object({
+        name: text(),
+        keys: integer("How many keys are watched at present."),
+        firing: integer("Alerts that fire."),
+        refused: integer("Records of keys that were more than there may be."),
+        act: list(text(), "The actions that are told."),
+      }),
+    ),
+    actions: list(
+      object(
+        {
+          name: text(),
+          waiting: integer("Notices that it has not taken yet."),
+          sent: integer("Notices that it took."),
+          failures: integer("Tries that failed."),
+          dropped: integer("Notices that were lost."),
+          fault: text("Why the last try failed."),
+        },
+        "fault",
+      ),
+    ),
+  },
+  "fault",
+);

@@ -1,0 +1,263 @@
+import { join } from "node:path";
+import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+import type { Rule } from "./rule.ts";
+import type { Top, Verdict } from "./rule-watch.ts";
+
+/** An alert of one rule and one key; plain data, as it is shown, kept and sent. */
+export interface Alert {
+  readonly id: string;
+  readonly rule: string;
+  /** The fields of the rule's `by` with their values. */
+  readonly key: Readonly<Record<string, string>>;
+  readonly state: "pending" | "firing" | "cleared";
+  /** When what it is about began, milliseconds since the epoch. */
+  readonly since: number;
+  readonly firedAt?: number;
+  readonly clearedAt?: number;
+  readonly value: number;
+  readonly peak: number;
+  readonly unit: string;
+  readonly text: string;
+  /** The largest values of some fields of the records that it is about, with their share, 0 to 1. */
+  readonly top: Top;
+  /** The values before it, one for each step, oldest first. */
+  readonly series: { readonly stepMs: number; readonly values: readonly number[] };
+  readonly acknowledged?: { readonly by: string; readonly at: number };
+  /** Why it ended, where its value did not. */
+  readonly because?: string;
+}
+
+/** An alert that has begun or ended. */
+export interface Notice {
+  /** The same when it is sent again. */
+  readonly id: string;
+  readonly kind: "firing" | "cleared";
+  readonly alert: Alert;
+}
+
+/** Where the evidence of a key comes from. */
+interface Evidence {
+  top(key: readonly string[]): Top;
+  series(key: readonly string[]): readonly number[];
+}
+
+/** Alerts that have not ended, at a time; and those that have, which are kept for people. */
+const maxAlerts = 10_000;
+const maxCleared = 1000;
+const maxValueLength = 256;
+
+/** Returns the unit of what a rule measures. */
+export function unitOf({ measure, when }: Rule): string {
+  if (when.kind === "silent") return "seconds";
+  return measure.kind === "distinct" ? `different ${measure.column.field}` : `${measure.kind}/s`;
+}
+
+/** The alerts of all rules: those that begin, go on and have ended. */
+export class AlertBook {
+  readonly #newId: () => string;
+  /** By rule and key. */
+  readonly #open = new Map<string, Alert>();
+  #cleared: Alert[] = [];
+  /** Alerts for which there was no place. */
+  refused = 0;
+
+  /** @param newId gives a name that no other alert has. */
+  constructor(newId: () => string) {
+    this.#newId = newId;
+  }
+
+  /** Takes what was kept of another run. */
+  restore(alerts: readonly Alert[]): void {
+    for (const alert of alerts) {
+      if (alert.state === "cleared") this.#cleared.push(alert);
+      else if (alert.state === "firing") this.#open.set(placeOf(alert.rule, Object.values(alert.key)), alert);
+    }
+  }
+
+  /** All, the newest first: those that have not ended before the others. */
+  list(): readonly Alert[] {
+    const newest = (a: Alert, b: Alert): number => (b.clearedAt ?? b.since) - (a.clearedAt ?? a.since);
+    return [...[...this.#open.values()].sort(newest), ...this.#cleared.toSorted(newest)];
+  }
+
+  /** Those of a rule that fire. */
+  firing(rule: string): readonly Alert[] {
+    return [...this.#open.values()].filter((alert) => alert.rule === rule && alert.state === "firing");
+  }
+
+  isFiring(rule: string, key: readonly string[]): boolean {
+    return this.#open.get(placeOf(rule, key))?.state === "firing";
+  }
+
+  /** Takes all verdicts of one judgement of a rule. @returns what has begun or ended. */
+  judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, stepMs: number, now: number): Notice[] {
+    const notices: Notice[] = [];
+    const pending = new Set<string>();
+    for (const verdict of verdicts) {
+      const place = placeOf(rule.name, verdict.key);
+      const known = this.#open.get(place);
+      if (known === undefined && this.#open.size >= maxAlerts) {
+        if (verdict.state === "firing") this.refused++;
+        continue;
+      }
+      if (verdict.state === "pending") pending.add(place);
+      const alert = this.#alertOf(rule, verdict, known, evidence, stepMs, now);
+      if (alert.state === "cleared") {
+        this.#open.delete(place);
+        this.#keep(alert);
+        notices.push(noticeOf("cleared", alert));
+      } else {
+        this.#open.set(place, alert);
+        if (alert.state === "firing" && known?.state !== "firing") notices.push(noticeOf("firing", alert));
+      }
+    }
+    for (const [place, alert] of this.#open)
+      if (alert.rule === rule.name && alert.state === "pending" && !pending.has(place)) this.#open.delete(place);
+    return notices;
+  }
+
+  /** Ends the alerts of rules that are there no more. */
+  end(isThere: (rule: string) => boolean, because: string, now: number): Notice[] {
+    const notices: Notice[] = [];
+    for (const [place, alert] of this.#open) {
+      if (isThere(alert.rule)) continue;
+      this.#open.delete(place);
+      if (alert.state !== "firing") continue;
+      const ended: Alert = { ...alert, state: "cleared", clearedAt: now, because };
+      this.#keep(ended);
+      notices.push(noticeOf("cleared", ended));
+    }
+    return notices;
+  }
+
+  /** Notes who has seen an alert. @returns it; undefined where there is none of this id. */
+  acknowledge(id: string, by: string, now: number): Alert | undefined {
+    for (const [place, alert] of this.#open) {
+      if (alert.id !== id) continue;
+      const seen = { ...alert, acknowledged: alert.acknowledged ?? { by, at: now } };
+      this.#open.set(place, seen);
+      return seen;
+    }
+    return this.#cleared.find((alert) => alert.id === id);
+  }
+
+  #alertOf(
+    rule: Rule,
+    verdict: Verdict,
+    known: Alert | undefined,
+    evidence: Evidence,
+    stepMs: number,
+    now: number,
+  ): Alert {
+    const { key, value, since } = verdict;
+    const isNew = known?.firedAt === undefined && verdict.state === "firing";
+    const state = verdict.state === "clear" ? "cleared" : verdict.state;
+    const top = state === "cleared" ? (known?.top ?? {}) : evidence.top(key);
+    const begun = {
+      id: known?.id ?? this.#newId(),
+      rule: rule.name,
+      key: Object.fromEntries(rule.by.map(({ field }, i) => [field, (key[i] ?? "").slice(0, maxValueLength)])),
+      since: known?.firedAt === undefined ? since : known.since,
+      peak: Math.max(known?.peak ?? 0, verdict.peak, value),
+      unit: unitOf(rule),
+      top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
+      series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
+      ...(known?.acknowledged && { acknowledged: known.acknowledged }),
+    };
+    const firedAt = known?.firedAt ?? (isNew ? now : undefined);
+    const alert = {
+      ...begun,
+      state,
+      value,
+      ...(firedAt !== undefined && { firedAt }),
+      ...(state === "cleared" && { clearedAt: now }),
+    } as const;
+    return { ...alert, text: known?.firedAt === undefined || known.text === "" ? say(rule, alert) : known.text };
+  }
+
+  #keep(alert: Alert): void {
+    this.#cleared.push(alert);
+    if (this.#cleared.length > maxCleared) this.#cleared = this.#cleared.slice(-maxCleared);
+  }
+}
+
+function placeOf(rule: string, key: readonly string[]): string {
+  return [rule, ...key].join("\0");
+}
+
+function noticeOf(kind: Notice["kind"], alert: Alert): Notice {
+  return { id: `${alert.id}-${kind}`, kind, alert };
+}
+
+/** The text of an alert, as the rule words it. What it does not know stands as a question mark. */
+function say({ say: template, when }: Rule, alert: Omit<Alert, "text">): string {
+  const limit = when.kind === "compare" ? amountText(when.limit, alert.unit) : `${when.forMs / 1000} s`;
+  const known: Readonly<Record<string, string>> = {
+    rule: alert.rule,
+    key: Object.values(alert.key).join(", ") || "all traffic",
+    value: amountText(Math.max(alert.value, alert.unit === "seconds" ? 0 : alert.peak), alert.unit),
+    limit,
+    ...alert.key,
+  };
+  return template.replaceAll(/\{\{ ?([\w.]{1,100}) ?\}\}/g, (_, name: string) =>
+    name.startsWith("top.") ? (alert.top[name.slice(4)]?.[0]?.value ?? "?") : (known[name] ?? "?"),
+  );
+}
+
+/** Such as `512.3 Mbits/s`. */
+function amountText(value: number, unit: string): string {
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  const shown = Number((value / 1000 ** power).toPrecision(4));
+  return `${shown} ${["", "k", "M", "G", "T"][power] ?? ""}${unit}`;
+}
+
+/** What outlives a restart: alerts, and notices that nobody has taken yet, by the action. */
+export interface KeptAlerts {
+  readonly alerts: readonly Alert[];
+  readonly waiting: Readonly<Record<string, readonly Notice[]>>;
+}
+
+const version = 1;
+const nothing: KeptAlerts = { alerts: [], waiting: {} };
+
+/** Keeps alerts in a file, so that a restart forgets none and tells of none twice. */
+export class AlertFile {
+  readonly #path: string;
+  readonly #io: FileIo;
+  readonly #run: string;
+  #number = 0;
+
+  /** @param run letters and digits that no other run has. */
+  constructor(directory: string, io: FileIo, run: string) {
+    this.#path = join(directory, "alerts.json");
+    this.#io = io;
+    this.#run = run;
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  /** @throws Error for a file that is not of this form; the errors of {@link FileIo}. */
+  async read(): Promise<KeptAlerts> {
+    let text: string;
+    try {
+      text = Buffer.from(await this.#io.read(this.#path)).toString();
+    } catch (error) {
+      if (isMissing(error)) return nothing;
+      throw error;
+    }
+    const kept = JSON.parse(text) as Partial<KeptAlerts> & { readonly version?: number };
+    if (kept.version !== version || !Array.isArray(kept.alerts) || typeof kept.waiting !== "object")
+      throw new Error(`${this.#path} is no file of alerts of version ${version}`);
+    return kept as KeptAlerts;
+  }
+
+  /** @throws SaveError; the file is as it was. */
+  async write(kept: KeptAlerts): Promise<void> {
+    await makeFolder(join(this.#path, ".."));
+    const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;
+    const content = Buffer.from(`${JSON.stringify({ version, ...kept })}\n`);
+    await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);
+  }
+}

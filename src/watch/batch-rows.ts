@@ -1,0 +1,136 @@
+import { formatAddressBytes } from "../base/ip/index.ts";
+import type { BatchColumn, Column, ColumnBatch, FieldValues, TextTable, Value } from "../record/index.ts";
+
+/** Reads single values out of a batch of columns: for keys, filters and evidence. */
+export class BatchRows implements FieldValues {
+  /** The row that is read. */
+  row = 0;
+  readonly #readers: ReadonlyMap<string, ColumnReader>;
+
+  /** @param columns those that batches have, in their order. */
+  constructor(columns: readonly Column[]) {
+    this.#readers = new Map(columns.map((column, index) => [column.field, new ColumnReader(index)]));
+  }
+
+  use(batch: ColumnBatch): void {
+    for (const reader of this.#readers.values()) reader.use(batch);
+  }
+
+  /** The reader of a field that a rule names. */
+  reader(field: string): ColumnReader {
+    const reader = this.#readers.get(field);
+    if (reader === undefined) throw new TypeError(`no column of ${field}`);
+    return reader;
+  }
+
+  get(field: string): Value | undefined {
+    return this.#readers.get(field)?.value(this.row);
+  }
+}
+
+const rememberedAddresses = 4096;
+
+/** One column of a batch. */
+export class ColumnReader {
+  readonly #index: number;
+  #batch: BatchColumn | undefined;
+  /** Texts by their codes, as far as they were asked for. */
+  #texts: (string | undefined)[] = [];
+  #table: TextTable | undefined;
+  readonly #numbers = new Uint32Array(rememberedAddresses);
+  readonly #addresses: (string | undefined)[] = Array.from({ length: rememberedAddresses });
+
+  constructor(index: number) {
+    this.#index = index;
+  }
+
+  use(batch: ColumnBatch): void {
+    const column = batch.columns[this.#index] as BatchColumn;
+    this.#batch = column.count > 0 ? column : undefined;
+    this.#table = batch.texts;
+    this.#texts = [];
+  }
+
+  has(row: number): boolean {
+    const presence = this.#batch?.presence;
+    return presence !== undefined && ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
+  }
+
+  /** The value as a number; 0 where there is none. */
+  number(row: number): number {
+    return this.has(row) ? Number((this.#batch as BatchColumn).data[row]) : 0;
+  }
+
+  /** The value as records have it; undefined where there is none. */
+  value(row: number): Value | undefined {
+    if (!this.has(row)) return undefined;
+    const { column, offsets } = this.#batch as BatchColumn;
+    if (!column.isArray) return this.#item(row);
+    const items: unknown[] = [];
+    for (let at = offsets[row] as number; at < (offsets[row + 1] as number); at++) items.push(this.#item(at));
+    return items as unknown as Value;
+  }
+
+  /** The value as text; undefined where there is none. */
+  text(row: number): string | undefined {
+    if (!this.has(row)) return undefined;
+    const value = this.#item(row);
+    return typeof value === "string" ? value : String(value);
+  }
+
+  #item(at: number): string | number | bigint | boolean {
+    const { column, data } = this.#batch as BatchColumn;
+    switch (column.type) {
+      case "text":
+        return this.#text(data[at] as number);
+      case "address":
+        return this.#address(data as Uint8Array, 16 * at);
+      case "boolean":
+        return data[at] === 1;
+      case "double":
+        return data[at] as number;
+      case "time":
+        return timeText(data[at] as bigint);
+      case "integer":
+      case "unsigned":
+        break;
+    }
+    const value = data[at] as bigint;
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
+  }
+
+  #text(code: number): string {
+    const known = this.#texts[code];
+    if (known !== undefined) return known;
+    const { offsets, bytes } = this.#table as TextTable;
+    const [from, to] = [offsets[code] as number, offsets[code + 1] as number];
+    return (this.#texts[code] = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString());
+  }
+
+  #address(data: Uint8Array, at: number): string {
+    const isIpv4 = data[at + 10] === 255 && data[at + 11] === 255 && isZero(data, at, at + 10);
+    if (!isIpv4) return formatAddressBytes(data, at, 6);
+    const [a, b, c, d] = [data[at + 12], data[at + 13], data[at + 14], data[at + 15]] as number[] as Four;
+    const number = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
+    const cell = (Math.imul(number, 0x9e3779b1) >>> 20) & (rememberedAddresses - 1);
+    const known = this.#addresses[cell];
+    if (known !== undefined && this.#numbers[cell] === number) return known;
+    this.#numbers[cell] = number;
+    return (this.#addresses[cell] = `${a}.${b}.${c}.${d}`);
+  }
+}
+
+type Four = [number, number, number, number];
+
+function isZero(bytes: Uint8Array, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) if (bytes[at] !== 0) return false;
+  return true;
+}
+
+/** RFC 3339, with nanoseconds. */
+function timeText(nanoseconds: bigint): string {
+  const fraction = ((nanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
+  const seconds = new Date(Number((nanoseconds - fraction) / 1_000_000n)).toISOString().slice(0, 19);
+  return `${seconds}.${String(fraction).padStart(9, "0")}Z`;
+}

@@ -1,0 +1,3 @@
+export { type Alert } from "./alerts.ts";
+export { Watch, type WatchOptions, type WatchStatus } from "./watch.ts";
+export { parseWatchFile, WatchFileError, watchShape } from "./watch-file.ts";

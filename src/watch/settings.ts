@@ -1,0 +1,16 @@
+import { int, path, row } from "../base/settings/index.ts";
+
+/** Rules on flows, and alerts. */
+export const watchSettings = {
+  SVC_WATCH_RULES_PATH: row(
+    path,
+    "",
+    "The file of rules that flows are watched by; empty: none are. docs/watch.md describes it. It is read again when it changes.",
+    "/etc/netgloss/watch.yml",
+  ),
+  SVC_WATCH_MAX_KEYS: row(
+    int(1000, 10_000_000, "keys"),
+    200_000,
+    "The most keys that one rule watches at a time, each in some 400 bytes. Records of further ones are counted.",
+  ),
+};

@@ -1,0 +1,55 @@
+import { nearName, quote } from "../base/text/index.ts";
+import { defaulted, formatShapeFinding, list, mapOf, mapping, readShape, scalar } from "../base/yaml/index.ts";
+import { action, type ActionConfig } from "./actions.ts";
+import { ruleShape, type Rule } from "./rule.ts";
+
+/** What the file of rules says. */
+export interface WatchConfig {
+  readonly actions: ReadonlyMap<string, ActionConfig>;
+  readonly rules: readonly Rule[];
+}
+
+/** Thrown for a file of rules that cannot be used: a line `file:line:column: …` for each fault. */
+export class WatchFileError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join("\n"));
+    this.name = "WatchFileError";
+    this.faults = faults;
+  }
+}
+
+const maxRules = 1000;
+const actionName = scalar("a name of letters, digits, dashes and underscores", (text) =>
+  /^[A-Za-z0-9_-]{1,64}$/.test(text) ? text : undefined,
+);
+
+/** The file of rules, `SVC_WATCH_RULES_PATH`. */
+export const watchShape = mapping(
+  {
+    actions: defaulted(mapOf(actionName, action, { each: "action" }), new Map(), "Who is told, by name."),
+    rules: defaulted(list(ruleShape, "rule"), [], `Up to ${maxRules} rules.`),
+  },
+  {
+    check({ actions, rules = [] }, at) {
+      if (rules.length > maxRules) at.error(`there are ${rules.length} rules, expected at most ${maxRules}`);
+      const names = new Set<string>();
+      for (const [i, { name, act }] of rules.entries()) {
+        const node = at.below("rules").children("rule")[i] ?? at;
+        if (names.size === names.add(name).size) node.error(`there are two rules ${quote(name)}`);
+        for (const each of act)
+          if (actions?.has(each) === false)
+            node.error(`act: there is no action ${quote(each)}`, nearName(each, actions.keys()));
+      }
+    },
+  },
+);
+
+/** Reads a file of rules. @throws WatchFileError with all faults. */
+export function parseWatchFile(path: string, text: string): WatchConfig {
+  const { value, findings, hasErrors } = readShape(text, watchShape);
+  if (hasErrors || value === undefined)
+    throw new WatchFileError(findings.map((finding) => `${path}:${formatShapeFinding(finding)}`));
+  return value;
+}

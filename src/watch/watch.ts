@@ -1,0 +1,353 @@
+import { WatchedFile, type FileIo } from "../base/file/index.ts";
+import { limitLog, type Clock, type Log, type Metrics } from "../base/report/index.ts";
+import { columnOf, LineColumns, type Column } from "../record/index.ts";
+import { ActionQueue } from "./actions.ts";
+import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
+import { BatchRows } from "./batch-rows.ts";
+import { fieldsOf, flowFields, RuleWatch } from "./rule-watch.ts";
+import type { Rule } from "./rule.ts";
+import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
+
+/** How rules are watched; plain data. */
+export interface WatchOptions {
+  readonly rulesPath: string;
+  /** The directory in which alerts outlive a restart; undefined: they do not. */
+  readonly directory: string | undefined;
+  /** Keys of each rule at a time. */
+  readonly maxKeys: number;
+}
+
+/** What is told of a rule. */
+export interface RuleStatus {
+  readonly name: string;
+  readonly keys: number;
+  readonly firing: number;
+  /** Records of keys that were more than there may be. */
+  readonly refused: number;
+  readonly act: readonly string[];
+}
+
+/** What is told of an action. */
+export interface ActionStatus {
+  readonly name: string;
+  readonly waiting: number;
+  readonly sent: number;
+  readonly failures: number;
+  readonly dropped: number;
+  readonly fault?: string;
+}
+
+export interface WatchStatus {
+  /** What is wrong with the file of rules, or with keeping alerts. */
+  readonly fault?: string;
+  readonly rules: readonly RuleStatus[];
+  readonly actions: readonly ActionStatus[];
+}
+
+/** Where Watch lives: the clock, the disk, and who is told. */
+export interface WatchSurroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly io: FileIo;
+  /** Gives texts that were never given before. */
+  readonly newId: () => string;
+  /** Is given a record for each alert that has begun or ended: a line of JSON. */
+  readonly onRecord: (line: string) => void;
+  /** Is given what is wrong, and undefined when all is well again. */
+  readonly onFault: (fault: string | undefined) => void;
+}
+
+const maxRows = 2048;
+const lineFeed = 0x0a;
+const judgeMs = 1000;
+const pollMs = 1000;
+
+/** A set of rules that is in force: their windows, and the columns that they need. */
+class RuleSet {
+  readonly watches: readonly RuleWatch[];
+  readonly #reader: LineColumns;
+  readonly #rows: BatchRows;
+
+  constructor({ rules }: WatchConfig, maxKeys: number, now: number) {
+    const names = new Set([...flowFields, ...rules.flatMap(fieldsOf)]);
+    const columns = [...names].map(columnOf).filter((column): column is Column => column !== undefined);
+    this.#reader = new LineColumns(columns, { maxRows, hasRest: false });
+    this.#rows = new BatchRows(columns);
+    this.watches = rules.map((rule) => new RuleWatch(rule, this.#rows, maxKeys, now));
+  }
+
+  /** Takes whole lines, each of which stands for `weight` records. */
+  take(lines: Uint8Array, weight: number, now: number): void {
+    const type = this.#rows.reader("flow.export.type");
+    const other = this.#rows.reader("flow.record.type");
+    for (let at = 0; at < lines.length;) {
+      at = this.#reader.take(lines, at);
+      const batch = this.#reader.batch();
+      this.#rows.use(batch);
+      const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
+      for (const watch of this.watches) watch.take(batch.rows, isFlow, weight, now);
+      this.#reader.clear();
+    }
+  }
+}
+
+/** Watches flows by the rules of a file: takes their lines, judges them once a second, and tells of alerts. */
+export class Watch {
+  readonly #options: WatchOptions;
+  readonly #around: WatchSurroundings;
+  readonly #log: Log;
+  readonly #book: AlertBook;
+  readonly #file: AlertFile | undefined;
+  readonly #rulesFile: WatchedFile;
+  #rules: RuleSet;
+  #config: WatchConfig = { actions: new Map(), rules: [] };
+  #queues: readonly ActionQueue[] = [];
+  #faults: { rules?: string | undefined; file?: string | undefined } = {};
+  #lines = 0;
+  #isChanged = false;
+  #saving: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
+    this.#options = options;
+    this.#around = around;
+    this.#log = limitLog(around.log, around.clock);
+    this.#book = new AlertBook(around.newId);
+    this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
+    this.#rules = new RuleSet(this.#config, options.maxKeys, around.clock.now());
+    this.#rulesFile = new WatchedFile(
+      options.rulesPath,
+      pollMs,
+      {
+        take: (bytes) => this.#use(parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"))),
+        failed: (error) => {
+          const detail = error instanceof WatchFileError ? (error.faults[0] ?? "") : (error as Error).message;
+          this.#setFault("rules", `${detail}: the rules read before stay`);
+          this.#log.error({ error }, "the file of rules cannot be used, the rules read before stay");
+        },
+      },
+      around.io,
+    );
+    this.#reportMetrics(around.metrics);
+  }
+
+  async start(): Promise<void> {
+    let waiting: Readonly<Record<string, readonly Notice[]>> = {};
+    try {
+      const kept = await this.#file?.read();
+      this.#book.restore(kept?.alerts ?? []);
+      waiting = kept?.waiting ?? {};
+    } catch (error) {
+      this.#setFault("file", `alerts of the last run cannot be read: ${(error as Error).message}`);
+      this.#log.error({ error }, "alerts of the last run cannot be read");
+    }
+    await this.#rulesFile.start();
+    for (const queue of this.#queues) for (const notice of waiting[queue.name] ?? []) queue.add(notice);
+    this.#timer = setInterval(() => this.judge(), judgeMs);
+  }
+
+  /** Reads the file of rules again. */
+  reload(): Promise<void> {
+    return this.#rulesFile.reload(true);
+  }
+
+  /** Takes whole lines that stand for this many records, each for as many. They are not needed any more when it returns. */
+  take(lines: Uint8Array, records: number): void {
+    const count = countLines(lines);
+    this.#lines += count;
+    if (this.#rules.watches.length === 0 || count === 0) return;
+    this.#rules.take(lines, records / count, this.#around.clock.now());
+  }
+
+  /** Judges all rules; it happens by itself every second. */
+  judge(): void {
+    const now = this.#around.clock.now();
+    for (const watch of this.#rules.watches) {
+      const { rule } = watch;
+      const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
+      this.#tell(rule, this.#book.judge(rule, verdicts, watch, watch.stepMs, now));
+    }
+    for (const queue of this.#queues) {
+      const acting = this.#config.rules.filter(({ act }) => act.includes(queue.name));
+      queue.repeat(() => acting.flatMap(({ name }) => this.#book.firing(name)));
+    }
+    if (this.#isChanged) this.#save();
+  }
+
+  alerts(): readonly Alert[] {
+    return this.#book.list();
+  }
+
+  /** Notes who has seen an alert. @returns undefined where there is none. */
+  acknowledge(id: string, by: string): Alert | undefined {
+    const alert = this.#book.acknowledge(id, by, this.#around.clock.now());
+    this.#isChanged = true;
+    return alert;
+  }
+
+  /** Tells an action of a made alert. @throws Error when it does not take it; undefined where there is no such action. */
+  async test(name: string): Promise<true | undefined> {
+    const queue = this.#queues.find((each) => each.name === name);
+    if (queue === undefined) return undefined;
+    const now = this.#around.clock.now();
+    await queue.test({
+      id: this.#around.newId(),
+      rule: "test",
+      key: {},
+      state: "firing",
+      since: now,
+      firedAt: now,
+      value: 0,
+      peak: 0,
+      unit: "",
+      text: `a test of the action ${name}`,
+      top: {},
+      series: { stepMs: 0, values: [] },
+    });
+    return true;
+  }
+
+  status(): WatchStatus {
+    const fault = this.#faults.rules ?? this.#faults.file;
+    return {
+      ...(fault !== undefined && { fault }),
+      rules: this.#rules.watches.map(({ rule: { name, act }, keys }) => ({
+        name,
+        keys: keys.count,
+        firing: this.#book.firing(name).length,
+        refused: keys.refused,
+        act,
+      })),
+      actions: this.#queues.map(({ name, waiting, counts, fault: found }) => ({
+        name,
+        waiting: waiting.length,
+        ...counts,
+        ...(found !== undefined && { fault: found }),
+      })),
+    };
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#rulesFile.stop();
+    await Promise.all(this.#queues.map((queue) => queue.stop()));
+    await this.#saving;
+    this.#save();
+    await this.#saving;
+  }
+
+  /** Puts rules in force. Windows begin anew; alerts of rules that stay go on. */
+  #use(config: WatchConfig): void {
+    const { clock, log } = this.#around;
+    const now = clock.now();
+    const waiting = new Map(this.#queues.map((queue) => [queue.name, queue.waiting]));
+    for (const queue of this.#queues) void queue.stop();
+    this.#queues = Array.from(config.actions, ([name, action]) => {
+      const queue = new ActionQueue(name, action, { clock, log }, () => (this.#isChanged = true));
+      for (const notice of waiting.get(name) ?? []) queue.add(notice);
+      return queue;
+    });
+    this.#rules = new RuleSet(config, this.#options.maxKeys, now);
+    const before = this.#config;
+    this.#config = config;
+    const there = new Set(config.rules.map(({ name }) => name));
+    for (const notice of this.#book.end((rule) => there.has(rule), "its rule was removed", now)) {
+      const rule = before.rules.find(({ name }) => name === notice.alert.rule);
+      if (rule !== undefined) this.#tell(rule, [notice]);
+    }
+    for (const watch of this.#rules.watches)
+      for (const alert of this.#book.firing(watch.rule.name)) watch.resume(Object.values(alert.key), now);
+    this.#setFault("rules", undefined);
+    log.info({ rules: config.rules.length, actions: config.actions.size }, "rules of watch read");
+  }
+
+  #tell({ act }: Rule, notices: readonly Notice[]): void {
+    for (const notice of notices) {
+      this.#isChanged = true;
+      this.#around.onRecord(recordOf(notice, this.#around.clock.now()));
+      for (const queue of this.#queues) if (act.includes(queue.name)) queue.add(notice);
+      const { rule, text } = notice.alert;
+      this.#around.log.info({ rule, alert: notice.alert.id }, `alert ${notice.kind}: ${text}`);
+    }
+  }
+
+  /** Keeps alerts, one write at a time; what changes meanwhile is in the next one. */
+  #save(): void {
+    if (this.#file === undefined || this.#saving !== undefined) return;
+    this.#isChanged = false;
+    const waiting = Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting]));
+    const alerts = this.#book.list().filter(({ state }) => state !== "pending");
+    this.#saving = this.#file
+      .write({ alerts, waiting })
+      .then(() => this.#setFault("file", undefined))
+      .catch((error: unknown) => {
+        this.#isChanged = true;
+        this.#setFault("file", `alerts cannot be kept: ${(error as Error).message}`);
+        this.#log.error({ error }, "alerts cannot be kept");
+      })
+      .finally(() => (this.#saving = undefined));
+  }
+
+  #setFault(of: "rules" | "file", found: string | undefined): void {
+    if (this.#faults[of] === found) return;
+    this.#faults[of] = found;
+    this.#around.onFault(this.#faults.rules ?? this.#faults.file);
+  }
+
+  #reportMetrics(metrics: Metrics): void {
+    metrics.counterFrom("netgloss_watch_lines_total", "Flow records that rules were asked about.", [], () => [
+      [{}, this.#lines],
+    ]);
+    metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () => {
+      const alerts = this.#book.list();
+      return (["pending", "firing"] as const).map((state) => [
+        { state },
+        alerts.filter((alert) => alert.state === state).length,
+      ]);
+    });
+    metrics.counterFrom("netgloss_watch_alerts_refused_total", "Alerts that were more than there may be.", [], () => [
+      [{}, this.#book.refused],
+    ]);
+    metrics.gaugeFrom("netgloss_watch_keys", "Keys that are watched, by rule.", ["rule"], () =>
+      this.#rules.watches.map(({ rule, keys }) => [{ rule: rule.name }, keys.count]),
+    );
+    metrics.counterFrom(
+      "netgloss_watch_refused_records_total",
+      "Records of keys that were more than a rule may watch: SVC_WATCH_MAX_KEYS.",
+      ["rule"],
+      () => this.#rules.watches.map(({ rule, keys }) => [{ rule: rule.name }, keys.refused]),
+    );
+    for (const [kind, help] of [
+      ["sent", "Notices that an action took."],
+      ["failures", "Tries to tell an action that failed; it is tried again."],
+      ["dropped", "Notices that were lost: too many waited, or the action refused them for a day."],
+    ] as const)
+      metrics.counterFrom(`netgloss_watch_notices_${kind}_total`, help, ["action"], () =>
+        this.#queues.map(({ name, counts }) => [{ action: name }, counts[kind]]),
+      );
+  }
+}
+
+function countLines(lines: Uint8Array): number {
+  let count = 0;
+  for (let at = lines.indexOf(lineFeed); at >= 0; at = lines.indexOf(lineFeed, at + 1)) count++;
+  return count;
+}
+
+/** The record of an alert that has begun or ended. */
+function recordOf({ kind, alert }: Notice, now: number): string {
+  const { id, rule, text, value, peak, unit, since, key } = alert;
+  return `${JSON.stringify({
+    "@timestamp": new Date(now).toISOString(),
+    "alert.id": id,
+    "alert.rule.name": rule,
+    "alert.state.name": kind,
+    "alert.text": text,
+    "alert.value": value,
+    "alert.peak": peak,
+    "alert.unit": unit,
+    "alert.start.timestamp": new Date(since).toISOString(),
+    "alert.key": Object.entries(key).map(([field, given]) => `${field}=${given}`),
+  })}\n`;
+}

@@ -1,0 +1,227 @@
+/** The steps of a window: it slides by one of them. */
+export const windowSteps = 10;
+
+/** Exporters report a long flow once a minute or so, and then of all that time. */
+const lateMs = 60_000;
+const mostSteps = 80;
+
+/** Windows of sums by slot, and of the time before the present one, for records that report what is over. */
+export class SumWindows {
+  readonly stepMs: number;
+  /** Sums of each step by slot, in a ring. */
+  readonly #steps: Float32Array[];
+  #capacity = 0;
+  /** The number of the present step since the epoch. */
+  #now: number;
+
+  /** @param overMs the length of a window. @param now milliseconds since the epoch. */
+  constructor(overMs: number, now: number) {
+    this.stepMs = overMs / windowSteps;
+    const steps = Math.min(mostSteps, windowSteps + Math.max(windowSteps, Math.ceil(lateMs / this.stepMs)));
+    this.#steps = Array.from({ length: steps }, () => new Float32Array(0));
+    this.#now = Math.floor(now / this.stepMs);
+  }
+
+  /** The number of the present step. */
+  get now(): number {
+    return this.#now;
+  }
+
+  /** The number of the first step that is kept. */
+  get first(): number {
+    return this.#now - this.#steps.length + 1;
+  }
+
+  /** Makes room for slots below a number. */
+  reserve(capacity: number): void {
+    if (capacity <= this.#capacity) return;
+    this.#capacity = capacity;
+    for (const [i, before] of this.#steps.entries()) {
+      const larger = new Float32Array(capacity);
+      larger.set(before);
+      this.#steps[i] = larger;
+    }
+  }
+
+  /** Goes on to a time; what is older than the ring is forgotten. A clock that goes back changes nothing. */
+  advance(now: number): void {
+    const step = Math.floor(now / this.stepMs);
+    const passed = step - this.#now;
+    if (passed <= 0) return;
+    for (let i = Math.max(0, passed - this.#steps.length); i < passed; i++) this.#at(this.#now + 1 + i).fill(0);
+    this.#now = step;
+  }
+
+  /** Adds an amount at the present step. @returns the sum of that step. */
+  add(slot: number, amount: number): number {
+    const step = this.#at(this.#now);
+    return (step[slot] = (step[slot] as number) + amount);
+  }
+
+  /**
+   * Spreads an amount over a time, milliseconds since the epoch. The part of it that is before the ring is left out; nothing is later
+   * than the present step.
+   *
+   * @returns the greatest sum of a step that it changed.
+   */
+  spread(slot: number, from: number, to: number, amount: number): number {
+    const last = Math.min(this.#now, Math.floor(to / this.stepMs));
+    const began = Math.floor(from / this.stepMs);
+    if (last < this.first) return 0;
+    if (began >= last) return this.#addAt(last, slot, amount);
+    const rate = amount / (to - from);
+    let most = 0;
+    for (let step = Math.max(began, this.first); step <= last; step++) {
+      const until = step === this.#now ? to : Math.min(to, (step + 1) * this.stepMs);
+      const sum = this.#addAt(step, slot, rate * Math.max(0, until - Math.max(from, step * this.stepMs)));
+      if (sum > most) most = sum;
+    }
+    return most;
+  }
+
+  /** The sum of the window that ends with a step. */
+  sum(slot: number, end: number): number {
+    let sum = 0;
+    for (let step = Math.max(this.first, end - windowSteps + 1); step <= end; step++)
+      sum += this.#at(step)[slot] as number;
+    return sum;
+  }
+
+  /** The sum of one step. */
+  step(slot: number, step: number): number {
+    return this.#at(step)[slot] as number;
+  }
+
+  /** Forgets a slot. */
+  clear(slot: number): void {
+    for (const step of this.#steps) step[slot] = 0;
+  }
+
+  #addAt(step: number, slot: number, amount: number): number {
+    const sums = this.#at(step);
+    return (sums[slot] = (sums[slot] as number) + amount);
+  }
+
+  #at(step: number): Float32Array {
+    return this.#steps[step % this.#steps.length] as Float32Array;
+  }
+}
+
+/** Bits of the set of one slot; linear counting (Whang et al., 1990) is within some percent up to four times as many values. */
+const setBits = 2048;
+const setWords = setBits / 32;
+
+/** Estimates how many different values a slot had: in the half of the window that is over, and in the one that goes on. */
+export class DistinctWindows {
+  readonly #halfMs: number;
+  #sets: readonly [Uint32Array, Uint32Array] = [new Uint32Array(0), new Uint32Array(0)];
+  #half: number;
+
+  constructor(overMs: number, now: number) {
+    this.#halfMs = overMs / 2;
+    this.#half = Math.floor(now / this.#halfMs);
+  }
+
+  reserve(capacity: number): void {
+    const grown = (before: Uint32Array): Uint32Array => {
+      const larger = new Uint32Array(Math.max(before.length, capacity * setWords));
+      larger.set(before);
+      return larger;
+    };
+    const [present, past] = this.#sets;
+    this.#sets = [grown(present), grown(past)];
+  }
+
+  advance(now: number): void {
+    const half = Math.floor(now / this.#halfMs);
+    if (half <= this.#half) return;
+    const [present, past] = this.#sets;
+    if (half > this.#half + 1) present.fill(0);
+    past.fill(0);
+    this.#sets = [past, present];
+    this.#half = half;
+  }
+
+  /** Adds a value by its hash of 32 bits. */
+  add(slot: number, hash: number): void {
+    const at = slot * setWords + ((hash >>> 5) & (setWords - 1));
+    const [present] = this.#sets;
+    present[at] = (present[at] as number) | (1 << (hash & 31));
+  }
+
+  /** The number of different values, an estimate. */
+  count(slot: number): number {
+    const [present, past] = this.#sets;
+    let empty = 0;
+    for (let i = slot * setWords; i < (slot + 1) * setWords; i++)
+      empty += 32 - bitsOf((present[i] ?? 0) | (past[i] ?? 0));
+    return Math.round(setBits * Math.log(setBits / Math.max(1, empty)));
+  }
+
+  clear(slot: number): void {
+    for (const set of this.#sets) set.fill(0, slot * setWords, (slot + 1) * setWords);
+  }
+}
+
+function bitsOf(word: number): number {
+  let bits = word - ((word >>> 1) & 0x55555555);
+  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+  return (((bits + (bits >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
+}
+
+/** Values that are watched by themselves, each with a number, its slot. */
+export class Keys {
+  readonly #slots = new Map<string, number>();
+  readonly #names: (string | undefined)[] = [];
+  readonly #free: number[] = [];
+  readonly #max: number;
+  #end = 0;
+  /** Records of keys for which there was no place. */
+  refused = 0;
+
+  /** @param max keys at a time. */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  get count(): number {
+    return this.#slots.size;
+  }
+
+  /** The number behind the largest slot that was ever used. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The slot that a key has. */
+  find(key: string): number | undefined {
+    return this.#slots.get(key);
+  }
+
+  /** The slot of a key, which it is given if need be; undefined where there is no place. */
+  slot(key: string): number | undefined {
+    const known = this.#slots.get(key);
+    if (known !== undefined) return known;
+    if (this.#slots.size >= this.#max) {
+      this.refused++;
+      return undefined;
+    }
+    const slot = this.#free.pop() ?? this.#end++;
+    this.#slots.set(key, slot);
+    this.#names[slot] = key;
+    return slot;
+  }
+
+  /** The key of a slot; undefined where it is free. */
+  name(slot: number): string | undefined {
+    return this.#names[slot];
+  }
+
+  forget(slot: number): void {
+    const key = this.#names[slot];
+    if (key === undefined) return;
+    this.#slots.delete(key);
+    this.#names[slot] = undefined;
+    this.#free.push(slot);
+  }
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { createSocket } from "node:dgram";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startReceiver } from "../watch/watch-rig.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { startCollectorProcess } from "../support/collector-process.ts";
+import { netflowV5Datagram } from "../support/netflow-v5.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { until } from "../support/until.ts";
+
+interface Alerts {
+  readonly enabled: boolean;
+  readonly alerts: readonly { readonly id: string; readonly state: string; readonly key: Record<string, string> }[];
+}
+
+for (const pool of ["main", "1"]) {
+  test(`flows that pass a limit are an alert: seen by API, told, kept over kill -9 (decoded in ${pool})`, async (t) => {
+    const receiver = await startReceiver(t);
+    const directory = tempDirectory(t);
+    mkdirSync(join(directory, "state"));
+    const rules = join(directory, "watch.yml");
+    writeFileSync(
+      rules,
+      `actions:\n  noc: {webhook: {url: '${receiver.url}', format: text}}\n` +
+        "rules:\n  - {name: many, by: [exporter], measure: flows_per_second, when: '>= 1', over: 5s, say: '{{key}} sends', act: [noc]}\n",
+    );
+    const settings = {
+      SVC_FLOW_SERVER_UDP_ENABLE: "true",
+      SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
+      SVC_WATCH_RULES_PATH: rules,
+      SVC_PROCESSOR_POOL_SIZE: pool,
+      SVC_OUTPUT_FILE_ENABLE: "true",
+      SVC_OUTPUT_FILE_PATH: join(directory, "records.ndjson"),
+    };
+    const first = await startCollectorProcess({ settings });
+    cleanUp(t, () => first.end("SIGKILL"));
+    const socket = createSocket("udp4");
+    cleanUp(t, () => void socket.close());
+    const alertsOf = async (api: string): Promise<Alerts> =>
+      (await (await fetch(`${api}/api/v1/watch/alerts`)).json()) as Alerts;
+    const [alert] = await until("the alert", async () => {
+      socket.send(netflowV5Datagram([{ source: "10.0.0.1", destination: "192.0.2.1" }]), first.flowPort, "127.0.0.1");
+      const { alerts } = await alertsOf(first.api);
+      return alerts.some(({ state }) => state === "firing") ? alerts : undefined;
+    });
+    assert.deepEqual(alert?.key, { "flow.export.ip.addr": "127.0.0.1" });
+    await until("the notice", () => receiver.received.length > 0);
+    assert.deepEqual(JSON.parse(receiver.received[0]?.body ?? ""), { text: "ALERT: 127.0.0.1 sends" });
+    await until("it is told and kept", async () => (await first.metric("netgloss_watch_notices_sent_total")) === 1);
+    const seen = await fetch(`${first.api}/api/v1/watch/alerts/${alert?.id}/acknowledge`, { method: "POST" });
+    assert.equal(seen.status, 200);
+    assert.equal((await fetch(`${first.api}/api/v1/watch/alerts/none/acknowledge`, { method: "POST" })).status, 404);
+    await until("it is written", () => {
+      const kept = readFileSync(join(directory, "state", "watch", "alerts.json"), "utf8");
+      return kept.includes('"acknowledged"') && kept.includes('"noc":[]');
+    });
+    await first.end("SIGKILL");
+
+    const second = await startCollectorProcess({ settings });
+    cleanUp(t, () => second.end("SIGKILL"));
+    assert.deepEqual(
+      (await alertsOf(second.api)).alerts.map(({ id, state }) => [id, state]),
+      [[alert?.id, "firing"]],
+    );
+    assert.equal(receiver.received.length, 1);
+  });
+}

@@ -1,0 +1,146 @@
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { nodeFileIo } from "../../src/base/file/index.ts";
+import { createMetrics, silentLog } from "../../src/base/report/index.ts";
+import { Watch, type Alert } from "../../src/watch/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+
+/** A flow as a test says it. */
+export interface TestFlow {
+  readonly src?: string;
+  readonly dst?: string;
+  readonly port?: number;
+  readonly exporter?: string;
+  readonly bytes?: number;
+  readonly packets?: number;
+  /** How long it lasted, seconds. */
+  readonly seconds?: number;
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+export interface WatchRig {
+  readonly watch: Watch;
+  readonly records: Readonly<Record<string, unknown>>[];
+  readonly faults: (string | undefined)[];
+  readonly directory: string;
+  /** Takes flows now, each of which stands for `weight`. */
+  take(flows: readonly TestFlow[], weight?: number): void;
+  /** Lets seconds pass, and judges after each. */
+  pass(seconds: number): void;
+  /** Alerts by their state. */
+  in(state: Alert["state"]): readonly Alert[];
+  write(rules: string): Promise<void>;
+  metric(name: string): Promise<number>;
+  now(): number;
+}
+
+/** Watch with a clock that stands still, on a file of rules. */
+export async function startWatch(
+  t: TestContext,
+  rules: string,
+  { maxKeys = 1000, directory }: { maxKeys?: number; directory?: string } = {},
+): Promise<WatchRig> {
+  const folder = directory ?? tempDirectory(t);
+  const rulesPath = join(folder, "watch.yml");
+  await writeFile(rulesPath, rules);
+  let passed = 0;
+  let ids = 0;
+  const start = directory === undefined ? 1_800_000_000_000 : 1_800_000_100_000;
+  const clock = { now: () => start + passed, monotonic: () => passed };
+  const records: Readonly<Record<string, unknown>>[] = [];
+  const faults: (string | undefined)[] = [];
+  const metrics = createMetrics();
+  const watch = new Watch(
+    { rulesPath, directory: join(folder, "state"), maxKeys },
+    {
+      clock,
+      log: silentLog,
+      metrics,
+      io: nodeFileIo,
+      newId: () => `alert${start}-${++ids}`,
+      onRecord: (line) => records.push(JSON.parse(line) as Record<string, unknown>),
+      onFault: (fault) => faults.push(fault),
+    },
+    "test",
+  );
+  await watch.start();
+  cleanUp(t, () => watch.stop());
+  return {
+    watch,
+    records,
+    faults,
+    directory: folder,
+    take(flows, weight = 1) {
+      if (flows.length === 0) return;
+      const lines = flows.map((flow) => `${JSON.stringify(fieldsOf(flow, clock.now()))}\n`).join("");
+      watch.take(Buffer.from(lines), flows.length * weight);
+    },
+    pass(seconds) {
+      for (let i = 0; i < seconds; i++) {
+        passed += 1000;
+        watch.judge();
+      }
+    },
+    in: (state) => watch.alerts().filter((alert) => alert.state === state),
+    async write(text) {
+      await writeFile(rulesPath, text);
+      await watch.reload();
+    },
+    async metric(name) {
+      const family = (await metrics.everything()).find((each) => each.name === name);
+      return Array.from(family?.samples ?? [], ([, value]) => value).reduce((sum, value) => sum + value, 0);
+    },
+    now: () => clock.now(),
+  };
+}
+
+function fieldsOf(flow: TestFlow, now: number): Readonly<Record<string, unknown>> {
+  const { src = "10.0.0.1", dst = "192.0.2.1", port = 443, exporter = "198.51.100.1", bytes = 1000 } = flow;
+  return {
+    "@timestamp": new Date(now).toISOString(),
+    "flow.export.ip.addr": exporter,
+    "flow.export.type": "ipfix",
+    "flow.bytes": bytes,
+    "flow.packets": flow.packets ?? 1,
+    "flow.src.ip.addr": src,
+    "flow.dst.ip.addr": dst,
+    "flow.dst.l4.port.id": port,
+    ...(flow.seconds !== undefined && {
+      "flow.start.timestamp": new Date(now - 1000 * flow.seconds).toISOString(),
+      "flow.end.timestamp": new Date(now).toISOString(),
+    }),
+    ...flow.extra,
+  };
+}
+
+/** A request that a receiver got. */
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+/** A web server that takes what is posted, and answers with the status that the test wants. */
+export async function startReceiver(
+  t: TestContext,
+): Promise<{ readonly url: string; readonly received: Received[]; status: number }> {
+  const receiver = { url: "", received: [] as Received[], status: 200 };
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (part: Buffer) => (body += part.toString()));
+    request.on("end", () => {
+      receiver.received.push({ path: request.url ?? "", headers: request.headers, body });
+      response.writeHead(receiver.status).end();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanUp(t, () => void server.close());
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return receiver;
+}
