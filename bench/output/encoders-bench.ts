@@ -31,13 +31,18 @@ import { decodeLines } from "./delivery-lines.ts";
 
 const rounds = 9;
 const { lines } = decodeLines();
-const batches = lines.slice(0, 24).map(({ bytes, count }, number): Batch => ({
-  id: { instance: "benchbenchbe", number },
-  chunks: [bytes],
-  count,
-  byteLength: bytes.length,
-  oldestAt: 0,
-}));
+/** Pieces of 1 MB, as many as fit into a batch by default. */
+const piecesPerBatch = 7;
+const batches = Array.from({ length: 4 }, (_, number): Batch => {
+  const pieces = lines.slice(number * piecesPerBatch, (number + 1) * piecesPerBatch);
+  return {
+    id: { instance: "benchbenchbe", number },
+    chunks: pieces.map(({ bytes }) => bytes),
+    count: pieces.reduce((sum, { count }) => sum + count, 0),
+    byteLength: pieces.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    oldestAt: 0,
+  };
+});
 const records = batches.reduce((sum, { count }) => sum + count, 0);
 const labels = ["flow.export.ip.addr", "system.ip.addr"];
 

@@ -12,7 +12,7 @@ import { tempDirectory } from "./temp-directory.ts";
  */
 export async function startRichCollector(t: TestContext, database: string): Promise<CollectorProcess> {
   const directory = tempDirectory(t);
-  writeFileSync(join(directory, "scopes.yml"), "acme:\n  match:\n    - vlan: 100\n");
+  writeFileSync(join(directory, "scopes.yml"), "acme:\n  entries: acme.yml\n");
   const collector = await startCollectorProcess({
     settings: {
       ...metadataSettings(join(directory, "ipaddrs.yml")),
