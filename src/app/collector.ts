@@ -51,6 +51,7 @@ import { flowCredentials } from "./parts/flow-streams.ts";
 import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
+import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { watchOperations } from "./views/watch-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
@@ -244,6 +245,15 @@ export function createCollector(options: CollectorOptions): Collector {
   const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
   const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
   const missing = missingForMetadataApi(settings);
+  const completer = new FilterCompleter(
+    {
+      states: () => metadataStates(metadata),
+      exporters: async () =>
+        (await exporters()).map(({ address }) => ({ address, name: exporterName(address, metadata) })),
+      explore: questions,
+    },
+    clock,
+  );
   const explainer = new ObjectExplainer(
     plainSettings(settings),
     metadata && { watch: metadata.watchAddresses },
@@ -288,6 +298,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
+    completeFilter: (body) => completer.complete(body),
     udm: writtenMetadata,
     tools: writtenMetadata,
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),

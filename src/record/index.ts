@@ -5,6 +5,7 @@ export { Regex } from "./filter/syntax/regex.ts";
 export { FilterError } from "./filter/filter.ts";
 export type { Filter, FilterTerm, Quantity, QuantityRange, TermOf } from "./filter/filter.ts";
 export { parseFilter } from "./filter/parse-filter.ts";
+export { filterPlace, operatorsFor, valueInFilter, type FilterPlace } from "./filter/complete-filter.ts";
 export { recordVocabulary } from "./filter/vocabulary.ts";
 export { shortNames } from "./filter/vocabulary.ts";
 export { udmVocabulary } from "./filter/vocabulary.ts";

@@ -1,3 +1,4 @@
+export { filterAnswers, type FilterCompletion } from "./methods/filter-endpoint.ts";
 export { ApiServer, type ApiServerOptions } from "./api-server.ts";
 export type { BasicCredentials } from "./auth/authenticator.ts";
 export { isLoopback } from "./auth/admission.ts";

@@ -15,6 +15,7 @@ import type { BodyReader } from "./http/request-body.ts";
 import type { UnknownFields } from "./json/decode-request.ts";
 import type { ListView, View } from "./methods/collector-methods.ts";
 import { pathsWithId, type Endpoint } from "./methods/endpoint.ts";
+import { filterEndpoint, type FilterCompletion } from "./methods/filter-endpoint.ts";
 import { exploreEndpoints, type ExploreOperations } from "./methods/explore-endpoints.ts";
 import {
   operationEndpoints,
@@ -66,6 +67,8 @@ export interface ApiOffer {
   readonly operations?: ReadonlyMap<string, Operation>;
   /** Without it the questions to Explore are answered by 404. */
   readonly explore?: ExploreOperations;
+  /** Completes filters over records. */
+  readonly completeFilter?: (body: unknown) => Promise<FilterCompletion>;
   /** The folder of the built pages; without it `/` answers programs only. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
@@ -116,6 +119,7 @@ export class Routes {
       ...sourceEndpoints(parts.sources, parts.bodies),
       ...operationEndpoints(parts.operations ?? new Map(), parts.bodies),
       ...exploreEndpoints(parts.explore, parts.bodies),
+      ...(parts.completeFilter === undefined ? [] : [filterEndpoint(parts.completeFilter, parts.bodies)]),
       ...pageEndpoints({ ...parts, metricsAge: parts.limits.metricsAge, isGuarded, openApi }),
       ...(parts.feed === undefined ? [] : [changesEndpoint(parts.feed)]),
       this.#web.index,

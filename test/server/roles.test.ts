@@ -201,6 +201,8 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/enrich/sources/run": "editor",
   "/api/v1/outputs/{id}/resend": "editor",
   "/api/v1/outputs/{id}/test": "editor",
+  "/api/v1/watch/actions/{id}/test": "editor",
+  "/api/v1/watch/alerts/{id}/acknowledge": "editor",
 };
 const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo)/;
 

@@ -161,3 +161,10 @@ test("memory of a storage area that only its name says to be main memory", () =>
   assert.equal(area("Memory buffers"), undefined);
   assert.equal(area("/dev/ram0"), undefined);
 });
+
+test("the only lane of a transceiver is what the transceiver receives and sends, one of several is not", () => {
+  const one = completed({ "transceiver.rx.lane1.power": -5.8, "transceiver.tx.lane1.bias": 0.006 });
+  assert.deepEqual([one["transceiver.rx.power"], one["transceiver.tx.bias"]], [-5.8, 0.006]);
+  const four = completed({ "transceiver.rx.lane1.power": -5.8, "transceiver.rx.lane2.power": -6.1 });
+  assert.equal(four["transceiver.rx.power"], undefined);
+});

@@ -244,6 +244,23 @@ function transceiverField(type: unknown, name: string, value: number): readonly 
   return type === "voltage" ? ["transceiver.voltage", value] : undefined;
 }
 
+/** Readings of tables with columns for four lanes. */
+const laneReadings = [
+  ["rx", "power"],
+  ["tx", "power"],
+  ["tx", "bias"],
+] as const;
+
+/** What a transceiver with one lane receives and sends is what its only lane does. */
+function completeLane(fields: RecordFields): void {
+  for (const [side, what] of laneReadings) {
+    const [first, ...others] = [1, 2, 3, 4].map((lane) => fields.get(`transceiver.${side}.lane${lane}.${what}`));
+    const field = `transceiver.${side}.${what}`;
+    if (first !== undefined && others.every((other) => other === undefined) && !fields.has(field))
+      fields.set(field, first);
+  }
+}
+
 function dbmOfWatts(watts: number): number {
   return roundTo(10 * Math.log10(watts * 1000), 1000);
 }
@@ -258,6 +275,8 @@ const shaped = [
   "hw.sensor.",
   "storage.",
   "printer.",
+  "transceiver.rx.lane1.",
+  "transceiver.tx.lane1.",
   ...sensorCopies.keys(),
 ];
 
@@ -283,7 +302,7 @@ export function isShaped(fields: Iterable<string>): boolean {
  * - `system.memory.*` of a storage area that is main memory (hrStorageRam).
  * - `hw.sensor.type`, `.unit`: as the row says, else as the attribute's syntax does (`sensor`), else the sensor's name;
  *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
- * - `transceiver.rx.power` and so on, of sensors whose name says that they are in a transceiver.
+ * - `transceiver.rx.power` and so on, of sensors whose name says that they are in a transceiver; of the first lane where it is the only one.
  *
  * Completes a row. What is there already stays, but for the reading of a sensor that its unit rules out.
  *
@@ -302,6 +321,7 @@ export function completeRow(
   completeSensor(fields, sensor);
   const dropped = dropImplausibleSensor(fields, ranged);
   completeTransceiver(fields);
+  completeLane(fields);
   return dropped;
 }
 

@@ -113,7 +113,7 @@ async function zoom({ page }: WatchedPage): Promise<void> {
 }
 
 async function faultsAndNothing({ page, errors }: WatchedPage): Promise<void> {
-  const filter = page.getByRole("textbox", { name: "Filter" });
+  const filter = page.getByRole("combobox", { name: "Filter" });
   await filter.fill("src > 7");
   await filter.press("Enter");
   await page
@@ -178,4 +178,38 @@ test("Explore and what the Overview has of it", async (t) => {
     faultsAndNothing(await open()),
   );
   await t.test("the Overview has the traffic by name, and what has none", async () => overview(await open(), running));
+});
+
+test("Explore: the filter offers fields, operators and the operator's own values, by keyboard alone", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { url, collector } = await startWithFlows(t, { SVC_EXPLORE_ENABLE: "true" });
+  await collector().call("CreateUdm", { udm: { key: "10.10.20.5", name: "web one", tags: ["web"] } });
+  await collector().call("CreateUdm", { udm: { key: "10.99.0.1", name: "web two, unused" } });
+  const { page, errors } = await openPage(browser, { theme: "dark", width: 390 });
+  await page.goto(`${url}/explore`);
+  const filter = page.getByRole("combobox", { name: "Filter" });
+  await filter.waitFor();
+  await filter.focus();
+  const offers = page.getByRole("listbox", { name: "What may stand here" });
+  await page.keyboard.type("src.na");
+  await offers.getByRole("option", { name: /^src\.name/ }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  assert.equal(await filter.inputValue(), "src.name ");
+  await offers.getByRole("option", { name: "=", exact: true }).waitFor();
+  await page.keyboard.press("Escape");
+  await offers.waitFor({ state: "hidden" });
+  await page.keyboard.press("Control+Space");
+  await offers.getByRole("option", { name: "=", exact: true }).waitFor();
+  await page.keyboard.type("= we");
+  await offers.getByRole("option", { name: '"web two, unused"' }).waitFor();
+  await offers.getByRole("option", { name: '"web one"' }).click();
+  assert.equal(await filter.inputValue(), 'src.name = "web one" ');
+  await offers.getByRole("option", { name: "and", exact: true }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/filter=src\.name/);
+  assert.equal(await page.evaluate("document.documentElement.scrollWidth - innerWidth"), 0);
+  assert.deepEqual(errors(404), []);
 });

@@ -20,7 +20,7 @@ test("Live: flows go by, a filter keeps some, a click names an address, and the 
   await table.getByText("web-1").first().waitFor();
 
   // A filter with a fault says where; the one before is not lost.
-  const filter = page.getByRole("textbox", { name: "Filter" });
+  const filter = page.getByRole("combobox", { name: "Filter" });
   await filter.fill("src > 7");
   await page.getByRole("button", { name: "Apply" }).click();
   await page

@@ -703,3 +703,18 @@ export type ExploreProfileAnswer = {
   readonly seen?: { readonly first?: string; readonly last?: string; readonly keptSince?: string };
   readonly elapsedMs: number;
 };
+
+/** What `POST /api/v1/filter/completion` answers. */
+export type FilterCompletionAnswer = {
+  readonly expects: "field" | "operator" | "value" | "joiner" | "nothing";
+  readonly from: number;
+  readonly to: number;
+  readonly items: readonly {
+    readonly insert: string;
+    readonly kind: "field" | "operator" | "value" | "word";
+    readonly detail?: string;
+    readonly bytes?: number;
+  }[];
+  readonly complete: boolean;
+  readonly fault?: { readonly line: number; readonly column: number; readonly fault: string; readonly message: string };
+};

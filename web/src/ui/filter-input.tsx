@@ -1,5 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
+import { FilterBox } from "./filter-box.tsx";
+import { FilterHelp } from "./filter-help.tsx";
 import { termsOf, withoutTerm } from "../format/filter-terms.ts";
 
 export interface FilterInputProps {
@@ -24,21 +26,17 @@ export function FilterInput({ value, onChange, fault }: FilterInputProps): JSX.E
           onChange(text.trim());
         }}
       >
-        <label class="field grow">
-          Filter
-          <input
-            class="mono"
-            value={text}
-            placeholder="src in 10.0.0.0/8 and dst.tag = pci"
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            aria-invalid={fault !== undefined}
-            aria-describedby={fault === undefined ? undefined : id}
-            onInput={(event) => setText(event.currentTarget.value)}
+        <div class="field grow">
+          <span aria-hidden="true">Filter</span>
+          <FilterBox
+            text={text}
+            onText={setText}
+            isInvalid={fault !== undefined}
+            describedBy={fault === undefined ? undefined : id}
           />
-        </label>
+        </div>
         <button class="button">Apply</button>
+        <FilterHelp />
       </form>
       {fault !== undefined && (
         <p id={id} class="fault" role="alert">

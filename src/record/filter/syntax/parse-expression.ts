@@ -157,9 +157,11 @@ class Parser {
 }
 
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
-const keywords: ReadonlySet<string> = new Set(["and", "or", "not", "in", "exists"]);
+/** Words that are no values. */
+export const keywords: ReadonlySet<string> = new Set(["and", "or", "not", "in", "exists"]);
 
-function operatorOf(token: Token): Operator | undefined {
+/** Returns the operator that a token is; undefined: it is none. */
+export function operatorOf(token: Token): Operator | undefined {
   const text = token.text.toLowerCase();
   if (token.kind !== "operator" && !(token.kind === "word" && (text === "in" || text === "exists"))) return undefined;
   return operatorNames.find((name) => name === text);

@@ -1,0 +1,253 @@
+import type { Clock } from "../../base/report/index.ts";
+import {
+  columnOf,
+  FilterError,
+  filterPlace,
+  operatorsFor,
+  parseFilter,
+  recordVocabulary,
+  shortNames,
+  valueInFilter,
+  recordFields,
+  type FilterPlace,
+} from "../../record/index.ts";
+import { ExploreError, isMetadataName, readQuery } from "../../explore/index.ts";
+import { UdmError, type CollectorUdmStore, type UdmIndex } from "../../metadata/index.ts";
+import { apiError, type FilterCompletion } from "../../server/index.ts";
+import type { ExploreQuestions } from "../threads/explore-output.ts";
+import { MetadataWords } from "./metadata-words.ts";
+
+type Item = FilterCompletion["items"][number];
+
+/** What values come from. */
+export interface CompletionSources {
+  /** The states of the metadata: what people write, and what sources bring. */
+  readonly states: () => readonly UdmIndex[];
+  readonly exporters: () => Promise<readonly { readonly address: string; readonly name: string | undefined }[]>;
+  readonly explore: ExploreQuestions | undefined;
+}
+
+/** Returns all states of the metadata; none while no file could be read. */
+export function metadataStates(metadata: CollectorUdmStore | undefined): readonly UdmIndex[] {
+  if (metadata === undefined) return [];
+  const others = metadata.layers.list().map(({ index }) => index);
+  try {
+    return [metadata.current(), ...others];
+  } catch (error) {
+    if (error instanceof UdmError) return others;
+    throw error;
+  }
+}
+
+/** Values by bytes of the last hour. */
+type Traffic = ReadonlyMap<string, number>;
+
+const freshMs = 60_000;
+/** Where there was no traffic, some may have come meanwhile. */
+const freshEmptyMs = 2000;
+/** The wait for what is being looked up: an answer comes in time, with less in it. */
+const patienceMs = 30;
+const mostFields = 200;
+const mostItems = 20;
+/** Values with traffic that are known of a field; the API of Explore gives no more. */
+const mostKept = 1000;
+
+/** Completes filters: names of fields, operators, and the values that the operator's network has. */
+export class FilterCompleter {
+  readonly #sources: CompletionSources;
+  readonly #clock: Clock;
+  readonly #words: MetadataWords;
+  readonly #traffic = new Map<string, { readonly at: number; readonly found: Promise<Traffic>; known: Traffic }>();
+
+  constructor(sources: CompletionSources, clock: Clock) {
+    this.#sources = sources;
+    this.#clock = clock;
+    this.#words = new MetadataWords(sources.states, clock);
+  }
+
+  /** Answers what may stand at a place, the best first, and what is wrong with the filter as it is. @throws ConnectError */
+  async complete(body: unknown): Promise<FilterCompletion> {
+    const { filter, cursor } = readBody(body);
+    const place = filterPlace(filter, cursor);
+    const fault = faultOf(filter);
+    if (place === undefined)
+      return { expects: "nothing", from: cursor, to: cursor, items: [], complete: true, ...fault };
+    const { expects, from, to } = place;
+    const found =
+      expects === "value"
+        ? await this.#values(place)
+        : { items: expects === "field" ? await this.#fields(place) : fixed(place), complete: true };
+    return { expects, from, to, ...found, ...fault };
+  }
+
+  async #fields({ written }: FilterPlace): Promise<readonly Item[]> {
+    const own = await this.#ownFields();
+    const all: Item[] = [
+      ...shortNames.map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
+      ...own.map((name) => ({ insert: name, kind: "field" as const, detail: "of your metadata" })),
+      ...recordFields.map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
+      { insert: "not", kind: "word" as const, detail: "the opposite of a term" },
+    ];
+    return ranked(all, written).slice(0, mostItems);
+  }
+
+  /** Keys of metadata as filters name them. */
+  async #ownFields(): Promise<readonly string[]> {
+    const keys = await this.#words.of("keys", patienceMs);
+    const short = keys.words.map((key) => key.replace(/^\./, ""));
+    const names = short.flatMap((key) => [`src.${key}`, `dst.${key}`]);
+    return [...new Set(names)].filter((name) => /^[\w.]+$/.test(name));
+  }
+
+  async #values({
+    field = "",
+    written,
+  }: FilterPlace): Promise<{ readonly items: readonly Item[]; readonly complete: boolean }> {
+    const known = recordVocabulary.find(field);
+    if (known === undefined) return { items: [], complete: true };
+    const { fields, type, words = [] } = known;
+    const traffic = await this.#trafficOf(type === "protocol" ? ["l4.proto.name"] : fields);
+    const metadata = await this.#metadataWords(fields[0] ?? "", written);
+    const exporters =
+      fields[0] === "flow.export.ip.addr" ? await Promise.race([this.#sources.exporters(), later([])]) : [];
+    const names = new Map(exporters.map(({ address, name }) => [address, name]));
+    const fixedWords = type === "boolean" ? ["true", "false"] : words;
+    const candidates = [...traffic.keys(), ...names.keys(), ...fixedWords, ...metadata.words];
+    const lower = written.toLowerCase();
+    // An exporter is found by its name, too.
+    const isWanted = (value: string): boolean =>
+      value.toLowerCase().startsWith(lower) || (names.get(value)?.toLowerCase().startsWith(lower) ?? false);
+    const values = [...new Set(candidates.map((value) => (type === "protocol" ? value.toLowerCase() : value)))].filter(
+      isWanted,
+    );
+    const bytesOf = (value: string): number => traffic.get(value) ?? traffic.get(value.toUpperCase()) ?? 0;
+    const items = values
+      .map((value) => ({ value, bytes: bytesOf(value) }))
+      .toSorted((a, b) => b.bytes - a.bytes || compare(a.value, b.value))
+      .slice(0, mostItems)
+      .map(({ value, bytes }): Item => {
+        const insert = valueInFilter(value);
+        return { insert, kind: "value", detail: names.get(value), bytes: bytes > 0 ? bytes : undefined };
+      });
+    return { items, complete: metadata.complete };
+  }
+
+  /** Values of entries that a field of records has its values from. */
+  #metadataWords(field: string, written: string): ReturnType<MetadataWords["of"]> {
+    const none = Promise.resolve({ words: [], complete: true });
+    if (field.endsWith(".ip.subnet.name")) return this.#words.of("names", patienceMs, written);
+    if (field.endsWith(".ip.subnet.tags")) return this.#words.of("tags", patienceMs, written);
+    if (!isMetadataName(field)) return none;
+    const key = field.replace(/^flow\.(?:src|dst|export)\./, "");
+    return this.#words.of(`key ${key}`, patienceMs, written);
+  }
+
+  async #trafficOf(fields: readonly string[]): Promise<Traffic> {
+    const sums = new Map<string, number>();
+    const all = await Promise.all(fields.map((field) => this.#trafficOfField(field)));
+    for (const [value, bytes] of all.flatMap((each) => Array.from(each)))
+      sums.set(value, (sums.get(value) ?? 0) + bytes);
+    return sums;
+  }
+
+  /** What is known of a field, if need be that of a while ago: its values are looked up meanwhile. */
+  async #trafficOfField(field: string): Promise<Traffic> {
+    const { explore } = this.#sources;
+    if (explore === undefined || columnOf(field) === undefined || columnOf(field)?.type === "time") return new Map();
+    const now = this.#clock.monotonic();
+    let row = this.#traffic.get(field);
+    if (row === undefined || now - row.at > (row.known.size === 0 ? freshEmptyMs : freshMs)) {
+      const known = row?.known ?? new Map<string, number>();
+      const next = { at: now, known, found: this.#askFor(field, explore, known) };
+      void next.found.then((found) => (next.known = found));
+      this.#traffic.delete(field);
+      this.#traffic.set(field, next);
+      if (this.#traffic.size > mostFields) this.#traffic.delete(this.#traffic.keys().next().value as string);
+      row = next;
+    }
+    if (row.known.size > 0) return row.known;
+    return Promise.race([row.found, later(row.known)]);
+  }
+
+  /** @param otherwise where Explore does not answer: ranks are all that is lost. */
+  async #askFor(field: string, explore: ExploreQuestions, otherwise: Traffic): Promise<Traffic> {
+    try {
+      const query = readQuery({ dimensions: [field], granularity: "none", limit: mostKept }, this.#clock.now());
+      const { rows } = await explore.query(query, AbortSignal.timeout(10_000));
+      const found = rows.flatMap(({ key: [value], value: bytes }) =>
+        value === null || value === undefined ? [] : [[String(value), bytes] as const],
+      );
+      return new Map(found);
+    } catch (error) {
+      if (error instanceof ExploreError || (error as Error).name === "TimeoutError") return otherwise;
+      throw error;
+    }
+  }
+}
+
+async function later<T>(value: T): Promise<T> {
+  return new Promise((resolve) => void setTimeout(() => resolve(value), patienceMs).unref());
+}
+
+const longestFilter = 65_536;
+
+function readBody(body: unknown): { readonly filter: string; readonly cursor: number } {
+  const refuse = (field: string, description: string): never => {
+    throw apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
+  };
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    return refuse("", "the body must be a JSON object");
+  const { filter = "", cursor, ...others } = body as Readonly<Record<string, unknown>>;
+  const [other] = Object.keys(others);
+  if (other !== undefined) return refuse(other, `there is no field ${JSON.stringify(other)}: filter, cursor`);
+  if (typeof filter !== "string") return refuse("filter", "filter must be a text");
+  if (filter.length > longestFilter) return refuse("filter", `filter has more than ${longestFilter} characters`);
+  const at = cursor ?? filter.length;
+  if (typeof at !== "number" || !Number.isInteger(at) || at < 0 || at > filter.length)
+    return refuse("cursor", "cursor must be an offset in the filter");
+  return { filter, cursor: at };
+}
+
+function faultOf(filter: string): { readonly fault?: NonNullable<FilterCompletion["fault"]> } {
+  if (filter.trim() === "") return {};
+  try {
+    parseFilter(filter, "filter", recordVocabulary);
+    return {};
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    const { location, fault, message } = error;
+    return { fault: { ...location, fault, message } };
+  }
+}
+
+/** Operators, and what stands between terms. */
+function fixed({ expects, field = "", written }: FilterPlace): readonly Item[] {
+  if (expects === "joiner")
+    return ranked(
+      ["and", "or"].map((insert) => ({ insert, kind: "word" })),
+      written,
+    );
+  const known = recordVocabulary.find(field) ?? { fields: [field], type: "any", unit: "" };
+  return ranked(
+    operatorsFor(known).map((insert) => ({ insert, kind: "operator" })),
+    written,
+  );
+}
+
+/** Those that begin with what is written, then those that have it behind a period or within, each once. */
+function ranked(items: readonly Item[], written: string): readonly Item[] {
+  const lower = written.toLowerCase();
+  const rank = ({ insert }: Item): number => {
+    const at = insert.toLowerCase().indexOf(lower);
+    return at === 0 ? 0 : at < 0 ? 3 : insert[at - 1] === "." ? 1 : 2;
+  };
+  const seen = new Set<string>();
+  return items
+    .filter(({ insert }) => !seen.has(insert) && seen.add(insert))
+    .map((item) => ({ item, rank: rank(item) }))
+    .filter((each) => each.rank < 3)
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ item }) => item);
+}
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,0 +1,73 @@
+import { sendJson } from "../http/call.ts";
+import type { BodyReader } from "../http/request-body.ts";
+import { decodeJson, plainJson } from "../json/decode-request.ts";
+import { allowed, describe, jsonBody, jsonResponse, operation, refusals, type Endpoint } from "./endpoint.ts";
+import { choice, described, flag, integer, list, looseObject, number, openObject, text, type Value } from "./shape.ts";
+
+const path = "/api/v1/filter/completion";
+
+const answer = openObject(
+  {
+    expects: choice(["field", "operator", "value", "joiner", "nothing"], "What may stand at the cursor."),
+    from: integer("Where the text begins that an item replaces, in UTF-16 units."),
+    to: integer("Where it ends."),
+    items: list(
+      looseObject(
+        {
+          insert: text("As it stands in a filter, in quotes where it needs them."),
+          kind: choice(["field", "operator", "value", "word"]),
+          detail: text("For people."),
+          bytes: number("Of the last hour, where Explore is on."),
+        },
+        "detail",
+        "bytes",
+      ),
+      "The best first; values by their traffic.",
+    ),
+    complete: flag("False: there may be more, or the metadata is still being read."),
+    fault: described(
+      openObject({
+        line: integer("From 1."),
+        column: integer("From 1."),
+        fault: text("What is wrong."),
+        message: text("The same with its place, the line and a caret below it."),
+      }),
+      "Of the whole filter; absent: it is one.",
+    ),
+  },
+  "fault",
+);
+
+/** What may stand at a place of a filter. */
+export type FilterCompletion = Value<typeof answer>;
+
+/** For the types of the pages. */
+export const filterAnswers = { filterCompletion: { call: `POST ${path}`, answer } } as const;
+
+/** Returns the row of what completes filters. */
+export function filterEndpoint(complete: (body: unknown) => Promise<FilterCompletion>, bodies: BodyReader): Endpoint {
+  const question = {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      filter: text("As far as it is written.", "src.name = we").schema,
+      cursor: integer("Where in it something is to be completed, in UTF-16 units; left out: its end.").schema,
+    },
+  };
+  return operation(
+    path,
+    allowed("viewer", "flow"),
+    true,
+    async (call) => {
+      const body = plainJson(decodeJson(await bodies.readAll(call)));
+      return sendJson(call, 200, await complete(body), { "cache-control": "no-store" });
+    },
+    describe(
+      "collector",
+      "completeFilter",
+      "What may stand at a place of a filter over records: fields, operators, your own values; and what is wrong with it",
+      { "200": jsonResponse("The answer.", answer.schema), ...refusals },
+      jsonBody(question),
+    ),
+  );
+}
