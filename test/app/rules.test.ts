@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { explainObject } from "../../src/app/index.ts";
 import * as fc from "fast-check";
+import { RE2JS } from "re2js";
 import {
   AddressEnricher,
   FileFindings,
@@ -14,7 +15,14 @@ import {
   RuleEnricher,
   type Rule,
 } from "../../src/enrich/index.ts";
-import { compileFilter, joinLineEnrichers, Regex, type Enricher, type Value } from "../../src/record/index.ts";
+import {
+  compileFilter,
+  joinLineEnrichers,
+  Regex,
+  regexCost,
+  type Enricher,
+  type Value,
+} from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { InterfaceDirectory, InterfaceEnricher } from "../../src/snmp/index.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
@@ -297,6 +305,120 @@ suite("rules", () => {
       ["rule customers", "rule owner", "snmp"],
     );
     assert.ok(!("flow.export.ip.addr" in record));
+  });
+
+  test("what repetitions are written out to is known before: no expression takes long, nor do many", () => {
+    const huge = "(x{0,1000})".repeat(60);
+    for (const expression of [huge, "(?:abc){900}", "((x{30}){30}){30}", "[^]a{1,9}]{1000}[a{2}]{1000}(x{1000})"]) {
+      assert.throws(() => read(text([{ when: `in.if.name =~ '${expression}'`, set: { a: "b" } }])), /too large/);
+    }
+    const many = Array.from({ length: 1000 }, (_, i) => ({
+      when: `in.if.name =~ 'n${i}(?:abc){200}'`,
+      set: { a: "b" },
+    }));
+    assert.throws(() => read(text(many)), /too large together/);
+    assert.equal(read(text(many.slice(0, 50))).length, 50);
+    const twice = "in.if.name =~ '(?:abc){400}' or out.if.name =~ '(?:abd){400}'";
+    assert.throws(() => read(text([{ when: `${twice} or ${twice}`, set: { a: "b" } }])), /of the filter are too large/);
+  });
+
+  test("the cost of an expression is told from its text, and not below half of its steps", () => {
+    const part = fc.constantFrom(
+      ...[
+        "a",
+        "(",
+        ")",
+        "(?:",
+        "[",
+        "]",
+        "[^",
+        "[:alpha:]",
+        "{2}",
+        "{0,20}",
+        "{30,}",
+        "{,3}",
+        "*",
+        "+",
+        "?",
+        "|",
+        "\\",
+      ],
+      ...[
+        "\\Q",
+        "\\E",
+        "\\p{L}",
+        "\\pN",
+        "\\x{61}",
+        "^",
+        "$",
+        ".",
+        "-",
+        "\\d",
+        "\\(",
+        "(?i)",
+        "é",
+        "\u{1f600}",
+        "{",
+        "}",
+        "1",
+        ",",
+      ],
+    );
+    let right = 0;
+    const property = fc.property(fc.array(part, { maxLength: 30 }), (parts) => {
+      const expression = parts.join("");
+      let steps: number;
+      try {
+        steps = RE2JS.compile(expression).programSize();
+      } catch {
+        return;
+      }
+      right++;
+      assert.ok(regexCost(expression) * 2 + 8 >= steps, `${expression}: ${regexCost(expression)}, ${steps} steps`);
+    });
+    fc.assert(property, { ...runs(5000), includeErrorInReport: true });
+    assert.ok(right > 300, `${right}`);
+  });
+
+  test("a thousand rules that depend on each other, with many fields, are read and ordered at once", async () => {
+    // Each shares a field with the next; the last is about records, so all are.
+    const chain = Array.from({ length: 1000 }, (_, i) => ({
+      when: i === 999 ? "dst.port = 1" : "in.if.name = x",
+      set: { [`flow.in.c${i}`]: "a", [`flow.in.c${i + 1}`]: "b" },
+    }));
+    const aboutRecords = async (rules: readonly object[]): Promise<number> => {
+      const metrics = createMetrics();
+      const given = read(text(rules));
+      new RuleEnricher(() => given, [], metrics);
+      return Number(/^netgloss_enrich_rules\{of="record"\} (\d+)$/m.exec(await metrics.render())?.[1]);
+    };
+    assert.equal(await aboutRecords(chain), 1000);
+    assert.equal(await aboutRecords(chain.slice(0, 999)), 0);
+    const wide = Array.from({ length: 1000 }, (_, i) => ({
+      when: "in.if.name = x",
+      set: Object.fromEntries(Array.from({ length: 32 }, (__, k) => [`flow.in.f${i}.g${k}`, "a"])),
+    }));
+    assert.equal(await aboutRecords(wide), 0);
+  });
+
+  test("an exporter that makes up interfaces does not fill the memory, and what was said of others stays right", async () => {
+    const note = "n".repeat(960);
+    const rules = ["in", "out"].map((way) => ({
+      when: `\`flow.${way}.netif.index\` > 0`,
+      set: { [`flow.${way}.note`]: note },
+    }));
+    const { rig } = await startRig(read(text(rules)));
+    const isRight = (from: number): boolean => {
+      const flows = Array.from({ length: 30 }, (_, i) => ({
+        route: { as: [0, 0], prefixes: [0, 0], interfaces: [from + i, from + i], nextHop: "0.0.0.0" } as const,
+      }));
+      return rig
+        .send(netflow5(flows))
+        .every((record) => record["flow.in.note"] === note && record["flow.out.note"] === note);
+    };
+    // More than is kept.
+    for (let i = 0; i < 950; i++) assert.ok(isRight(1 + i * 30));
+    assert.ok(isRight(1));
   });
 
   test("at most a thousand rules", () => {

@@ -16,6 +16,7 @@ import {
   parseFilter,
   recordVocabulary,
   Regex,
+  regexCost,
   type Filter,
   type Scalar,
   type TermOf,
@@ -41,6 +42,8 @@ export interface Rule {
 export const maxRules = 1000;
 const maxFields = 32;
 const maxLists = 64;
+/** The most that regular expressions of a file may cost: they are kept compiled by each thread that decodes. */
+const maxRegexCost = 100_000;
 
 /** `$name` and `${name}` are what a group found, `$$` is a dollar. */
 const reference = /\$(?:\$|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
@@ -63,6 +66,12 @@ function templateOf(text: string): Template {
 export function regexTerms(filter: Filter): readonly TermOf<"regex">[] {
   if (filter.kind === "regex") return [filter];
   return filter.kind === "and" || filter.kind === "or" ? filter.filters.flatMap(regexTerms) : [];
+}
+
+function regexCosts(filter: Filter): number {
+  if (filter.kind === "regex") return regexCost(filter.expression);
+  if (filter.kind === "not") return regexCosts(filter.filter);
+  return "filters" in filter ? filter.filters.reduce((sum, each) => sum + regexCosts(each), 0) : 0;
 }
 
 const condition: Shape<Filter> = new Shape("a filter", (at) => {
@@ -172,6 +181,12 @@ const ruleShape = mapping({
   return { name: name ?? String(Number(at.step ?? 0) + 1), when, set };
 });
 
+/** The names that a name lies below: `a` and `a.b` of `a.b.c`. */
+function namesAbove(name: string): readonly string[] {
+  const segments = name.split(".").slice(0, -1);
+  return segments.map((_, i) => segments.slice(0, i + 1).join("."));
+}
+
 /** A file of rules, as one shape. */
 export const rulesShape: Shape<readonly Rule[]> = list(ruleShape).to((rules, at) => {
   if (rules.length > maxRules) return at.error(`more than ${maxRules} rules`);
@@ -180,8 +195,14 @@ export const rulesShape: Shape<readonly Rule[]> = list(ruleShape).to((rules, at)
     if (names.has(name)) return at.error(`two rules are called ${name}`);
     names.add(name);
   }
-  const fields = [...new Set(rules.flatMap(({ set }) => [...set.keys()]))].toSorted();
-  const above = fields.find((name) => fields.some((other) => other.startsWith(`${name}.`)));
+  if (rules.reduce((sum, { when }) => sum + regexCosts(when), 0) > maxRegexCost) {
+    return at.error("the regular expressions of the rules are too large together: repeat less in them");
+  }
+  const fields = new Set(rules.flatMap(({ set }) => [...set.keys()]));
+  const above = [...fields]
+    .toSorted()
+    .flatMap(namesAbove)
+    .find((name) => fields.has(name));
   if (above !== undefined) return at.error(`${above} is set, and fields below it, too`);
   return rules;
 });

@@ -27,9 +27,13 @@ export interface InterfaceSource {
   named?(records: number): void;
 }
 
-/** Most exporters of which it is kept what rules say of their interfaces, and most interfaces of one. */
+/** Most exporters of which it is kept what rules say of their interfaces, and most bytes of what is kept of all interfaces. */
 const maxExporters = 16_384;
-const maxInterfaces = 65_536;
+const maxKeptBytes = 2 ** 26;
+/** What an interface takes beside the texts. */
+const keptOverhead = 320;
+/** What an interface takes of which nothing is said: its place in a map. */
+const keptOfNothing = 40;
 
 const ways = ["in", "out"] as const;
 const exporterField = "flow.export.ip.addr";
@@ -44,6 +48,7 @@ const sourceFields = [".name", ".descr", ".alias", ".type.name", ".speed", ".sta
 /** Stands for what rules give, among the names that a record has. */
 const ruleMarks = { in: "flow.in (rules)", out: "flow.out (rules)" } as const;
 const nothing: RenderedFields = Buffer.alloc(0);
+const nothingDecided: DecidedInterface = { rules: nothing, whole: undefined };
 
 /** What records get of an interface: what rules say, and that behind what sources say, where one source alone names it. */
 interface DecidedInterface {
@@ -102,7 +107,9 @@ export class RuleEnricher implements Enricher {
   readonly shape: ShapeLines;
   readonly #sources: readonly InterfaceSource[];
   readonly #program: () => RuleProgram;
-  readonly #decided = new RecentCache<Decided>(maxExporters);
+  #decided = new RecentCache<Decided>(maxExporters);
+  /** About the bytes of what was decided of interfaces since all was forgotten. */
+  #keptBytes = 0;
   readonly #overlay = new Overlay();
   readonly #values = new RememberedValues();
   /** Of the exporter of the datagram at hand. */
@@ -122,6 +129,7 @@ export class RuleEnricher implements Enricher {
       if (now !== of) {
         of = now;
         program = new RuleProgram(now ?? []);
+        this.#forget();
       }
       return program;
     };
@@ -198,8 +206,11 @@ export class RuleEnricher implements Enricher {
       const known = kept.get(index);
       if (known !== undefined) return known;
       const made = this.#decide(way, exporter, text, index, program);
-      if (kept.size >= maxInterfaces) kept.clear();
       kept.set(index, made);
+      this.#keptBytes +=
+        made === nothingDecided ? keptOfNothing : keptOverhead + made.rules.length + (made.whole?.length ?? 0);
+      // Exporters may send any number as that of an interface. What is forgotten is decided again.
+      if (this.#keptBytes > maxKeptBytes) this.#forget();
       return made;
     };
     const unless = program.asks(way, ownNames[way]) ? { unless: ownNames[way] } : {};
@@ -207,6 +218,12 @@ export class RuleEnricher implements Enricher {
       whole: { get: (index) => find(index).whole },
       rules: { get: (index) => find(index).rules, ...unless },
     };
+  }
+
+  /** Tables in use stay as they are until the next datagram. */
+  #forget(): void {
+    this.#decided = new RecentCache(maxExporters);
+    this.#keptBytes = 0;
   }
 
   /** @param text what the address of the exporter adds. */
@@ -240,8 +257,7 @@ export class RuleEnricher implements Enricher {
   /** @returns undefined where metadata of the exporter is in the way of what rules give it: then records become fields. */
   #decideExporter(exporter: string, text: Buffer, program: RuleProgram): RenderedFields | undefined {
     const record = recordOf(exporter, text);
-    const own = program.decided.filter(({ scope }) => scope === "exporter");
-    const given = new Map(applyRules(own, record, this.#overlay));
+    const given = new Map(applyRules(program.asked("exporter").rules, record, this.#overlay));
     const fields = new Map(record);
     const isInTheWay = [...given.keys()].some((name) => record.has(name)) || placeFields(fields, given).size > 0;
     return isInTheWay ? undefined : renderFields([...given]);
@@ -255,12 +271,12 @@ export class RuleEnricher implements Enricher {
     for (const source of others) source.enrich(record);
     const isOthers = record.size > before;
     this.#sources.at(-1)?.enrich(record);
-    const asked = program.decided.filter(({ scope }) => scope === way || scope === "exporter");
-    const own = new Set(asked.flatMap(({ scope, rule }) => (scope === way ? [...rule.set.keys()] : [])));
-    const given = applyRules(asked, record, this.#overlay);
-    const rules = [...given].filter(([name]) => own.has(name));
+    const asked = program.asked(way);
+    const given = applyRules(asked.rules, record, this.#overlay);
+    const rules = [...given].filter(([name]) => asked.sets.has(name));
     const facts = [...record].slice(before);
     const isNamed = !isOthers && record.has(`flow.${way}.netif.name`) && this.#sources.at(-1)?.named !== undefined;
+    if (rules.length === 0 && !isNamed) return nothingDecided;
     return { rules: renderFields(rules), whole: isNamed ? renderFields([...facts, ...rules]) : undefined };
   }
 

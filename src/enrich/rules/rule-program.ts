@@ -123,6 +123,12 @@ function renderText({ parts }: Template, found: ReadonlyMap<string, string>): st
   return text;
 }
 
+/** What is asked to decide something: its rules, with those of its exporter, and the fields that its own rules set. */
+interface AskedRules {
+  readonly rules: readonly CompiledRule[];
+  readonly sets: ReadonlySet<string>;
+}
+
 /** Rules in their order, and which of them need a look at each record. */
 export class RuleProgram {
   readonly rules: readonly CompiledRule[];
@@ -130,11 +136,22 @@ export class RuleProgram {
   readonly ofRecords: readonly CompiledRule[];
   /** Rules that are decided once. */
   readonly decided: readonly CompiledRule[];
+  readonly #asked: Readonly<Record<"in" | "out" | "exporter", AskedRules>>;
 
   constructor(rules: readonly Rule[]) {
     this.rules = scopesOf(rules).map((scope, i) => new CompiledRule(rules[i] as Rule, scope));
     this.ofRecords = this.rules.filter(({ scope }) => scope === "record");
     this.decided = this.rules.filter(({ scope }) => scope !== "record");
+    const asked = (own: RuleScope): AskedRules => ({
+      rules: this.decided.filter(({ scope }) => scope === own || scope === "exporter"),
+      sets: new Set(this.decided.flatMap(({ scope, rule }) => (scope === own ? [...rule.set.keys()] : []))),
+    });
+    this.#asked = { in: asked("in"), out: asked("out"), exporter: asked("exporter") };
+  }
+
+  /** Returns what is asked to decide an interface by which flows come in or leave, or an exporter. */
+  asked(scope: "in" | "out" | "exporter"): AskedRules {
+    return this.#asked[scope];
   }
 
   /** Tells whether a rule that is decided once, of a scope, asks for one of these fields. */
@@ -155,27 +172,54 @@ export class RuleProgram {
  */
 function scopesOf(rules: readonly Rule[]): readonly RuleScope[] {
   const scopes = rules.map(ownScope);
-  const read = rules.map(({ when }) => new Set(fieldsOf(when)));
-  const meets = (names: Iterable<string>, others: ReadonlySet<string>): boolean =>
-    [...names].some((name) => others.has(name));
-  const isMoved = (i: number): boolean => {
-    const set = new Set((rules[i] as Rule).set.keys());
-    return rules.some((other, k) => {
-      if (k === i || scopes[k] === scopes[i]) return false;
-      const theirs = other.set.keys();
-      // The rules of an exporter are asked with those of each of its interfaces.
-      if (meets(theirs, set)) return true;
-      if (scopes[k] !== "record") return meets(theirs, read[i] as ReadonlySet<string>) && scopes[k] !== "exporter";
-      return k < i && (meets(theirs, read[i] as ReadonlySet<string>) || meets(set, read[k] as ReadonlySet<string>));
-    });
+  const sets = rules.map(({ set }) => new Set(set.keys()));
+  const reads = rules.map(({ when }) => new Set(fieldsOf(when)));
+  const setting = indexed(sets);
+  const reading = indexed(reads);
+  /** The rules that share a name with one: what it sets, or what it asks for and others set. */
+  const neighbours = (i: number): ReadonlySet<number> => {
+    const found = new Set<number>();
+    for (const name of sets[i] ?? []) {
+      for (const k of setting.get(name) ?? []) found.add(k);
+      for (const k of reading.get(name) ?? []) found.add(k);
+    }
+    for (const name of reads[i] ?? []) for (const k of setting.get(name) ?? []) found.add(k);
+    found.delete(i);
+    return found;
   };
-  for (let hasChanged = true; hasChanged;) {
-    hasChanged = false;
-    for (let i = 0; i < rules.length; i++) {
-      if (scopes[i] === "record" || !isMoved(i)) continue;
+  type Names = readonly ReadonlySet<string>[];
+  const meets = (some: Names, i: number, others: Names, k: number): boolean =>
+    [...(some[i] ?? [])].some((name) => others[k]?.has(name) === true);
+  const isMoved = (i: number, k: number): boolean => {
+    if (scopes[i] === "record" || scopes[i] === scopes[k]) return false;
+    if (meets(sets, i, sets, k)) return true;
+    // The rules of an exporter are asked with those of each of its interfaces.
+    if (scopes[k] !== "record") return scopes[k] !== "exporter" && meets(sets, k, reads, i);
+    return k < i && (meets(sets, k, reads, i) || meets(sets, i, reads, k));
+  };
+  const moved = rules.flatMap((_, i) => ([...neighbours(i)].some((k) => isMoved(i, k)) ? [i] : []));
+  for (const i of moved) scopes[i] = "record";
+  for (const [i, scope] of scopes.entries()) if (scope === "record" && !moved.includes(i)) moved.push(i);
+  // The list grows while it is gone through: what moves may move others.
+  for (const k of moved) {
+    for (const i of neighbours(k)) {
+      if (!isMoved(i, k)) continue;
       scopes[i] = "record";
-      hasChanged = true;
+      moved.push(i);
     }
   }
   return scopes;
+}
+
+/** The numbers of the sets that have a name. */
+function indexed(sets: readonly ReadonlySet<string>[]): ReadonlyMap<string, readonly number[]> {
+  const found = new Map<string, number[]>();
+  for (const [i, names] of sets.entries()) {
+    for (const name of names) {
+      const known = found.get(name);
+      if (known === undefined) found.set(name, [i]);
+      else known.push(i);
+    }
+  }
+  return found;
 }

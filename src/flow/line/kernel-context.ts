@@ -185,14 +185,16 @@ class ExporterAdditions {
       place.length = end;
     }
     const [first] = this.texts;
-    const text = first === undefined ? nothing : new Uint8Array(first.text.buffer, 0, first.length);
+    // Nothing follows from the text where nothing is added to it.
+    const isAsked = this.#enricher.exporter !== undefined;
+    const text = isAsked && first !== undefined ? new Uint8Array(first.text.buffer, 0, first.length) : nothing;
     this.scopeOrigins.length = 0;
     for (let i = 0; i < numbers.length; i++) {
       const table = numbers[i]?.tableFor(exporter, text);
       this.numberTables[i] = table;
       if (numbers[i]?.adds.some((name) => scopeNames.has(name)) === true) this.scopeOrigins.push(table);
     }
-    return this.#addToExporter(exporter, text);
+    return !isAsked || this.#addToExporter(exporter, text);
   }
 
   /** Adds what follows from what is known of the exporter. */
@@ -383,6 +385,7 @@ export class KernelContext {
     const { numberTables } = this.#exporter;
     const { bytes: memory, view } = workspace;
     const { values } = this;
+    const hasWhole = numbers.some(({ isWhole }) => isWhole === true);
     const apps = this.#apps;
     return {
       addApp: (at, source, sourceLength, sourcePort, destination, destinationLength, destinationPort) =>
@@ -390,7 +393,7 @@ export class KernelContext {
       addNumber(index, at, value, scope) {
         const table = numberTables[index];
         if (table === undefined) return at;
-        if (table.unless !== undefined && values.isAnyTaken(table.unless)) return -1;
+        if (hasWhole && table.unless !== undefined && values.isAnyTaken(table.unless)) return -1;
         const isScoped = numbers[index]?.scope !== undefined;
         return writeNumberAddition(memory, at, table, isScoped ? scopedNumber(scope, value) : value);
       },
