@@ -141,7 +141,7 @@ export class RuleEnricher implements Enricher {
       addresses: [],
       exporter: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).exporter,
     };
-    metrics.gaugeFrom("netgloss_enrich_rules", "Rules in use, by what they are asked of.", ["of"], () =>
+    metrics.gaugeFrom("netgloss_enrich_rules", "Rules in use, of all decoding threads together, by what they are asked of.", ["of"], () =>
       (["exporter", "in", "out", "record"] as const).map(
         (scope) => [{ of: scope }, this.#program().rules.filter((rule) => rule.scope === scope).length] as const,
       ),
