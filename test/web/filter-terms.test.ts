@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { addedFields } from "../../web/src/format/added-fields.ts";
 import { andTerm, filterTerm, termsOf, withoutTerm, type FieldValue } from "../../web/src/format/filter-terms.ts";
-import { flowPicture } from "../../web/src/format/flow-picture.ts";
+import { flowPicture } from "../../web/src/format/flow-diagram.ts";
 import { createLineSplitter } from "../../web/src/format/lines.ts";
 import { stack } from "../../web/src/format/stack.ts";
 import { anyCharacter } from "../support/any-character.ts";
@@ -61,7 +61,7 @@ test("any values chosen one after another are the terms of the filter again", ()
   );
 });
 
-test("a flow picture has a node for each value of a dimension, and what goes between neighbours", () => {
+test("a flow diagram has a node for each value of a dimension, and what goes between neighbours", () => {
   const rows = [
     { key: ["a", "b", "a"], value: 3 },
     { key: ["a", "b", "c"], value: 2 },

@@ -34,7 +34,7 @@ const keys = (page: Page): Promise<readonly string[]> =>
 async function filterAndShare({ page, errors, foreign }: WatchedPage, running: CollectorWithFlows): Promise<void> {
   await page.getByRole("img", { name: /over time/ }).waitFor();
   await page
-    .getByRole("region", { name: "Flow picture" })
+    .getByRole("region", { name: "Flow diagram" })
     .getByRole("button", { name: /^web-1: .*bit\/s/ })
     .first()
     .waitFor();
@@ -47,7 +47,7 @@ async function filterAndShare({ page, errors, foreign }: WatchedPage, running: C
   await until("all rows again", async () => (await keys(page)).includes("office"));
 
   await page
-    .getByRole("region", { name: "Flow picture" })
+    .getByRole("region", { name: "Flow diagram" })
     .getByRole("button", { name: /^office: / })
     .first()
     .press("Enter");

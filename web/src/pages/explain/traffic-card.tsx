@@ -29,7 +29,7 @@ export function TrafficCard({ traffic, seen, onZoom, actions }: TrafficCardProps
   return (
     <Section title="Traffic" note={noteOf(traffic.answer?.traffic)} actions={actions}>
       <Shown of={traffic} what="Asking for its traffic">
-        {({ traffic: answer }) => answer !== undefined && <Course traffic={answer} seen={seen} onZoom={onZoom} />}
+        {({ traffic: answer }) => answer !== undefined && <Trend traffic={answer} seen={seen} onZoom={onZoom} />}
       </Shown>
     </Section>
   );
@@ -46,7 +46,7 @@ function noteOf(traffic: Traffic | undefined): ComponentChildren {
   );
 }
 
-function Course({
+function Trend({
   traffic,
   seen,
   onZoom,

@@ -152,7 +152,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
             }
           />
         ) : (
-          <p class="note">The time is too short for a course.</p>
+          <p class="note">The time is too short for a trend.</p>
         )}
         {times.length > 1 && isLastBegun(answer) && <p class="note">Hatched: the last value is not complete yet.</p>}
         <p class="note on-screen">Draw over a part of the chart to zoom in.</p>
@@ -169,7 +169,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
           <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
         </Section>
         {answer.dimensions.length >= 2 && answer.rows.length > 0 && (
-          <Section title="Flow picture" note={labels.slice(0, 3).join(" → ")}>
+          <Section title="Flow diagram" note={labels.slice(0, 3).join(" → ")}>
             <FlowSankey answer={answer} unit={unit} labels={labels} onPick={pick} />
           </Section>
         )}

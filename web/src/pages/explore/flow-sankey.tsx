@@ -2,7 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { sankey, sankeyLinkHorizontal } from "d3-sankey";
 import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
-import { flowPicture, type PictureLink, type PictureNode } from "../../format/flow-picture.ts";
+import { flowPicture, type PictureLink, type PictureNode } from "../../format/flow-diagram.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { colorName, seriesColors } from "../../ui/charts/palette.ts";
 import { keyText } from "../../format/key-text.ts";
@@ -61,7 +61,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
   const colorOfNode = (node: PictureNode): string =>
     node.column === 0 ? colorName(Math.min(firsts.indexOf(node.id), seriesColors)) : "--line-strong";
   return (
-    <div class="sankey-scroll" ref={holder} tabIndex={0} role="region" aria-label="Flow picture">
+    <div class="sankey-scroll" ref={holder} tabIndex={0} role="region" aria-label="Flow diagram">
       {laid !== undefined && (
         <svg
           class="sankey"

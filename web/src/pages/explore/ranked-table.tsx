@@ -45,7 +45,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
             ))}
             {hasSeries && (
               <th scope="col" class="minor">
-                Course
+                Trend
               </th>
             )}
             <th scope="col" class="number">

@@ -32,7 +32,7 @@ export const talkersQuestion = (storeFrom: string | undefined, when: When): Expl
 
 const refreshMs = 30_000;
 
-/** The last hour by the names of sources: course and ranking. */
+/** The last hour by the names of sources: trend and ranking. */
 export function TopTalkers({
   question,
   onWhen,

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 const width = 96;
 const height = 22;
 
-/** The course of a value, small enough for a row. The row has its number; who hears the page misses nothing. */
+/** The trend of a value, small enough for a row. The row has its number; who hears the page misses nothing. */
 export function Sparkline({
   values,
   color = "--accent",

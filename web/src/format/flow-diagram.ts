@@ -1,6 +1,6 @@
 import type { FieldValue } from "./filter-terms.ts";
 
-/** A value of a dimension in a flow picture. */
+/** A value of a dimension in a flow diagram. */
 export interface PictureNode {
   readonly id: string;
   /** Which dimension it is of. */
