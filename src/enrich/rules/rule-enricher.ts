@@ -141,10 +141,14 @@ export class RuleEnricher implements Enricher {
       addresses: [],
       exporter: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).exporter,
     };
-    metrics.gaugeFrom("netgloss_enrich_rules", "Rules in use, of all decoding threads together, by what they are asked of.", ["of"], () =>
-      (["exporter", "in", "out", "record"] as const).map(
-        (scope) => [{ of: scope }, this.#program().rules.filter((rule) => rule.scope === scope).length] as const,
-      ),
+    metrics.gaugeFrom(
+      "netgloss_enrich_rules",
+      "Rules in use, of all decoding threads together, by what they are asked of.",
+      ["of"],
+      () =>
+        (["exporter", "in", "out", "record"] as const).map(
+          (scope) => [{ of: scope }, this.#program().rules.filter((rule) => rule.scope === scope).length] as const,
+        ),
     );
     const count = (name: string, help: string, read: () => number): void =>
       metrics.counterFrom(`netgloss_enrich_rules_${name}_total`, help, [], read);
