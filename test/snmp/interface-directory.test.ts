@@ -6,7 +6,8 @@ import { createMetrics } from "../../src/base/report/index.ts";
 test("an exporter's tables of names are the same ones until its interfaces are others", () => {
   const directory = new InterfaceDirectory();
   const { lines } = new InterfaceEnricher(directory, createMetrics());
-  const tables = (): unknown[] => (lines?.numbers ?? []).map((additions) => additions.tableFor("192.0.2.1"));
+  const tables = (): unknown[] =>
+    (lines?.numbers ?? []).map((additions) => additions.tableFor("192.0.2.1", new Uint8Array()));
   const know = (name: string): void =>
     directory.change({
       deviceId: "core",
