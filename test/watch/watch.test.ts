@@ -244,11 +244,8 @@ describe("other rules", () => {
       rig.pass(1);
     }
     assert.deepEqual(
-      rig
-        .in("firing")
-        .map(({ key }) => key["flow.export.host.name"])
-        .toSorted(),
-      ["a\ufffdb", "x".repeat(256)],
+      new Set(rig.in("firing").map(({ key }) => key["flow.export.host.name"])),
+      new Set(["a\ufffdb", "x".repeat(256)]),
     );
   });
 
