@@ -117,6 +117,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["settings.ts", "place-fields.ts", "recent-cache.ts", "files"],
     "address",
     ["apps", "dns", "mmdb", "names", "netif"],
+    "rules",
     ".",
   ],
   server: [

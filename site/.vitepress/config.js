@@ -53,6 +53,7 @@ export default defineConfig({
           page("Get names from an IPAM or a table", "sources"),
           page("Keep networks with the same addresses apart", "scopes"),
           page("Enrich by files and databases", "enrichment"),
+          page("Rules", "rules"),
           page("Poll SNMP devices", "snmp"),
           page("Define what is polled", "snmp-definitions"),
           page("Send records to stores", "outputs"),

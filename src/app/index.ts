@@ -4,6 +4,7 @@ export { createProgram, runProgram } from "./cli/program.ts";
 export type { SignalSource, Terminal } from "./cli/terminal.ts";
 export { createCollector, type Collector, type CollectorOptions } from "./collector.ts";
 export { ExporterInterfaces } from "./enrichment/exporter-interfaces.ts";
+export { explainObject } from "./enrichment/explain-objects.ts";
 export { limitHeapGrowth } from "./service/service.ts";
 export { LogFile } from "./service/log-file.ts";
 export { runComponent, type RunOptions } from "./service/service.ts";

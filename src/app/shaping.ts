@@ -267,7 +267,7 @@ export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Cloc
 }
 
 /** One after the other. */
-function inTurn(first: ShapeLines | undefined, second: ShapeLines | undefined): ShapeLines | undefined {
+export function inTurn(first: ShapeLines | undefined, second: ShapeLines | undefined): ShapeLines | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   return (lines, count) => {
     const shaped = first(lines, count);

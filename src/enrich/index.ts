@@ -27,6 +27,8 @@ export { geoValues, type GeoValue } from "./settings.ts";
 export { Database, MmdbSource, judgeDatabase, type MmdbOptions } from "./mmdb/mmdb-source.ts";
 export { createKeyConflicts } from "./address/merge-entries.ts";
 export { MapFile, registerMapFiles } from "./files/map-file.ts";
+export { readRules, rulesShape, type Rule } from "./rules/read-rules.ts";
+export { RuleEnricher, type InterfaceSource } from "./rules/rule-enricher.ts";
 export {
   NameEnricher,
   joinPortNames,

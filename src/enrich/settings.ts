@@ -204,6 +204,21 @@ export const enrichSettings = {
   ),
 };
 
+/** Rules about records. */
+export const ruleSettings = {
+  SVC_PROCESSOR_ENRICH_RULES_PATH: row(
+    path,
+    "",
+    "A YAML file of rules that give flow records fields by what their interfaces, exporters and other fields say, see docs/rules.md. Empty is none.",
+    "/etc/netgloss/rules.yml",
+  ),
+  SVC_PROCESSOR_ENRICH_RULES_REFRESH_RATE: row(
+    int(0, 35_791, "minutes"),
+    15,
+    "How often that file is checked, and read again when it changed. 0 is on SIGHUP only.",
+  ),
+};
+
 /** Names of numbers in records. */
 export const nameSettings = {
   SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: row(

@@ -94,6 +94,12 @@ export interface LineEnricher {
   readonly numbers: readonly NumberAdditions[];
   readonly apps?: readonly AppAdditions[];
   readonly addresses: readonly AddressAdditions[];
+  /**
+   * Returns what all records of an exporter get, behind what its address adds; undefined when they must become fields. Called once a datagram.
+   *
+   * @param text what its address adds, right until the call returns.
+   */
+  readonly exporter?: ((exporter: string, text: RenderedFields) => RenderedFields | undefined) | undefined;
   /** Tells whether additions to records of an exporter may meet other names in them, so that they must become fields. */
   readonly needsFields?: ((exporter: string) => boolean) | undefined;
   /** The workspace that holds the tables of its addresses; undefined when it has none. */
@@ -150,7 +156,10 @@ export interface LineScopes {
 }
 
 /** The fields that each number adds. */
-export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get">;
+export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get"> & {
+  /** Names of which a record that has one of them itself must become fields. */
+  readonly unless?: readonly string[];
+};
 
 /** Fields that follow from the number that another one has, by the exporter: the name of an interface by its index. */
 export interface NumberAdditions {
@@ -160,10 +169,16 @@ export interface NumberAdditions {
   readonly scope?: string;
   /** The names of what is added; a record that has one of them already gets nothing, also where additions earlier in the list gave it. */
   readonly adds: readonly string[];
-  /** Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram. */
-  tableFor(exporter: string): NumberTable | undefined;
+  /**
+   * Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram.
+   *
+   * @param text what the address of the exporter adds, right until the call returns.
+   */
+  tableFor(exporter: string, text: RenderedFields): NumberTable | undefined;
   /** Called with how many records of a datagram got the field. */
   added(records: number): void;
+  /** True if it says at once what others say one by one, and so is asked before them. */
+  readonly isWhole?: boolean;
 }
 
 /** Applications that follow from the address and the port of an end of a flow. A record that has `app.name` gets nothing. */
@@ -218,8 +233,11 @@ export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]):
       for (const part of present) part.begin();
     },
     needsFields: (exporter) => present.some((part) => part.needsFields?.(exporter) === true),
+    exporter: present.find(({ exporter }) => exporter !== undefined)?.exporter,
     workspace: workspaces.size === 1 ? [...workspaces][0] : undefined,
-    numbers: present.flatMap(({ numbers }) => numbers),
+    numbers: present
+      .flatMap(({ numbers }) => numbers)
+      .toSorted((a, b) => Number(b.isWhole ?? false) - Number(a.isWhole ?? false)),
     apps: present.flatMap(({ apps = [] }) => apps),
     addresses: present.flatMap(({ addresses }) => addresses),
   };

@@ -1,8 +1,9 @@
 export { compileFilter, type Matches } from "./filter/evaluate/match-lines.ts";
 export { compileLineFilter, type MatchesLine } from "./filter/evaluate/match-lines.ts";
 export { AddressSet } from "./filter/evaluate/match-lines.ts";
+export { Regex, regexCost } from "./filter/syntax/regex.ts";
 export { FilterError } from "./filter/filter.ts";
-export type { Filter, FilterTerm, Quantity, QuantityRange } from "./filter/filter.ts";
+export type { Filter, FilterTerm, Quantity, QuantityRange, TermOf } from "./filter/filter.ts";
 export { parseFilter } from "./filter/parse-filter.ts";
 export { filterPlace, operatorsFor, valueInFilter, type FilterPlace } from "./filter/complete-filter.ts";
 export { recordVocabulary } from "./filter/vocabulary.ts";

@@ -37,7 +37,7 @@ export function copyBytes(from: DataView, start: number, end: number, to: DataVi
  * Leaves lines out, or changes them.
  *
  * @param lines whole lines, each with its line feed, of `count` records; they stay as they are.
- * @returns lines in memory of their own; undefined when none is left.
+ * @returns lines in memory of their own, or the same where nothing is changed; undefined when none is left.
  */
 export type ShapeLines = (
   lines: Uint8Array,
@@ -180,7 +180,9 @@ export class LineBuffer {
 
   /** Changes what was appended since the last `take`. */
   shape(shape: ShapeLines): void {
-    const shaped = shape(this.bytes.subarray(this.#start, this.#end), this.count);
+    const given = this.bytes.subarray(this.#start, this.#end);
+    const shaped = shape(given, this.count);
+    if (shaped?.lines === given) return;
     const length = shaped?.lines.length ?? 0;
     this.#end = this.#start;
     this.#reserve(length);

@@ -171,7 +171,7 @@ test("lines made without a record get the same", async () => {
         const number = fields[field];
         if (typeof number !== "number" || (scope !== undefined && typeof of !== "number")) return "";
         return Buffer.from(
-          additions.tableFor("192.0.2.1")?.get(scopedNumber(Number(of ?? 0), number)) ?? [],
+          additions.tableFor("192.0.2.1", new Uint8Array())?.get(scopedNumber(Number(of ?? 0), number)) ?? [],
         ).toString();
       })
       .join("");

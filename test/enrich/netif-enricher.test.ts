@@ -224,7 +224,7 @@ test("lines made without a record get the same; metadata makes the exporter's re
   const bytes = (exporter: string, field: string, number: number): string =>
     lines.numbers
       .filter((additions) => additions.field === field)
-      .map((additions) => Buffer.from(additions.tableFor(exporter)?.get(number) ?? []).toString())
+      .map((additions) => Buffer.from(additions.tableFor(exporter, new Uint8Array())?.get(number) ?? []).toString())
       .join("");
   assert.equal(bytes("192.0.2.1", "flow.in.netif.index", 1), ',"flow.in.netif.name":"a","flow.in.netif.tags":["x"]');
   assert.equal(bytes("192.0.2.1", "flow.out.netif.index", 2), ',"flow.out.netif.name":"b"');

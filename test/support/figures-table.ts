@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 640,
-  singleUserFiles: 100,
-  interfaces: 1050,
+  files: 644,
+  singleUserFiles: 101,
+  interfaces: 1056,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 248,

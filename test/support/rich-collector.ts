@@ -20,11 +20,13 @@ export async function startRichCollector(t: TestContext, database: string): Prom
   const directory = tempDirectory(t);
   writeFileSync(join(directory, "scopes.yml"), "acme:\n  entries: acme.yml\n");
   writeFileSync(join(directory, "watch.yml"), watchRules);
+  writeFileSync(join(directory, "rules.yml"), "- when: dst.port = 443\n  set: {service: web}\n");
   const collector = await startCollectorProcess({
     settings: {
       ...metadataSettings(join(directory, "ipaddrs.yml")),
       SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
       SVC_PROCESSOR_ENRICH_SCOPES_PATH: join(directory, "scopes.yml"),
+      SVC_PROCESSOR_ENRICH_RULES_PATH: join(directory, "rules.yml"),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",
       SVC_FLOW_SERVER_TCP_ENABLE: "true",
       SVC_FLOW_SERVER_TCP_IP: "127.0.0.1",

@@ -9,6 +9,7 @@ import {
   readHostNames,
   readNetifs,
   readPortNames,
+  readRules,
   readSampleRates,
   readSelection,
 } from "../../enrich/index.ts";
@@ -76,6 +77,7 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
       settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_USERDEF_PATH,
       readNetifs,
     ],
+    [true, settings.SVC_PROCESSOR_ENRICH_RULES_PATH, readRules],
     [settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE, settings.SVC_PROCESSOR_ENRICH_APP_ID_PATH, readAppIds],
     [settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE, settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_PATH, readAppEnds],
     [

@@ -19,12 +19,14 @@ import {
   readHostNames,
   readNetifs,
   readPortNames,
+  readRules,
   readSampleRates,
   readSelection,
   registerMapFiles,
   type AddressSource,
   type MmdbOptions,
   type ReadFile,
+  type Rule,
   type WatchAddresses,
 } from "../../enrich/index.ts";
 import type { FlowPipelineOptions } from "../../flow/index.ts";
@@ -35,12 +37,14 @@ import type { PlainSettings } from "../settings/index.ts";
 /** All that adds to records what is known of what they name. */
 export interface Enrichment {
   /** Adds what an operator's file says of interfaces: before all others that name them. Undefined when there is no such file. */
-  readonly netifs: Enricher | undefined;
+  readonly netifs: NetifEnricher | undefined;
   /** Adds what is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
   readonly names: Enricher | undefined;
   /** Adds what a file says of applications by address and port. */
   readonly apps: Enricher | undefined;
   readonly addresses: AddressEnricher | undefined;
+  /** The rules of a file, as they are now; undefined when there is no such file. */
+  readonly rules: (() => readonly Rule[] | undefined) | undefined;
   /** The applications by their ids, as a file has them now. */
   readonly applications: FlowPipelineOptions["applications"];
   /** Sampling rates of a file, as they are now; undefined when there is no such file. */
@@ -128,9 +132,14 @@ export function createEnrichment(
   }
   if (forFlows && settings.SVC_PROCESSOR_ENRICH_ASN_PRIVATE_ENABLE) sources.push(createPrivateSystems());
   const apps = forFlows ? appEnds(settings, reporting, follow) : undefined;
+  const rulesPath = settings.SVC_PROCESSOR_ENRICH_RULES_PATH;
+  const rulesFile =
+    forFlows && rulesPath !== ""
+      ? follow("rules", rulesPath, settings.SVC_PROCESSOR_ENRICH_RULES_REFRESH_RATE, readRules)
+      : undefined;
   const locality = forFlows && settings.SVC_PROCESSOR_ENRICH_LOCALITY_ENABLE;
   const addresses =
-    metadata === undefined && sources.length === 0 && !locality
+    metadata === undefined && sources.length === 0 && !locality && rulesFile === undefined
       ? undefined
       : new AddressEnricher({
           ...reporting,
@@ -179,6 +188,7 @@ export function createEnrichment(
         : undefined,
     apps,
     addresses,
+    rules: rulesFile && (() => rulesFile.current()),
     applications: appFile && (() => appFile.current()),
     samplingFile: ratesFile && (() => ratesFile.current()),
     components: [...files, ...askers, ...(addresses === undefined ? [] : [addresses])],

@@ -1,6 +1,6 @@
 import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../../server/index.ts";
-import type { WatchAddresses } from "../../enrich/index.ts";
-import { renderFields, type Enricher, type RecordFields, type RenderedFields } from "../../record/index.ts";
+import { RuleEnricher, type WatchAddresses } from "../../enrich/index.ts";
+import { readLine, renderFields, type Enricher, type RecordFields, type RenderedFields } from "../../record/index.ts";
 import { createMetrics, type Component, type Reporting } from "../../base/report/index.ts";
 import { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
@@ -9,6 +9,7 @@ import type { PlainSettings } from "../settings/index.ts";
 /** Enrichers to ask, each in the order in which flows ask it; undefined for those that the settings do not ask for. */
 export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "apps" | "addresses">> & {
   readonly interfaces?: Enricher | undefined;
+  readonly rules?: RuleEnricher | undefined;
 };
 
 type Running = { readonly enrichers: ExplainedEnrichers; stop(): Promise<void> };
@@ -69,8 +70,10 @@ export class ObjectExplainer implements Component {
     const directory = new InterfaceDirectory();
     const unwatch = this.#watchInterfaces?.((change) => directory.change(change));
     const interfaces = this.#watchInterfaces && new InterfaceEnricher(directory, reporting.metrics);
+    const named = [enrichment.netifs, interfaces].filter((source) => source !== undefined);
+    const rules = enrichment.rules && new RuleEnricher(enrichment.rules, named, reporting.metrics);
     return {
-      enrichers: { ...enrichment, interfaces },
+      enrichers: { ...enrichment, interfaces, rules },
       async stop() {
         unwatch?.();
         for (const component of enrichment.components.toReversed()) await component.stop();
@@ -105,8 +108,34 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
   else enrichers.addresses?.enrichIn(scope, record, rendered);
   record.delete("flow.locality");
   const own = rendered.filter((bytes) => !Buffer.from(bytes).toString("latin1").startsWith(flowLocality));
+  if (enrichers.rules !== undefined) applyRules(enrichers, enrichers.rules, question, { record, sources }, own);
   const bytes = Buffer.concat([renderFields([...record]), ...own]);
   return { json: `{${bytes.toString("utf8", 1)}}`, asked: new Set(asked.keys()), sources };
+}
+
+/** Adds what rules say of the record, its interface and that interface's exporter. */
+function applyRules(
+  { addresses }: ExplainedEnrichers,
+  rules: RuleEnricher,
+  { netif }: ObjectQuestion,
+  { record, sources }: { readonly record: RecordFields; readonly sources: Map<string, string> },
+  rendered: RenderedFields[],
+): void {
+  const exporter: RecordFields = new Map(netif === undefined ? [] : [[exporterField, netif.exporter]]);
+  addresses?.enrich(exporter);
+  const line = Buffer.concat([Buffer.from("{"), Buffer.concat(rendered).subarray(1)]);
+  const own = rendered.length === 0 ? [] : readLine(line, 0, line.length);
+  const all: RecordFields = new Map([...exporter, ...record, ...own]);
+  const before = new Map(all);
+  rules.explain(all, (rule, fields) => {
+    for (const field of fields) sources.set(field, `rule ${rule}`);
+  });
+  const given = [...all].filter(
+    ([field, value]) => sources.get(field)?.startsWith("rule ") === true || before.get(field) !== value,
+  );
+  if (given.length === 0) return;
+  rendered.length = 0;
+  for (const [field, value] of [...own, ...given]) record.set(field, value);
 }
 
 const exporterField = "flow.export.ip.addr";

@@ -1,5 +1,4 @@
 import type { ExporterView } from "../../flow/index.ts";
-import type { Enricher } from "../../record/index.ts";
 import {
   createMetrics,
   type Clock,
@@ -69,7 +68,7 @@ const maxValues = 10_000;
 export class ExporterInterfaces implements Component {
   readonly name = "names of exporters' interfaces";
   /** Gives flow records the names, those of polled devices included. */
-  readonly enricher: Enricher;
+  readonly enricher: InterfaceEnricher;
   readonly #options: ExporterInterfacesOptions;
   readonly #clock: Clock;
   readonly #log: Log;

@@ -1,10 +1,10 @@
-import { servicePorts } from "../../enrich/index.ts";
+import { RuleEnricher, servicePorts, type InterfaceSource } from "../../enrich/index.ts";
 import type { CustomElement, FlowPipelineOptions, Protocol } from "../../flow/index.ts";
 import { joinLineEnrichers, type AllocateSlab, type Enricher, type Sink, type Workspace } from "../../record/index.ts";
 import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import type { Enrichment } from "../enrichment/enrichment.ts";
 import { recordFilter } from "../shaping.ts";
-import { flowShape } from "../shaping.ts";
+import { flowShape, inTurn } from "../shaping.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
 /** The needs of decoding that are not in the settings. */
@@ -16,9 +16,12 @@ export interface DecodingParts {
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
   readonly workspace?: Workspace;
-  readonly enrichment: Pick<Enrichment, "netifs" | "names" | "apps" | "addresses" | "applications" | "samplingFile">;
+  readonly enrichment: Pick<
+    Enrichment,
+    "netifs" | "names" | "apps" | "addresses" | "rules" | "applications" | "samplingFile"
+  >;
   /** Names the interfaces of exporters. */
-  readonly interfaces?: Enricher | undefined;
+  readonly interfaces?: (Enricher & InterfaceSource) | undefined;
   /** Tells whether SNMP knows an exporter by its address: then what passes its interfaces is added up. */
   readonly isMeasured?: ((address: string) => boolean) | undefined;
   readonly log: Log;
@@ -41,6 +44,8 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     metrics,
     clock,
   } = parts;
+  const named = [enrichment.netifs, interfaces].filter((source) => source !== undefined);
+  const rules = enrichment.rules && new RuleEnricher(enrichment.rules, named, metrics);
   return {
     elements,
     samplingRates: settings.SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF,
@@ -63,13 +68,13 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
       ...(sharesExporters(settings) && heldLimits),
     },
     filter: recordFilter(settings),
-    shape: flowShape(settings, metrics, clock),
+    shape: inTurn(rules?.shape, flowShape(settings, metrics, clock)),
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     communityIdSeed: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_SEED,
     ends: endsOptions(settings),
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
-    // it may stand in place of what the others know.
-    enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.apps, enrichment.addresses]),
+    // it may stand in place of what the others know. Rules see what all of them said.
+    enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.apps, enrichment.addresses, rules]),
     isMeasured,
     sink,
     ...(allocate !== undefined && { allocate }),

@@ -34,6 +34,7 @@ export function reloadPlan(
     reads(settings.SVC_PROCESSOR_ENRICH_NETIF_METADATA_ENABLE, "interface metadata");
     const hasApps = settings.SVC_PROCESSOR_ENRICH_APP_ID_ENABLE || settings.SVC_PROCESSOR_ENRICH_APP_IPPORT_ENABLE;
     reads(hasApps, "applications");
+    reads(settings.SVC_PROCESSOR_ENRICH_RULES_PATH !== "", "rules");
     const hasPorts = settings.SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE;
     reads(hasPorts && settings.SVC_PROCESSOR_ENRICH_PORT_NAME_USERDEF_PATH !== "", "port names");
   }

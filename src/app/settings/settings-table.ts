@@ -1,4 +1,4 @@
-import { enrichSettings, nameSettings } from "../../enrich/settings.ts";
+import { enrichSettings, nameSettings, ruleSettings } from "../../enrich/settings.ts";
 import { exploreSettings } from "../../explore/settings.ts";
 import { watchSettings } from "../../watch/settings.ts";
 import { fleetSettings } from "../../fleet/settings.ts";
@@ -78,7 +78,7 @@ const groups = {
   SNMP: snmpSettings,
   Fleet: fleetSettings,
   Records: recordSettings,
-  Enrichment: { ...enrichSettings, ...netifSnmpSettings, ...nameSettings },
+  Enrichment: { ...enrichSettings, ...netifSnmpSettings, ...nameSettings, ...ruleSettings },
   Outputs: outputSettings,
   Explore: exploreSettings,
   Watch: watchSettings,

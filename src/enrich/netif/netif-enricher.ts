@@ -199,6 +199,11 @@ export class NetifEnricher implements Enricher {
     if (metadata.length > 0) this.#renamed += placeFields(record, gatherValues(metadata)).size;
   }
 
+  /** Returns the interfaces of an exporter; another object after each change of the file. */
+  known(exporter: string): unknown {
+    return this.#netifsOf(exporter);
+  }
+
   #netifsOf(exporter: string): Netifs {
     const now = this.#exporters();
     if (now !== this.#index.of) this.#index = new NetifIndex(now);

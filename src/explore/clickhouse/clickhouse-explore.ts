@@ -89,6 +89,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     },
     lower: (text) => `lowerUTF8(${text})`,
     like: (text, pattern) => `${text} LIKE ${pattern}`,
+    hasRegex: (text, expression) => `match(${text}, ${expression})`,
     asText: (value, type) => (type === "text" ? value : `toString(${value})`),
     isBetween(address, first, last, values) {
       const parameter = (each: Address): string => values.add({ type: "address", value: formatAddress(each) });

@@ -95,6 +95,8 @@ function judge(term: FilterTerm, value: string, type: ColumnType, context: Where
       const pattern = values.add({ type: "text", value: likePattern(term.pattern) });
       return dialect.like(dialect.lower(dialect.asText(value, type)), pattern);
     }
+    case "regex":
+      return dialect.hasRegex(dialect.asText(value, type), values.add({ type: "text", value: term.expression }));
     case "flag":
       break;
   }

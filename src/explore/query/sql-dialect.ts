@@ -99,6 +99,8 @@ export interface SqlDialect {
   typed(value: string, column: Column): string;
   lower(text: string): string;
   like(text: string, pattern: string): string;
+  /** Returns a condition that is true of a text that has a regular expression (RE2) somewhere. */
+  hasRegex(text: string, expression: string): string;
   asText(value: string, type: ColumnType): string;
   /** Returns a condition that is true of an address between two, both included. */
   isBetween(address: string, first: Address, last: Address, values: SqlValues): string;

@@ -106,6 +106,7 @@ function testOf(term: FilterTerm): Test | undefined {
     }
     case "texts":
     case "pattern":
+    case "regex":
     case "flag":
       break;
   }

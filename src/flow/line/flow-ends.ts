@@ -122,6 +122,7 @@ export class RecordSlots implements FieldValues {
   readonly #nameBits: NameBits;
   readonly #directionSlot: number | undefined;
   readonly #elsewhere: Value[] = [];
+  readonly #bitsOfLists = new Map<readonly string[], readonly [low: number, high: number]>();
 
   constructor(workspace: Workspace, slots: ReadonlyMap<string, number>, nameBits: NameBits) {
     this.#workspace = workspace;
@@ -195,6 +196,21 @@ export class RecordSlots implements FieldValues {
     const bit = this.#nameBits.get(name) as number;
     const taken = this.#workspace.view.getUint32(layout.takenNames + 4 * (bit >> 5), true);
     return (taken & (1 << (bit & 31))) !== 0;
+  }
+
+  /** Tells whether the record has one of these names. @param names the same list each time: its bits are remembered. */
+  isAnyTaken(names: readonly string[]): boolean {
+    let bits = this.#bitsOfLists.get(names);
+    if (bits === undefined) {
+      const all = names.flatMap((name) => this.#nameBits.get(name) ?? []);
+      const half = (of: number): number =>
+        all.reduce((sum, bit) => (bit >> 5 === of ? sum | (1 << (bit & 31)) : sum), 0);
+      bits = [half(0), half(1)];
+      this.#bitsOfLists.set(names, bits);
+    }
+    const { view } = this.#workspace;
+    const low = view.getInt32(layout.takenNames, true) & bits[0];
+    return (low | (view.getInt32(layout.takenNames + 4, true) & bits[1])) !== 0;
   }
 
   /** Tells whether anything follows from a field of this name. */

@@ -74,6 +74,8 @@ export type FilterTerm = { readonly fields: readonly string[] } & (
   | { readonly kind: "texts"; readonly values: readonly string[] }
   /** A text that has the pattern somewhere in it, case not counting: `*` is any text, `?` any character, `^` and `$` are its ends, `\` quotes. */
   | { readonly kind: "pattern"; readonly pattern: string }
+  /** A text that has somewhere what a regular expression in the syntax of RE2 says, which takes time in proportion to the text. */
+  | { readonly kind: "regex"; readonly expression: string }
   | { readonly kind: "flag"; readonly value: boolean }
 );
 

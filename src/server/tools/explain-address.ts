@@ -238,8 +238,11 @@ function explainContext(
   const fields = shown.map(([field, value]) => {
     const claim = merged.claims.get(field);
     const source = given.sources.get(field) ?? sourceOf(field, object);
-    const from = claim?.origins ?? [create(ExplainedOriginSchema, { source })];
-    return create(ExplainedFieldSchema, { field, value, origins: [...from], losers: [...(claim?.losers ?? [])] });
+    const byRule = source.startsWith("rule ");
+    const from = (byRule ? undefined : claim?.origins) ?? [create(ExplainedOriginSchema, { source })];
+    const lost = byRule && claim !== undefined ? [claim.loserAs(field, `the ${source} comes behind metadata`)] : [];
+    const losers = [...lost, ...(claim?.losers ?? [])];
+    return create(ExplainedFieldSchema, { field, value, origins: [...from], losers });
   });
   ignored.push(...unplaced(merged, new Set(shown.map(([field]) => field))));
   return create(ExplainedContextSchema, { context: name, object: given.json, fields, ignored });

@@ -143,6 +143,16 @@ export class InterfaceEnricher implements Enricher {
     }
   }
 
+  /** Returns the interfaces of an exporter; another object after each change. */
+  known(exporter: string): unknown {
+    return this.#directory.find(exporter);
+  }
+
+  /** Takes note of names that were given in another way. */
+  named(records: number): void {
+    this.#named += records;
+  }
+
   #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
     // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
     const tables = new WeakMap<ReadonlyMap<number, InterfaceFacts>, NumberTable>();

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import type { Enricher } from "../../record/index.ts";
 import type { RefusedTraps } from "../traps/sender-limit.ts";
 import type { NetworkDiscovery } from "./network-discovery.ts";
 import type {
@@ -122,7 +121,7 @@ export class Snmp implements Component {
   readonly topology: Topology | undefined;
   readonly #directory = new InterfaceDirectory();
   /** Gives flow records the names of their exporter's interfaces. */
-  readonly interfaceEnricher: Enricher;
+  readonly interfaceEnricher: InterfaceEnricher;
   readonly #client: SnmpClient;
   readonly #schedule: Schedule;
   #isRunning = false;

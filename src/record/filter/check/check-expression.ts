@@ -5,6 +5,7 @@ import { FilterError } from "../filter.ts";
 import type { Expression, Operator, TermExpression } from "../syntax/parse-expression.ts";
 import type { Token } from "../syntax/read-tokens.ts";
 import type { KnownField, ValueType, Vocabulary } from "../vocabulary.ts";
+import { maxRegexCost, regexCost, regexFault } from "../syntax/regex.ts";
 import { readInstant, readQuantity, unitNames } from "./read-quantity.ts";
 
 /** Protocols that filters may name, by IANA's keywords in lower case and what tools call them. */
@@ -41,6 +42,8 @@ interface CheckContext {
   readonly vocabulary: Vocabulary;
   /** @throws FilterError */
   readonly fail: (token: Token, fault: string) => never;
+  /** Costs of the regular expressions so far. */
+  readonly regexCosts: number[];
 }
 
 /**
@@ -52,7 +55,7 @@ export function checkExpression(expression: Expression, text: string, source: st
   const fail = (token: Token, fault: string): never => {
     throw new FilterError(source, text, token.at, token.length, fault);
   };
-  return checkAny(expression, { vocabulary, fail });
+  return checkAny(expression, { vocabulary, fail, regexCosts: [] });
 }
 
 function checkAny(expression: Expression, context: CheckContext): Filter {
@@ -107,9 +110,9 @@ const operatorsOf: Readonly<Record<ValueType, readonly Operator[]>> = {
   number: ["=", "!=", "<", "<=", ">", ">=", "in", "exists"],
   protocol: ["=", "!=", "<", "<=", ">", ">=", "in", "exists"],
   time: ["=", "!=", "<", "<=", ">", ">=", "exists"],
-  text: ["=", "!=", "~", "!~", "in", "exists"],
+  text: ["=", "!=", "~", "!~", "=~", "in", "exists"],
   boolean: ["=", "!=", "exists"],
-  any: ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "exists"],
+  any: ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "=~", "in", "exists"],
 };
 
 function checkOperator(
@@ -128,6 +131,8 @@ function checkOperator(
       return { kind: "exists", fields };
     case "~":
       return { kind: "pattern", fields, pattern: patternOf(valueOf(term), context) };
+    case "=~":
+      return { kind: "regex", fields, expression: expressionOf(valueOf(term), context) };
     case "<":
     case "<=":
     case ">":
@@ -248,6 +253,16 @@ function flagOf(value: Token, term: TermExpression, { fail }: CheckContext): boo
 }
 
 const maxPattern = 1024;
+
+function expressionOf(value: Token, { fail, regexCosts }: CheckContext): string {
+  if (value.text.length > maxPattern) fail(value, `a regular expression has at most ${maxPattern} characters`);
+  regexCosts.push(regexCost(value.text));
+  if (regexCosts.reduce((sum, each) => sum + each) > maxRegexCost) {
+    fail(value, "the regular expressions of the filter are too large: repeat less in them");
+  }
+  const fault = regexFault(value.text);
+  return fault === undefined ? value.text : fail(value, fault);
+}
 
 function patternOf(value: Token, { fail }: CheckContext): string {
   if (value.text.length > maxPattern) fail(value, `a pattern has at most ${maxPattern} characters`);

@@ -2,6 +2,7 @@ import { KeyError, parseAddress, parseKey, unmapAddress, type Family, type Key }
 import type { FieldValues, Scalar, Value } from "../../record-fields.ts";
 import { LineValues } from "../../line-values.ts";
 import type { Filter, FilterTerm, Quantity, TermOf } from "../filter.ts";
+import { Regex } from "../syntax/regex.ts";
 import { readInstant } from "../check/read-quantity.ts";
 
 /** Addresses that lie in some keys. IPv4-mapped IPv6 addresses count as IPv4. */
@@ -242,6 +243,10 @@ function compileTerm(term: FilterTerm): Judge {
     case "pattern": {
       const hasPattern = compilePattern(term.pattern);
       return (value) => hasPattern(String(value));
+    }
+    case "regex": {
+      const regex = new Regex(term.expression);
+      return (value) => regex.test(String(value));
     }
     case "flag":
       break;

@@ -1,7 +1,7 @@
 import { FilterError } from "../filter.ts";
 import { readTokens, type Token } from "./read-tokens.ts";
 
-export const operatorNames = ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "exists"] as const;
+export const operatorNames = ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "=~", "in", "exists"] as const;
 export type Operator = (typeof operatorNames)[number];
 
 /** A filter as it is written: names and values are words and texts with their locations. */

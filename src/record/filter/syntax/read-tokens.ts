@@ -13,7 +13,7 @@ export interface Token {
 
 const blank = /\s/;
 const wordCharacter = /[^\s"'`()[\]{},=!<>~#&|]/;
-const operators = ["==", "!=", "!~", "<=", ">=", "&&", "||", "=", "<", ">", "~", "!"];
+const operators = ["==", "=~", "!=", "!~", "<=", ">=", "&&", "||", "=", "<", ">", "~", "!"];
 /** Other ways to write what has one form behind this. */
 const oneForm: Readonly<Record<string, string>> = { "==": "=", "&&": "and", "||": "or", "!": "not" };
 const brackets: Readonly<Record<string, TokenKind>> = {

@@ -1,0 +1,361 @@
+import {
+  LineValues,
+  readLine,
+  renderFields,
+  type Enricher,
+  type FieldValues,
+  type LineEnricher,
+  type NumberAdditions,
+  type NumberTable,
+  type RecordFields,
+  type RenderedFields,
+  type ShapeLines,
+  type Value,
+} from "../../record/index.ts";
+import type { Metrics } from "../../base/report/index.ts";
+import { placeFields } from "../place-fields.ts";
+import { RecentCache } from "../recent-cache.ts";
+import type { Rule } from "./read-rules.ts";
+import { RuleProgram, type CompiledRule } from "./rule-program.ts";
+
+/** What names interfaces, before rules are asked. */
+export interface InterfaceSource {
+  /** Returns all that it knows of the interfaces of an exporter: another object after each change. */
+  known(exporter: string): unknown;
+  enrich(record: RecordFields): void;
+  /** Takes note of records whose interface was named by what {@link InterfaceSource.enrich} said, in another way. Left out: it does not count. */
+  named?(records: number): void;
+}
+
+/** Most exporters of which it is kept what rules say of their interfaces, and most bytes of what is kept of all interfaces. */
+const maxExporters = 16_384;
+const maxKeptBytes = 2 ** 26;
+/** What an interface takes beside the texts. */
+const keptOverhead = 320;
+/** What an interface takes of which nothing is said: its place in a map. */
+const keptOfNothing = 40;
+
+const ways = ["in", "out"] as const;
+const exporterField = "flow.export.ip.addr";
+const indexOf = { in: "flow.in.netif.index", out: "flow.out.netif.index" } as const;
+/** What exporters say of interfaces themselves, in records and in options. */
+const ownNames = {
+  in: ["flow.in.netif.name", "flow.in.netif.descr"],
+  out: ["flow.out.netif.name", "flow.out.netif.descr"],
+} as const;
+/** All that sources say of an interface, metadata aside. */
+const sourceFields = [".name", ".descr", ".alias", ".type.name", ".speed", ".state.admin.name", ".tags"];
+/** Stands for what rules give, among the names that a record has. */
+const ruleMarks = { in: "flow.in (rules)", out: "flow.out (rules)" } as const;
+const nothing: RenderedFields = Buffer.alloc(0);
+const nothingDecided: DecidedInterface = { rules: nothing, whole: undefined };
+
+/** What records get of an interface: what rules say, and that behind what sources say, where one source alone names it. */
+interface DecidedInterface {
+  readonly rules: RenderedFields;
+  readonly whole: RenderedFields | undefined;
+}
+
+/** What rules say of an exporter, as long as what is known of it stays. */
+interface Decided {
+  readonly program: RuleProgram;
+  /** What its address adds to records. */
+  readonly text: Buffer;
+  readonly known: readonly unknown[];
+  readonly exporter: RenderedFields | undefined;
+  readonly tables: Readonly<
+    Record<"in" | "out", { readonly whole: NumberTable; readonly rules: NumberTable } | undefined>
+  >;
+}
+
+/** Fields of a record, and in front of them those that rules gave. */
+class Overlay implements FieldValues {
+  readonly given = new Map<string, Value>();
+  of: FieldValues = this.given;
+
+  get(name: string): Value | undefined {
+    return this.given.get(name) ?? this.of.get(name);
+  }
+}
+
+/** The values of a line, each read once. */
+class RememberedValues implements FieldValues {
+  readonly #line = new LineValues();
+  readonly #read = new Map<string, Value | undefined>();
+
+  use(bytes: Buffer, start: number, end: number): void {
+    this.#line.use(bytes, start, end);
+    this.#read.clear();
+  }
+
+  get(name: string): Value | undefined {
+    const known = this.#read.get(name);
+    if (known !== undefined || this.#read.has(name)) return known;
+    const value = this.#line.get(name);
+    this.#read.set(name, value);
+    return value;
+  }
+}
+
+/**
+ * Gives records the fields that rules say. Each rule sees what those before it gave. Rules that speak of exporters and interfaces alone are
+ * decided once for each of these; the others are asked of each record, in its line.
+ */
+export class RuleEnricher implements Enricher {
+  readonly lines: LineEnricher;
+  /** Asks the rules about records. Lines that no rule changes stay where they are. */
+  readonly shape: ShapeLines;
+  readonly #sources: readonly InterfaceSource[];
+  readonly #program: () => RuleProgram;
+  #decided = new RecentCache<Decided>(maxExporters);
+  /** About the bytes of what was decided of interfaces since all was forgotten. */
+  #keptBytes = 0;
+  readonly #overlay = new Overlay();
+  readonly #values = new RememberedValues();
+  /** Of the exporter of the datagram at hand. */
+  #now: Decided | undefined;
+  #records = 0;
+  #renamed = 0;
+
+  /**
+   * @param rules as a file has them now; undefined while there are none.
+   * @param sources in the order in which records are given to them.
+   */
+  constructor(rules: () => readonly Rule[] | undefined, sources: readonly InterfaceSource[], metrics: Metrics) {
+    let of: readonly Rule[] | undefined = [];
+    let program = new RuleProgram([]);
+    this.#program = () => {
+      const now = rules();
+      if (now !== of) {
+        of = now;
+        program = new RuleProgram(now ?? []);
+        this.#forget();
+      }
+      return program;
+    };
+    this.#sources = sources;
+    this.shape = (lines, count) => ({ lines: this.#shapeLines(lines), count });
+    this.lines = {
+      begin: () => void (this.#now = undefined),
+      numbers: [...ways.map((way) => this.#whole(way)), ...ways.map((way) => this.#additions(way))],
+      addresses: [],
+      exporter: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).exporter,
+    };
+    metrics.gaugeFrom(
+      "netgloss_enrich_rules",
+      "Rules in use, of all decoding threads together, by what they are asked of.",
+      ["of"],
+      () =>
+        (["exporter", "in", "out", "record"] as const).map(
+          (scope) => [{ of: scope }, this.#program().rules.filter((rule) => rule.scope === scope).length] as const,
+        ),
+    );
+    const count = (name: string, help: string, read: () => number): void =>
+      metrics.counterFrom(`netgloss_enrich_rules_${name}_total`, help, [], read);
+    count("records", "Records that were given fields by rules about single records.", () => this.#records);
+    count(
+      "renamed",
+      "Fields of rules put under another name because metadata of the record was in the way.",
+      () => this.#renamed,
+    );
+  }
+
+  /** Applies the rules that are decided once, to a record of any kind. */
+  enrich(record: RecordFields, rendered: RenderedFields[] = []): void {
+    const { decided } = this.#program();
+    if (decided.length === 0) return;
+    const more: RecordFields = new Map();
+    takeRendered(more, rendered);
+    const given = applyRules(decided, { get: (name) => record.get(name) ?? more.get(name) }, this.#overlay);
+    const isInTheWay = [...given.keys()].some((name) => [...more.keys()].some((other) => areOne(name, other)));
+    if (isInTheWay) takeRendered(record, rendered.splice(0));
+    this.#place(record, given);
+  }
+
+  /** Applies all rules to a record. @param applied called with each rule that is true, and the fields that it gave. */
+  explain(record: RecordFields, applied: (rule: string, fields: readonly string[]) => void): void {
+    const { decided, ofRecords } = this.#program();
+    this.#place(record, applyRules([...decided, ...ofRecords], record, this.#overlay, applied));
+  }
+
+  #place(record: RecordFields, given: ReadonlyMap<string, Value>): void {
+    if (given.size > 0) this.#renamed += placeFields(record, given).size;
+  }
+
+  #additions(way: "in" | "out"): NumberAdditions {
+    return {
+      field: indexOf[way],
+      adds: [ruleMarks[way]],
+      tableFor: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).tables[way]?.rules,
+      added() {},
+    };
+  }
+
+  /** One text is written in less time than two are asked for. */
+  #whole(way: "in" | "out"): NumberAdditions {
+    const namer = this.#sources.at(-1);
+    return {
+      field: indexOf[way],
+      adds: [...sourceFields.map((suffix) => `flow.${way}.netif${suffix}`), ruleMarks[way]],
+      isWhole: true,
+      tableFor: (exporter, text) => (this.#now ??= this.#decisions(exporter, text)).tables[way]?.whole,
+      added: (records) => namer?.named?.(records),
+    };
+  }
+
+  #tablesOf(way: "in" | "out", exporter: string, text: Buffer, program: RuleProgram): Decided["tables"]["in"] {
+    if (!program.has(way)) return undefined;
+    const kept = new Map<number, DecidedInterface>();
+    const find = (index: number): DecidedInterface => {
+      const known = kept.get(index);
+      if (known !== undefined) return known;
+      const made = this.#decide(way, exporter, text, index, program);
+      kept.set(index, made);
+      this.#keptBytes +=
+        made === nothingDecided ? keptOfNothing : keptOverhead + made.rules.length + (made.whole?.length ?? 0);
+      // Exporters may send any number as that of an interface. What is forgotten is decided again.
+      if (this.#keptBytes > maxKeptBytes) this.#forget();
+      return made;
+    };
+    const unless = program.asks(way, ownNames[way]) ? { unless: ownNames[way] } : {};
+    return {
+      whole: { get: (index) => find(index).whole },
+      rules: { get: (index) => find(index).rules, ...unless },
+    };
+  }
+
+  /** Tables in use stay as they are until the next datagram. */
+  #forget(): void {
+    this.#decided = new RecentCache(maxExporters);
+    this.#keptBytes = 0;
+  }
+
+  /** @param text what the address of the exporter adds. */
+  #decisions(exporter: string, text: Uint8Array): Decided {
+    const program = this.#program();
+    const before = this.#decided.get(exporter);
+    const sources = this.#sources;
+    if (
+      before?.program === program &&
+      before.known.every((each, i) => each === sources[i]?.known(exporter)) &&
+      Buffer.compare(before.text, text) === 0
+    ) {
+      return before;
+    }
+    const known = sources.map((source) => source.known(exporter));
+    const copy = Buffer.from(text);
+    const made: Decided = {
+      program,
+      text: copy,
+      known,
+      exporter: program.has("exporter") ? this.#decideExporter(exporter, copy, program) : nothing,
+      tables: {
+        in: this.#tablesOf("in", exporter, copy, program),
+        out: this.#tablesOf("out", exporter, copy, program),
+      },
+    };
+    this.#decided.set(exporter, made);
+    return made;
+  }
+
+  /** @returns undefined where metadata of the exporter is in the way of what rules give it: then records become fields. */
+  #decideExporter(exporter: string, text: Buffer, program: RuleProgram): RenderedFields | undefined {
+    const record = recordOf(exporter, text);
+    const given = new Map(applyRules(program.asked("exporter").rules, record, this.#overlay));
+    const fields = new Map(record);
+    const isInTheWay = [...given.keys()].some((name) => record.has(name)) || placeFields(fields, given).size > 0;
+    return isInTheWay ? undefined : renderFields([...given]);
+  }
+
+  #decide(way: "in" | "out", exporter: string, text: Buffer, index: number, program: RuleProgram): DecidedInterface {
+    const record = recordOf(exporter, text);
+    record.set(indexOf[way], index);
+    const before = record.size;
+    const others = this.#sources.slice(0, -1);
+    for (const source of others) source.enrich(record);
+    const isOthers = record.size > before;
+    this.#sources.at(-1)?.enrich(record);
+    const asked = program.asked(way);
+    const given = applyRules(asked.rules, record, this.#overlay);
+    const rules = [...given].filter(([name]) => asked.sets.has(name));
+    const facts = [...record].slice(before);
+    const isNamed = !isOthers && record.has(`flow.${way}.netif.name`) && this.#sources.at(-1)?.named !== undefined;
+    if (rules.length === 0 && !isNamed) return nothingDecided;
+    return { rules: renderFields(rules), whole: isNamed ? renderFields([...facts, ...rules]) : undefined };
+  }
+
+  #shapeLines(lines: Uint8Array): Uint8Array {
+    const { ofRecords } = this.#program();
+    if (ofRecords.length === 0) return lines;
+    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
+    const parts: Uint8Array[] = [];
+    let copied = 0;
+    for (let at = 0, end = 0; at < from.length; at = end) {
+      end = from.indexOf(lineFeed, at) + 1 || from.length;
+      this.#values.use(from, at, end);
+      const given = applyRules(ofRecords, this.#values, this.#overlay);
+      if (given.size === 0) continue;
+      this.#records++;
+      // Up to the brace at the end.
+      const brace = end - (from[end - 1] === lineFeed ? 2 : 1);
+      if (isFree(from.subarray(at, brace), given)) {
+        parts.push(from.subarray(copied, brace), renderFields([...given]));
+      } else {
+        const record = readLine(from, at, brace);
+        this.#place(record, given);
+        const text = renderFields([...record]);
+        parts.push(from.subarray(copied, at), openBrace, text.subarray(1));
+      }
+      copied = brace;
+    }
+    return parts.length === 0 ? lines : Buffer.concat([...parts, from.subarray(copied)]);
+  }
+}
+
+const lineFeed = 0x0a;
+const openBrace = Buffer.from("{");
+
+/** Asks rules in turn. @returns what they gave, until the next call. */
+function applyRules(
+  rules: readonly CompiledRule[],
+  of: FieldValues,
+  overlay: Overlay,
+  applied?: (rule: string, fields: readonly string[]) => void,
+): ReadonlyMap<string, Value> {
+  overlay.of = of;
+  overlay.given.clear();
+  for (let i = 0; i < rules.length; i++) {
+    const rule = rules[i] as CompiledRule;
+    if (rule.apply(overlay, overlay.given)) applied?.(rule.name, [...rule.rule.set.keys()]);
+  }
+  return overlay.given;
+}
+
+function recordOf(exporter: string, text: Buffer): RecordFields {
+  const record: RecordFields = new Map([[exporterField, exporter]]);
+  takeRendered(record, [text]);
+  return record;
+}
+
+/** Tells whether names are the same, or one lies below the other. */
+const areOne = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
+
+/** Puts what is rendered already into a record. */
+function takeRendered(record: RecordFields, rendered: readonly RenderedFields[]): void {
+  for (const text of rendered) {
+    if (text.length === 0) continue;
+    const line = Buffer.concat([openBrace, text.subarray(1)]);
+    for (const [name, value] of readLine(line, 0, line.length)) record.set(name, value);
+  }
+}
+
+/** Tells whether a line has none of the names, nothing below them, and no value above them. A text that looks alike counts, too. */
+function isFree(line: Buffer, given: ReadonlyMap<string, Value>): boolean {
+  for (const name of given.keys()) {
+    if (line.includes(`"${name}`)) return false;
+    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) {
+      if (line.includes(`"${name.slice(0, dot)}":`)) return false;
+    }
+  }
+  return true;
+}
