@@ -4,7 +4,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { apiError, type ExploreFormat, type ExploreOperations, ApiServer, SignIn } from "../server/index.ts";
 import {
-  answerProfile,
+  Profiles,
   answerTable,
   ExploreError,
   flowsTable,
@@ -72,6 +72,7 @@ function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOper
     parquet: (table) => explore.parquet(table),
     arrow: tableArrow,
   };
+  const profiles = new Profiles(explore, () => clock.now());
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
     query: (body, format, signal) =>
@@ -85,7 +86,7 @@ function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOper
         const answer = await explore.flows(query, signal);
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
-    profile: (body, signal) => explained(() => answerProfile(body, explore, () => clock.now(), signal)),
+    profile: (body, signal) => explained(() => profiles.answer(body, signal)),
   };
 }
 
@@ -252,7 +253,7 @@ export function createCollector(options: CollectorOptions): Collector {
         (await exporters()).map(({ address }) => ({ address, name: exporterName(address, metadata) })),
       explore: questions,
     },
-    clock,
+    reporting,
   );
   const explainer = new ObjectExplainer(
     plainSettings(settings),
@@ -298,7 +299,7 @@ export function createCollector(options: CollectorOptions): Collector {
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
     ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
-    completeFilter: (body) => completer.complete(body),
+    completeFilter: (body, mayReadMetadata) => completer.complete(body, mayReadMetadata),
     udm: writtenMetadata,
     tools: writtenMetadata,
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),

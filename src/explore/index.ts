@@ -9,5 +9,5 @@ export { answerTable, flowsTable, type AnswerTable } from "./query/answer.ts";
 export { tableArrow, tableCsv } from "./query/answer.ts";
 export type { ExploreAnswer } from "./query/answer.ts";
 export { readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./query/explore-query.ts";
-export { answerProfile, profileParts, subjectOf, type Profile } from "./query/profile.ts";
+export { Profiles, profileParts, subjectOf, type Profile } from "./query/profile.ts";
 export type { ExploreStatus } from "./status.ts";

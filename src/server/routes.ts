@@ -15,7 +15,7 @@ import type { BodyReader } from "./http/request-body.ts";
 import type { UnknownFields } from "./json/decode-request.ts";
 import type { ListView, View } from "./methods/collector-methods.ts";
 import { pathsWithId, type Endpoint } from "./methods/endpoint.ts";
-import { filterEndpoint, type FilterCompletion } from "./methods/filter-endpoint.ts";
+import { filterEndpoint, type CompleteFilter } from "./methods/filter-endpoint.ts";
 import { exploreEndpoints, type ExploreOperations } from "./methods/explore-endpoints.ts";
 import {
   operationEndpoints,
@@ -68,7 +68,7 @@ export interface ApiOffer {
   /** Without it the questions to Explore are answered by 404. */
   readonly explore?: ExploreOperations;
   /** Completes filters over records. */
-  readonly completeFilter?: (body: unknown) => Promise<FilterCompletion>;
+  readonly completeFilter?: CompleteFilter;
   /** The folder of the built pages; without it `/` answers programs only. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */

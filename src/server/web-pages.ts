@@ -112,8 +112,8 @@ export const pagePaths: readonly string[] = [
 
 /** Pages of one thing, whose path goes on behind a slash; in the pages they stand in the same file. */
 export const deepPaths: readonly string[] = ["address", "value"];
-/** So many segments of a path have a page: `/value/prefix/10.0.0.0/8`. A tag may have slashes, too. */
-const deepest = 8;
+/** So many segments may stand behind such a page: `/value/prefix/10.0.0.0/8` has three. A tag may have slashes, too. */
+export const deepest = 6;
 
 const htmlType = "text/html; charset=utf-8";
 
@@ -164,7 +164,7 @@ export class WebPages {
   /** Returns what answers at a path that has no row: a page of one thing; for browsers, that there is no page; undefined for programs. */
   other({ method, headers, path }: Call): Endpoint | undefined {
     const [, first = "", thing = "", ...more] = path.split("/");
-    if (this.#files !== undefined && deepPaths.includes(first) && thing !== "" && more.length < deepest - 2)
+    if (this.#files !== undefined && deepPaths.includes(first) && thing !== "" && more.length < deepest)
       return row("", (call) => this.#serveDocument(call, 1 + more.length));
     const isReading = method === "GET" || method === "HEAD";
     if (this.#files === undefined || !isReading || !wantsHtml(headerOf(headers, "accept"))) return undefined;

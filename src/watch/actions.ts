@@ -49,6 +49,7 @@ interface Action {
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void>;
   /** How often it wants to hear of alerts that fire on, milliseconds; undefined: once is enough. */
   readonly repeatMs?: number;
+  close(): void;
 }
 
 const noTls = { caPath: "", certPath: "", keyPath: "", skipVerification: false };
@@ -91,6 +92,10 @@ class Webhook implements Action {
     return post(this.#client, "", body, this.#clock, signal, (text) => this.#signature(text));
   }
 
+  close(): void {
+    this.#client.close();
+  }
+
   /** `t=<seconds>,v1=<hex>`: the HMAC is of the seconds, a dot and the body, so that an old request can be told from a new one. */
   #signature(body: string): Readonly<Record<string, string>> {
     const { secret: key } = this.#config;
@@ -119,6 +124,10 @@ class Alertmanager implements Action {
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
     const alerts = notices.map(({ alert }) => this.#alertOf(alert));
     return post(this.#client, "/api/v2/alerts", alerts, this.#clock, signal);
+  }
+
+  close(): void {
+    this.#client.close();
   }
 
   #alertOf({ rule, key, text, firedAt = 0, clearedAt, value }: Alert): unknown {
@@ -182,7 +191,7 @@ export class ActionQueue {
 
   /** Takes a notice. When too many wait, the oldest is dropped and counted. */
   add(notice: Notice): void {
-    this.#waiting.push({ notice, since: this.#clock.now() });
+    this.#waiting.push({ notice, since: this.#clock.monotonic() });
     if (this.#waiting.length > maxWaiting) {
       this.#waiting.shift();
       this.counts.dropped++;
@@ -209,6 +218,7 @@ export class ActionQueue {
     clearTimeout(this.#timer);
     this.#stop.abort(new Error("the collector stops"));
     await this.#sending;
+    this.#action.close();
   }
 
   #sendSoon(ms: number): void {
@@ -223,7 +233,8 @@ export class ActionQueue {
   }
 
   async #send(): Promise<void> {
-    const batch = this.#waiting.slice(0, maxAtOnce);
+    // Chat systems refuse what is long: fewer are sent after a failure, down to one.
+    const batch = this.#waiting.slice(0, Math.max(1, maxAtOnce >> Math.min(this.#failures, 10)));
     if (batch.length === 0) return;
     try {
       const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendMs)]);
@@ -241,7 +252,7 @@ export class ActionQueue {
       this.counts.failures++;
       this.fault = error instanceof Error ? error.message : String(error);
       if (this.#failures === 1) this.#log.warn({ action: this.name, error }, "notices of alerts cannot be sent");
-      const late = batch.filter(({ since }) => this.#clock.now() - since > giveUpMs);
+      const late = batch.filter(({ since }) => this.#clock.monotonic() - since > giveUpMs);
       this.counts.dropped += late.length;
       if (late.length > 0) this.#taken(late);
     }

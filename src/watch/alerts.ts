@@ -44,7 +44,6 @@ interface Evidence {
 /** Alerts that have not ended, at a time; and those that have, which are kept for people. */
 const maxAlerts = 10_000;
 const maxCleared = 1000;
-const maxValueLength = 256;
 
 /** Returns the unit of what a rule measures. */
 export function unitOf({ measure, when }: Rule): string {
@@ -156,7 +155,7 @@ export class AlertBook {
     const begun = {
       id: known?.id ?? this.#newId(),
       rule: rule.name,
-      key: Object.fromEntries(rule.by.map(({ field }, i) => [field, (key[i] ?? "").slice(0, maxValueLength)])),
+      key: Object.fromEntries(rule.by.map(({ field }, i) => [field, key[i] ?? ""])),
       since: known?.firedAt === undefined ? since : known.since,
       peak: Math.max(known?.peak ?? 0, verdict.peak, value),
       unit: unitOf(rule),
@@ -217,6 +216,10 @@ export interface KeptAlerts {
   readonly waiting: Readonly<Record<string, readonly Notice[]>>;
 }
 
+function isWaiting(waiting: unknown): boolean {
+  return typeof waiting === "object" && waiting !== null && Object.values(waiting).every(Array.isArray);
+}
+
 const version = 1;
 const nothing: KeptAlerts = { alerts: [], waiting: {} };
 
@@ -247,8 +250,8 @@ export class AlertFile {
       if (isMissing(error)) return nothing;
       throw error;
     }
-    const kept = JSON.parse(text) as Partial<KeptAlerts> & { readonly version?: number };
-    if (kept.version !== version || !Array.isArray(kept.alerts) || typeof kept.waiting !== "object")
+    const kept = JSON.parse(text) as (Partial<KeptAlerts> & { readonly version?: number }) | null;
+    if (kept?.version !== version || !Array.isArray(kept.alerts) || !isWaiting(kept.waiting))
       throw new Error(`${this.#path} is no file of alerts of version ${version}`);
     return kept as KeptAlerts;
   }

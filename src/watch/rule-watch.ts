@@ -24,9 +24,11 @@ const second = 1000;
 /** A key is looked at closely when a step of it has this part of what a whole window would need. */
 const closeShare = 1 / (2 * windowSteps);
 /** Keys that are looked at closely at a time, and values of a field that are counted for each. */
-const maxClose = 1000;
-const maxValues = 1000;
+const maxClose = 200;
+const maxValues = 500;
 const topValues = 10;
+/** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
+const maxKeyLength = 256;
 /** How long a key that is silent for good is remembered. */
 const silentMs = 7 * 86_400_000;
 
@@ -68,8 +70,9 @@ class CloseLook {
     this.#total += amount;
     for (const [i, tally] of this.#tallies.entries()) {
       const text = readers[i]?.text(row);
-      if (text === undefined || (tally.size >= maxValues && !tally.has(text))) continue;
+      if (text === undefined) continue;
       tally.set(text, (tally.get(text) ?? 0) + amount);
+      if (tally.size > maxValues) keepLargest(tally);
     }
   }
 
@@ -83,6 +86,19 @@ class CloseLook {
     });
     return Object.fromEntries(fields.filter(([, values]) => values.length > 0));
   }
+}
+
+/** Leaves the larger half of the amounts: one large value among many small ones is to be seen whenever it comes. */
+function keepLargest(tally: Map<string, number>): void {
+  const values = [...tally].sort(([, a], [, b]) => b - a);
+  for (const [value] of values.slice(maxValues / 2)) tally.delete(value);
+}
+
+/** A value as part of a key: not too long, and without what separates the parts. */
+function keyPart(text: string | undefined): string | undefined {
+  if (text === undefined || (text.length <= maxKeyLength && !text.includes(separator))) return text;
+  // A copy: a slice would hold the whole text in memory.
+  return Buffer.from(text.slice(0, maxKeyLength).replaceAll(separator, "\ufffd")).toString();
 }
 
 /** Watches all keys of one rule: takes rows of flows, and says once a second which keys are as the rule says. */
@@ -158,11 +174,11 @@ export class RuleWatch {
     }
   }
 
-  /** Watches the key of an alert that began before the start. */
-  resume(key: readonly string[], now: number): void {
+  /** Watches the key of an alert that began before the start. @param since of a silence: when the last record came. */
+  resume(key: readonly string[], since: number, now: number): void {
     const slot = this.#slot(key.join(separator), now);
     if (slot === undefined) return;
-    if (this.rule.when.kind !== "silent") this.#seen.last[slot] = now;
+    this.#seen.last[slot] = this.rule.when.kind === "silent" ? Math.min(since, now) : now;
     this.#holding.set(slot, now);
   }
 
@@ -175,7 +191,8 @@ export class RuleWatch {
     this.#sums.advance(now);
     this.#distinct?.advance(now);
     const { when } = this.rule;
-    const all = when.kind === "silent" || !when.operator.startsWith(">") || this.#distinct !== undefined;
+    // What is above a limit had records since the last judgement, or held before it.
+    const all = when.kind === "silent" || !when.operator.startsWith(">");
     const slots = all ? range(this.keys.end) : [...new Set([...this.#touched, ...this.#holding.keys()])];
     const firing = new Set<number>();
     for (const slot of slots) {
@@ -211,11 +228,11 @@ export class RuleWatch {
   #keyOf(row: number): string | undefined {
     const by = this.#by;
     if (by.length === 0) return "";
-    const first = (by[0] as ColumnReader).text(row);
+    const first = keyPart((by[0] as ColumnReader).text(row));
     if (by.length === 1 || first === undefined) return first;
     let key = first;
     for (let i = 1; i < by.length; i++) {
-      const text = (by[i] as ColumnReader).text(row);
+      const text = keyPart((by[i] as ColumnReader).text(row));
       if (text === undefined) return undefined;
       key += separator + text;
     }
@@ -319,7 +336,8 @@ export class RuleWatch {
     const isAbove = condition.operator.startsWith(">");
     if (this.#distinct !== undefined) {
       const value = this.#distinct.count(slot);
-      const does = holds(condition, value);
+      const isKnown = isAbove || now - (this.#seen.first[slot] as number) >= this.rule.overMs;
+      const does = isKnown && holds(condition, value);
       return { value, run: 0, peak: value, began: does ? now : undefined, isWhole: true };
     }
     const sums = this.#sums;

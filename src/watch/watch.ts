@@ -4,7 +4,7 @@ import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { ActionQueue } from "./actions.ts";
 import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
 import { BatchRows } from "./batch-rows.ts";
-import { fieldsOf, flowFields, RuleWatch } from "./rule-watch.ts";
+import { fieldsOf, flowFields, RuleWatch, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
 import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
@@ -62,6 +62,8 @@ const maxRows = 2048;
 const lineFeed = 0x0a;
 const judgeMs = 1000;
 const pollMs = 1000;
+/** After a save this many times as long as it took is none. */
+const restOfSave = 9;
 
 /** A set of rules that is in force: their windows, and the columns that they need. */
 class RuleSet {
@@ -104,8 +106,14 @@ export class Watch {
   #config: WatchConfig = { actions: new Map(), rules: [] };
   #queues: readonly ActionQueue[] = [];
   #faults: { rules?: string | undefined; file?: string | undefined } = {};
+  /** Notices of the last run, by action, until a file of rules says which actions there are. */
+  #kept: Readonly<Record<string, readonly Notice[]>> = {};
+  /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
+  readonly #began: number;
   #lines = 0;
   #isChanged = false;
+  /** By the monotonic clock: a large file is not written all the time. */
+  #saveFrom = 0;
   #saving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -113,9 +121,10 @@ export class Watch {
     this.#options = options;
     this.#around = around;
     this.#log = limitLog(around.log, around.clock);
+    this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
-    this.#rules = new RuleSet(this.#config, options.maxKeys, around.clock.now());
+    this.#rules = new RuleSet(this.#config, options.maxKeys, this.#now());
     this.#rulesFile = new WatchedFile(
       options.rulesPath,
       pollMs,
@@ -133,17 +142,15 @@ export class Watch {
   }
 
   async start(): Promise<void> {
-    let waiting: Readonly<Record<string, readonly Notice[]>> = {};
     try {
       const kept = await this.#file?.read();
       this.#book.restore(kept?.alerts ?? []);
-      waiting = kept?.waiting ?? {};
+      this.#kept = kept?.waiting ?? {};
     } catch (error) {
       this.#setFault("file", `alerts of the last run cannot be read: ${(error as Error).message}`);
       this.#log.error({ error }, "alerts of the last run cannot be read");
     }
     await this.#rulesFile.start();
-    for (const queue of this.#queues) for (const notice of waiting[queue.name] ?? []) queue.add(notice);
     this.#timer = setInterval(() => this.judge(), judgeMs);
   }
 
@@ -157,22 +164,23 @@ export class Watch {
     const count = countLines(lines);
     this.#lines += count;
     if (this.#rules.watches.length === 0 || count === 0) return;
-    this.#rules.take(lines, records / count, this.#around.clock.now());
+    this.#rules.take(lines, records / count, this.#now());
   }
 
   /** Judges all rules; it happens by itself every second. */
   judge(): void {
-    const now = this.#around.clock.now();
+    const wall = this.#around.clock.now();
+    const now = this.#now();
     for (const watch of this.#rules.watches) {
       const { rule } = watch;
       const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
-      this.#tell(rule, this.#book.judge(rule, verdicts, watch, watch.stepMs, now));
+      this.#tell(rule, this.#book.judge(rule, dated(verdicts, wall - now), watch, watch.stepMs, wall));
     }
     for (const queue of this.#queues) {
       const acting = this.#config.rules.filter(({ act }) => act.includes(queue.name));
       queue.repeat(() => acting.flatMap(({ name }) => this.#book.firing(name)));
     }
-    if (this.#isChanged) this.#save();
+    if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
   }
 
   alerts(): readonly Alert[] {
@@ -240,8 +248,10 @@ export class Watch {
   /** Puts rules in force. Windows begin anew; alerts of rules that stay go on. */
   #use(config: WatchConfig): void {
     const { clock, log } = this.#around;
-    const now = clock.now();
-    const waiting = new Map(this.#queues.map((queue) => [queue.name, queue.waiting]));
+    const wall = clock.now();
+    const now = this.#now();
+    const waiting = new Map(Object.entries(this.#waiting()));
+    this.#kept = {};
     for (const queue of this.#queues) void queue.stop();
     this.#queues = Array.from(config.actions, ([name, action]) => {
       const queue = new ActionQueue(name, action, { clock, log }, () => (this.#isChanged = true));
@@ -252,12 +262,14 @@ export class Watch {
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
-    for (const notice of this.#book.end((rule) => there.has(rule), "its rule was removed", now)) {
+    for (const notice of this.#book.end((rule) => there.has(rule), "its rule was removed", wall)) {
       const rule = before.rules.find(({ name }) => name === notice.alert.rule);
       if (rule !== undefined) this.#tell(rule, [notice]);
     }
     for (const watch of this.#rules.watches)
-      for (const alert of this.#book.firing(watch.rule.name)) watch.resume(Object.values(alert.key), now);
+      for (const alert of this.#book.firing(watch.rule.name)) {
+        watch.resume(Object.values(alert.key), now - (wall - alert.since), now);
+      }
     this.#setFault("rules", undefined);
     log.info({ rules: config.rules.length, actions: config.actions.size }, "rules of watch read");
   }
@@ -276,7 +288,9 @@ export class Watch {
   #save(): void {
     if (this.#file === undefined || this.#saving !== undefined) return;
     this.#isChanged = false;
-    const waiting = Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting]));
+    const { clock } = this.#around;
+    const began = clock.monotonic();
+    const waiting = this.#waiting();
     const alerts = this.#book.list().filter(({ state }) => state !== "pending");
     this.#saving = this.#file
       .write({ alerts, waiting })
@@ -286,7 +300,21 @@ export class Watch {
         this.#setFault("file", `alerts cannot be kept: ${(error as Error).message}`);
         this.#log.error({ error }, "alerts cannot be kept");
       })
-      .finally(() => (this.#saving = undefined));
+      .finally(() => {
+        this.#saving = undefined;
+        const ended = clock.monotonic();
+        this.#saveFrom = ended + restOfSave * (ended - began);
+      });
+  }
+
+  /** Milliseconds since the epoch by the clock as it was at the start. */
+  #now(): number {
+    return this.#began + this.#around.clock.monotonic();
+  }
+
+  /** Notices that nobody has taken yet, by action. */
+  #waiting(): Readonly<Record<string, readonly Notice[]>> {
+    return { ...this.#kept, ...Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting])) };
   }
 
   #setFault(of: "rules" | "file", found: string | undefined): void {
@@ -327,6 +355,11 @@ export class Watch {
         this.#queues.map(({ name, counts }) => [{ action: name }, counts[kind]]),
       );
   }
+}
+
+/** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
+function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
+  for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
 }
 
 function countLines(lines: Uint8Array): number {

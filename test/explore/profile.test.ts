@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerProfile, ExploreError, subjectOf } from "../../src/explore/index.ts";
+import { ExploreError, Profiles, subjectOf } from "../../src/explore/index.ts";
 import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { openExplore, takeLines } from "./explore-fixture.ts";
 
@@ -77,17 +77,15 @@ test("a profile: traffic both ways with the time before, rankings, first and las
   ];
   takeLines(explore, Buffer.from(lines.join("")));
   await explore.flush();
-  const ask = (body: object): ReturnType<typeof answerProfile> =>
-    answerProfile(
-      body,
-      {
-        status: () => Promise.resolve(explore.status()),
-        query: (query, signal) => explore.query(query, signal),
-        flows: (query, signal) => explore.flows(query, signal),
-      },
-      () => now,
-      never,
-    );
+  const profiles = new Profiles(
+    {
+      status: () => Promise.resolve(explore.status()),
+      query: (query, signal) => explore.query(query, signal),
+      flows: (query, signal) => explore.flows(query, signal),
+    },
+    () => now,
+  );
+  const ask = (body: object): ReturnType<Profiles["answer"]> => profiles.answer(body, never);
   const profile = await ask({ field: "address", value: "10.0.0.1", from: "-30m" });
   const { traffic } = profile;
   const seconds = (Date.parse(traffic?.to ?? "") - Date.parse(traffic?.from ?? "")) / 1000;
@@ -139,4 +137,29 @@ test("a profile: traffic both ways with the time before, rankings, first and las
   ] as const) {
     await assert.rejects(ask(body), message);
   }
+});
+
+test("of many profiles two are answered at a time, so that other questions have their turn; too many are refused", async () => {
+  let running = 0;
+  let most = 0;
+  const go: (() => void)[] = [];
+  const busy = async (): Promise<never> => {
+    most = Math.max(most, ++running);
+    await new Promise<void>((resolve) => go.push(resolve));
+    running--;
+    throw new ExploreError("unavailable", "no store");
+  };
+  const profiles = new Profiles({ status: busy, query: busy, flows: busy }, () => Date.UTC(2026, 2, 1));
+  const gone = new AbortController();
+  const body = { field: "address", value: "10.0.0.1" };
+  const answers = Array.from({ length: 100 }, (_, i) => profiles.answer(body, i === 2 ? gone.signal : never));
+  const ends = Promise.allSettled(answers);
+  gone.abort(new ExploreError("canceled", "gone"));
+  await assert.rejects(answers[2] as Promise<unknown>, /gone/);
+  const isDone = ends.then(() => true);
+  while (!(await Promise.race([isDone, new Promise((resolve) => setImmediate(resolve, false))]))) go.shift()?.();
+  const codes = (await ends).map((end) => (end.status === "rejected" ? (end.reason as ExploreError).code : "answered"));
+  assert.equal(most, 2);
+  assert.equal(codes.filter((code) => code === "resource_exhausted").length, 34);
+  assert.equal(codes.filter((code) => code === "unavailable").length, 65);
 });

@@ -5,6 +5,12 @@ import { cleanUp } from "./clean-up.ts";
 import { startCollectorProcess, metadataSettings, type CollectorProcess } from "./collector-process.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
+const watchRules = `actions:
+  noc: {webhook: {url: "http://127.0.0.1:9"}}
+rules:
+  - {name: flood, by: [flow.dst.ip.addr], measure: bits_per_second, when: "> 500M", act: noc}
+`;
+
 /**
  * A collector with every kind of part at work that has metrics of its own; its metadata is in a file.
  *
@@ -13,6 +19,7 @@ import { tempDirectory } from "./temp-directory.ts";
 export async function startRichCollector(t: TestContext, database: string): Promise<CollectorProcess> {
   const directory = tempDirectory(t);
   writeFileSync(join(directory, "scopes.yml"), "acme:\n  entries: acme.yml\n");
+  writeFileSync(join(directory, "watch.yml"), watchRules);
   writeFileSync(join(directory, "rules.yml"), "- when: dst.port = 443\n  set: {service: web}\n");
   const collector = await startCollectorProcess({
     settings: {
@@ -28,6 +35,7 @@ export async function startRichCollector(t: TestContext, database: string): Prom
       SVC_INPUT_TRAP_ENABLE: "true",
       SVC_INPUT_TRAP_LISTENER_IP: "127.0.0.1",
       SVC_INPUT_TRAP_LISTENER_PORT: "0",
+      SVC_WATCH_RULES_PATH: join(directory, "watch.yml"),
       SVC_EXPLORE_ENABLE: "true",
       SVC_EXPLORE_PATH: join(directory, "explore"),
       SVC_OUTPUT_FILE_ENABLE: "true",

@@ -20,6 +20,12 @@ import { tempDirectory } from "../support/temp-directory.ts";
 const bin = join(import.meta.dirname, "../../../bin/netgloss.js");
 const entries = 1_000_000;
 
+const watchRules = `actions:
+  noc: {webhook: {url: "http://127.0.0.1:9"}}
+rules:
+  - {name: many, measure: flows_per_second, when: "> 1k", act: noc}
+`;
+
 /** How a command that asks a collector is run; `silent` when it has nothing to write here, `public` when it asks for what all may read. */
 interface Case {
   readonly argv?: readonly string[];
@@ -58,7 +64,10 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "source accept": { argv: ["lines"], code: 3 },
   "flows tail": { argv: ["--limit", "1"], silent: true },
   "flows top": { argv: ["--by", "dst.name", "--for", "1"] },
-  "watch alerts": { code: 0, silent: true },
+  "watch alerts": {},
+  "watch rules": {},
+  "watch ack": { argv: ["none"], silent: true },
+  "watch test": { argv: ["noc"], silent: true },
   "output resend": { argv: ["http"], silent: true },
   "snmp apply": { silent: true },
   "snmp rediscover": { argv: ["192.0.2.1"], silent: true },
@@ -87,6 +96,7 @@ const offline: readonly (readonly string[])[] = [
   ["token", "list", "--users-file", "USERS"],
   ["replay", "CAPTURE"],
   ["filter", "bytes > 1", "RECORDS"],
+  ["watch", "check", "RULES"],
 ];
 
 /** Commands that ask the database of the settings. */
@@ -171,6 +181,7 @@ test(
           "sources.yml",
           `sources:\n  - { name: lines, kind: list, path: ${lines} }\n`,
         ),
+        SVC_WATCH_RULES_PATH: fileOf("watch.yml", watchRules),
         SVC_API_BASIC_AUTH_ENABLE: "true",
         SVC_API_BASIC_AUTH_USERNAME: "operator",
         SVC_API_BASIC_AUTH_PASSWORD: "right",
@@ -240,6 +251,7 @@ test("commands that need no collector end cleanly with their reader, and say whe
     MODULE: write("ACME-MIB", acmeModule),
     PASSWORD: write("password", "secret\n"),
     USERS: write("users.yml", "users:\n  ann: {role: viewer, certificate: [CN=ann]}\n"),
+    RULES: write("watch.yml", watchRules),
     CAPTURE: write("flows.pcap", pcapFile(packets, { linkType: 101 })),
   };
   const shell = shellIn(t, { SVC_API_PORT: "0", SVC_FLOW_SERVER_UDP_PORT: "0" });

@@ -32,6 +32,8 @@ export interface WatchRig {
   take(flows: readonly TestFlow[], weight?: number): void;
   /** Lets seconds pass, and judges after each. */
   pass(seconds: number): void;
+  /** Sets the clock on the wall on or back. */
+  setClock(seconds: number): void;
   /** Alerts by their state. */
   in(state: Alert["state"]): readonly Alert[];
   write(rules: string): Promise<void>;
@@ -49,9 +51,10 @@ export async function startWatch(
   const rulesPath = join(folder, "watch.yml");
   await writeFile(rulesPath, rules);
   let passed = 0;
+  let set = 0;
   let ids = 0;
   const start = directory === undefined ? 1_800_000_000_000 : 1_800_000_100_000;
-  const clock = { now: () => start + passed, monotonic: () => passed };
+  const clock = { now: () => start + passed + set, monotonic: () => passed };
   const records: Readonly<Record<string, unknown>>[] = [];
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
@@ -85,6 +88,9 @@ export async function startWatch(
         passed += 1000;
         watch.judge();
       }
+    },
+    setClock(seconds) {
+      set += 1000 * seconds;
     },
     in: (state) => watch.alerts().filter((alert) => alert.state === state),
     async write(text) {
@@ -128,14 +134,14 @@ export interface Received {
 /** A web server that takes what is posted, and answers with the status that the test wants. */
 export async function startReceiver(
   t: TestContext,
-): Promise<{ readonly url: string; readonly received: Received[]; status: number }> {
-  const receiver = { url: "", received: [] as Received[], status: 200 };
+): Promise<{ readonly url: string; readonly received: Received[]; status: number; longest: number }> {
+  const receiver = { url: "", received: [] as Received[], status: 200, longest: Infinity };
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (part: Buffer) => (body += part.toString()));
     request.on("end", () => {
       receiver.received.push({ path: request.url ?? "", headers: request.headers, body });
-      response.writeHead(receiver.status).end();
+      response.writeHead(body.length > receiver.longest ? 413 : receiver.status).end();
     });
   });
   server.listen(0, "127.0.0.1");

@@ -183,6 +183,82 @@ describe("other rules", () => {
     assert.equal(rig.in("firing").length, 1);
   });
 
+  test("a clock that is set is neither a flood nor a silence", async (t) => {
+    const silent = "  - {name: silent, by: [exporter], measure: flows_per_second, when: silent for 1m}\n";
+    const rig = await startWatch(t, flood(silent));
+    for (const hours of [-5, 10, -5]) {
+      rig.setClock(3600 * hours);
+      for (let second = 0; second < 120; second++) {
+        rig.take([{ bytes: megabits(7) }]);
+        rig.pass(1);
+      }
+      assert.deepEqual(rig.watch.alerts(), []);
+    }
+    rig.setClock(-3600);
+    for (let second = 0; second < 12; second++) {
+      rig.take([{ bytes: megabits(9) }]);
+      rig.pass(1);
+    }
+    const [alert] = rig.in("firing");
+    assert.ok(Math.abs((alert?.since ?? 0) - rig.now()) < 60_000);
+  });
+
+  test("an exporter that is silent over a restart is still silent", async (t) => {
+    const rules = "rules:\n  - {name: silent, by: [exporter], measure: flows_per_second, when: silent for 1m}\n";
+    const before = await startWatch(t, rules);
+    before.take([{}]);
+    before.pass(70);
+    const [alert] = before.in("firing");
+    await before.watch.stop();
+    const after = await startWatch(t, rules, { directory: before.directory });
+    after.pass(5);
+    assert.deepEqual(
+      after.in("firing").map(({ id, since }) => [id, since]),
+      [[alert?.id, alert?.since]],
+    );
+    after.take([{}]);
+    after.pass(1);
+    assert.deepEqual(after.in("firing"), []);
+  });
+
+  test("few different values: not before a whole window was seen", async (t) => {
+    const rig = await startWatch(
+      t,
+      "rules:\n  - {name: few, by: [src], measure: distinct flow.dst.l4.port.id, over: 10s, when: '< 5'}\n",
+    );
+    for (let second = 0; second < 9; second++) {
+      rig.take([{}]);
+      rig.pass(1);
+    }
+    assert.deepEqual(rig.watch.alerts(), []);
+    rig.take([{}]);
+    rig.pass(1);
+    assert.equal(rig.in("firing").length, 1);
+  });
+
+  test("keys of any text: long ones are cut, and none is taken for two", async (t) => {
+    const rig = await startWatch(t, flood().replace("flow.dst.ip.addr", "flow.export.host.name"));
+    const names = ["a\0b", "x".repeat(60_000)];
+    for (let second = 0; second < 12; second++) {
+      rig.take(names.map((name) => ({ bytes: megabits(10), extra: { "flow.export.host.name": name } })));
+      rig.pass(1);
+    }
+    assert.deepEqual(
+      new Set(rig.in("firing").map(({ key }) => key["flow.export.host.name"])),
+      new Set(["a\ufffdb", "x".repeat(256)]),
+    );
+  });
+
+  test("a large source among very many small ones is seen", async (t) => {
+    const rig = await startWatch(t, flood());
+    for (let second = 0; second < 12; second++) {
+      const small = Array.from({ length: 1000 }, (_, i) => ({ src: `10.${second}.${i >> 8}.${i & 255}`, bytes: 100 }));
+      rig.take([...small, { src: "203.0.113.7", bytes: megabits(10) }]);
+      rig.pass(1);
+    }
+    assert.equal(rig.in("firing")[0]?.top["flow.src.ip.addr"]?.[0]?.value, "203.0.113.7");
+  });
+
   test("a filter, and records that are no flows", async (t) => {
     const rig = await startWatch(t, flood("    filter: 'dst in 192.0.2.0/24 and dst.port = 53'\n"));
     for (let second = 0; second < 12; second++) {
@@ -346,6 +422,33 @@ describe("actions", () => {
       after.in("cleared").map(({ id }) => id),
       [alert?.id],
     );
+  });
+
+  test("notices outlive a run whose file of rules is broken", async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.status = 500;
+    const before = await startWatch(t, acting(receiver.url));
+    await fire(before);
+    await before.watch.stop();
+    const between = await startWatch(t, "rules: 5\n", { directory: before.directory });
+    between.pass(1);
+    await between.watch.stop();
+    const after = await startWatch(t, "rules: 5\n", { directory: before.directory });
+    receiver.status = 200;
+    await after.write(acting(receiver.url));
+    await until("the notice", () => after.watch.status().actions[0]?.sent === 1);
+  });
+
+  test("a receiver that refuses what is long gets fewer at once", async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.longest = 20_000;
+    const rig = await startWatch(t, acting(receiver.url));
+    for (let second = 0; second < 12; second++) {
+      rig.take(Array.from({ length: 60 }, (_, i) => ({ dst: `192.0.2.${i}`, bytes: megabits(10) })));
+      rig.pass(1);
+    }
+    assert.equal(rig.in("firing").length, 60);
+    await until("all", () => rig.watch.status().actions[0]?.sent === 60);
   });
 
   test("a test says what is wrong, and who has seen an alert is kept", async (t) => {

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deepPaths as servedDeep, pagePaths as served } from "../../src/server/web-pages.ts";
-import { deepPath, deepPaths, pagePaths, placeOf } from "../../web/src/navigation/page-paths.ts";
+import { deepest as servedDeepest, deepPaths as servedDeep, pagePaths as served } from "../../src/server/web-pages.ts";
+import { deepest, deepPath, deepPaths, pagePaths, placeOf } from "../../web/src/navigation/page-paths.ts";
 
 test("the API serves the pages that there are", () => {
   assert.deepEqual(served, [...pagePaths]);
   assert.deepEqual(servedDeep, [...deepPaths]);
+  assert.equal(servedDeepest, deepest);
 });
 
 test("a path is a page below anything that a proxy puts in front", () => {
@@ -20,11 +21,27 @@ test("a path is a page below anything that a proxy puts in front", () => {
 });
 
 test("what a value is comes back out of its path, or it has no path", () => {
-  const values = ["10.0.0.0/8", "2001:db8::1", "a b", "50%", "é/ü", "?x#y", "..", "a//b", "/", "a/./b", "%2F"];
+  const values = [
+    "10.0.0.0/8",
+    "2001:db8::1",
+    "a b",
+    "50%",
+    "é/ü",
+    "?x#y",
+    "..",
+    "a//b",
+    "/",
+    "a/./b",
+    "%2F",
+    "a/b/c/d/e",
+    "a/b/c/d/e/f",
+    "\ud800",
+    "😀",
+  ];
   for (const value of values) {
     const path = deepPath("value", "tag", value);
     if (path === undefined) {
-      assert.match(value, /(?:^|\/)\.{0,2}(?:\/|$)/, value);
+      assert.match(value, /(?:^|\/)\.{0,2}(?:\/|$)|^\ud800$|f$/, value);
       continue;
     }
     const { pathname, search, hash } = new URL(`http://h/net/${path}`);

@@ -41,6 +41,8 @@ export class WatchOutput implements Component {
   readonly #log: Log;
   readonly #health: Reporting["health"];
   readonly #supervised: SupervisedThread;
+  /** What the thread says is wrong: a new one says it anew, before it is ready. */
+  #said: string | undefined;
 
   /** @param sink is given a record of each alert that begins or ends. */
   constructor(
@@ -116,14 +118,15 @@ export class WatchOutput implements Component {
       begin: (thread) => thread.call("start"),
       onChange: (isAlive) => {
         setOpen(feed.sampling, isAlive);
-        this.#setFault(isAlive ? undefined : "its thread died and is being started again");
+        if (!isAlive) this.#said = undefined;
+        this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
       },
       log: this.#log,
     });
   }
 
   #heard(note: WatchNote): void {
-    if ("fault" in note) this.#setFault(note.fault ?? undefined);
+    if ("fault" in note) this.#setFault((this.#said = note.fault ?? undefined));
     else this.#sink.write(Buffer.from(note.record), 1);
   }
 

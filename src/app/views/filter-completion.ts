@@ -1,4 +1,4 @@
-import type { Clock } from "../../base/report/index.ts";
+import type { Clock, Log, Reporting } from "../../base/report/index.ts";
 import {
   columnOf,
   FilterError,
@@ -11,7 +11,7 @@ import {
   recordFields,
   type FilterPlace,
 } from "../../record/index.ts";
-import { ExploreError, isMetadataName, readQuery } from "../../explore/index.ts";
+import { isMetadataName, readQuery } from "../../explore/index.ts";
 import { UdmError, type CollectorUdmStore, type UdmIndex } from "../../metadata/index.ts";
 import { apiError, type FilterCompletion } from "../../server/index.ts";
 import type { ExploreQuestions } from "../threads/explore-output.ts";
@@ -42,6 +42,15 @@ export function metadataStates(metadata: CollectorUdmStore | undefined): readonl
 /** Values by bytes of the last hour. */
 type Traffic = ReadonlyMap<string, number>;
 
+/** The values of a field: those that are known, and those that are being looked up. */
+interface LookUp {
+  /** When it was looked up; undefined: it is being done. */
+  at: number | undefined;
+  readonly found: Promise<Traffic>;
+  known: Traffic;
+}
+
+const askMs = 10_000;
 const freshMs = 60_000;
 /** Where there was no traffic, some may have come meanwhile. */
 const freshEmptyMs = 2000;
@@ -52,21 +61,36 @@ const mostItems = 20;
 /** Values with traffic that are known of a field; the API of Explore gives no more. */
 const mostKept = 1000;
 
+/** What is offered; `complete` is false where there may be more. */
+type Offer = Pick<FilterCompletion, "items" | "complete">;
+
+const firstOf = (items: readonly Item[], isAll = true): Offer => ({
+  items: items.slice(0, mostItems),
+  complete: isAll && items.length <= mostItems,
+});
+const noWords = { words: [], complete: true };
+
 /** Completes filters: names of fields, operators, and the values that the operator's network has. */
 export class FilterCompleter {
   readonly #sources: CompletionSources;
   readonly #clock: Clock;
   readonly #words: MetadataWords;
-  readonly #traffic = new Map<string, { readonly at: number; readonly found: Promise<Traffic>; known: Traffic }>();
+  readonly #log: Log;
+  readonly #traffic = new Map<string, LookUp>();
 
-  constructor(sources: CompletionSources, clock: Clock) {
+  constructor(sources: CompletionSources, parts: Omit<Reporting, "health">) {
     this.#sources = sources;
-    this.#clock = clock;
-    this.#words = new MetadataWords(sources.states, clock);
+    this.#clock = parts.clock;
+    this.#log = parts.log;
+    this.#words = new MetadataWords(sources.states, parts);
   }
 
-  /** Answers what may stand at a place, the best first, and what is wrong with the filter as it is. @throws ConnectError */
-  async complete(body: unknown): Promise<FilterCompletion> {
+  /**
+   * Answers what may stand at a place, the best first, and what is wrong with the filter as it is.
+   *
+   * @param mayReadMetadata whether words of entries are offered, too, beside what flows have. @throws ConnectError
+   */
+  async complete(body: unknown, mayReadMetadata: boolean): Promise<FilterCompletion> {
     const { filter, cursor } = readBody(body);
     const place = filterPlace(filter, cursor);
     const fault = faultOf(filter);
@@ -75,20 +99,22 @@ export class FilterCompleter {
     const { expects, from, to } = place;
     const found =
       expects === "value"
-        ? await this.#values(place)
-        : { items: expects === "field" ? await this.#fields(place) : fixed(place), complete: true };
+        ? await this.#values(place, mayReadMetadata)
+        : expects === "field"
+          ? await this.#fields(place, mayReadMetadata)
+          : { items: fixed(place), complete: true };
     return { expects, from, to, ...found, ...fault };
   }
 
-  async #fields({ written }: FilterPlace): Promise<readonly Item[]> {
-    const own = await this.#ownFields();
+  async #fields({ written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
+    const own = mayReadMetadata ? await this.#ownFields() : [];
     const all: Item[] = [
       ...shortNames.map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
       ...own.map((name) => ({ insert: name, kind: "field" as const, detail: "of your metadata" })),
       ...recordFields.map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
       { insert: "not", kind: "word" as const, detail: "the opposite of a term" },
     ];
-    return ranked(all, written).slice(0, mostItems);
+    return firstOf(ranked(all, written));
   }
 
   /** Keys of metadata as filters name them. */
@@ -99,15 +125,12 @@ export class FilterCompleter {
     return [...new Set(names)].filter((name) => /^[\w.]+$/.test(name));
   }
 
-  async #values({
-    field = "",
-    written,
-  }: FilterPlace): Promise<{ readonly items: readonly Item[]; readonly complete: boolean }> {
+  async #values({ field = "", written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
     const known = recordVocabulary.find(field);
     if (known === undefined) return { items: [], complete: true };
     const { fields, type, words = [] } = known;
     const traffic = await this.#trafficOf(type === "protocol" ? ["l4.proto.name"] : fields);
-    const metadata = await this.#metadataWords(fields[0] ?? "", written);
+    const metadata = mayReadMetadata ? await this.#metadataWords(fields[0] ?? "", written) : noWords;
     const exporters =
       fields[0] === "flow.export.ip.addr" ? await Promise.race([this.#sources.exporters(), later([])]) : [];
     const names = new Map(exporters.map(({ address, name }) => [address, name]));
@@ -124,20 +147,18 @@ export class FilterCompleter {
     const items = values
       .map((value) => ({ value, bytes: bytesOf(value) }))
       .toSorted((a, b) => b.bytes - a.bytes || compare(a.value, b.value))
-      .slice(0, mostItems)
       .map(({ value, bytes }): Item => {
         const insert = valueInFilter(value);
         return { insert, kind: "value", detail: names.get(value), bytes: bytes > 0 ? bytes : undefined };
       });
-    return { items, complete: metadata.complete };
+    return firstOf(items, metadata.complete);
   }
 
   /** Values of entries that a field of records has its values from. */
   #metadataWords(field: string, written: string): ReturnType<MetadataWords["of"]> {
-    const none = Promise.resolve({ words: [], complete: true });
     if (field.endsWith(".ip.subnet.name")) return this.#words.of("names", patienceMs, written);
     if (field.endsWith(".ip.subnet.tags")) return this.#words.of("tags", patienceMs, written);
-    if (!isMetadataName(field)) return none;
+    if (!isMetadataName(field)) return Promise.resolve(noWords);
     const key = field.replace(/^flow\.(?:src|dst|export)\./, "");
     return this.#words.of(`key ${key}`, patienceMs, written);
   }
@@ -154,33 +175,41 @@ export class FilterCompleter {
   async #trafficOfField(field: string): Promise<Traffic> {
     const { explore } = this.#sources;
     if (explore === undefined || columnOf(field) === undefined || columnOf(field)?.type === "time") return new Map();
-    const now = this.#clock.monotonic();
     let row = this.#traffic.get(field);
-    if (row === undefined || now - row.at > (row.known.size === 0 ? freshEmptyMs : freshMs)) {
+    if (row === undefined || this.#isOld(row)) {
       const known = row?.known ?? new Map<string, number>();
-      const next = { at: now, known, found: this.#askFor(field, explore, known) };
-      void next.found.then((found) => (next.known = found));
+      row = { at: undefined, known, found: this.#askFor(field, explore, known) };
+      void this.#keep(row);
       this.#traffic.delete(field);
-      this.#traffic.set(field, next);
+      this.#traffic.set(field, row);
       if (this.#traffic.size > mostFields) this.#traffic.delete(this.#traffic.keys().next().value as string);
-      row = next;
     }
     if (row.known.size > 0) return row.known;
     return Promise.race([row.found, later(row.known)]);
   }
 
-  /** @param otherwise where Explore does not answer: ranks are all that is lost. */
+  /** While it is looked up it is not asked for again. */
+  #isOld({ at, known }: LookUp): boolean {
+    return at !== undefined && this.#clock.monotonic() - at > (known.size === 0 ? freshEmptyMs : freshMs);
+  }
+
+  async #keep(row: LookUp): Promise<void> {
+    row.known = await row.found;
+    row.at = this.#clock.monotonic();
+  }
+
+  /** @param otherwise where Explore does not answer, whatever the reason: ranks are all that is lost. */
   async #askFor(field: string, explore: ExploreQuestions, otherwise: Traffic): Promise<Traffic> {
     try {
       const query = readQuery({ dimensions: [field], granularity: "none", limit: mostKept }, this.#clock.now());
-      const { rows } = await explore.query(query, AbortSignal.timeout(10_000));
+      const { rows } = await explore.query(query, AbortSignal.timeout(askMs));
       const found = rows.flatMap(({ key: [value], value: bytes }) =>
         value === null || value === undefined ? [] : [[String(value), bytes] as const],
       );
       return new Map(found);
     } catch (error) {
-      if (error instanceof ExploreError || (error as Error).name === "TimeoutError") return otherwise;
-      throw error;
+      this.#log.debug({ error, field }, "values could not be ranked by their traffic");
+      return otherwise;
     }
   }
 }

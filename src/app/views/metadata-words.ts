@@ -1,17 +1,23 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock } from "../../base/report/index.ts";
+import type { Clock, Log, Reporting } from "../../base/report/index.ts";
 import type { UdmIndex } from "../../metadata/index.ts";
-
-/** Words of entries by their kind: `names`, `tags`, `keys` of metadata, and the values of a key as `key site.name`. */
-type Words = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** Bytes of entries that are read before other work has its turn. */
 const portionBytes = 65_536;
 const turnMs = 5;
-/** Words of a kind that are kept. Further ones are not completed: the answer says that it is not complete. */
-const mostWords = 1_000_000;
-/** The state of the metadata is not read again sooner, milliseconds. */
+/** Longer texts are no words to choose from, UTF-16 units. */
+const longestWord = 256;
+/** Kinds of words: the keys of metadata, and three. */
+const mostKinds = 1000;
+/** Memory of the words, bytes: that of two million names of hosts. */
+const mostBytes = 128 * 1024 * 1024;
+/** A word's own, beside its characters: the head of the text, and the place in a list. */
+const bytesOfWord = 40;
+/** The state of the metadata is not read again sooner, milliseconds; one that takes long to read is left alone for longer. */
 const restMs = 10_000;
+const restTimes = 10;
+/** Nobody has asked for so long: the words are forgotten, milliseconds. */
+const idleMs = 600_000;
 const mostFound = 200;
 
 interface JsonEntry {
@@ -22,25 +28,44 @@ interface JsonEntry {
 
 /**
  * The words that entries have. All entries are read when somebody asks, a portion at a time, and again when they have changed; nothing is read
- * while nobody asks.
+ * while nobody asks, and nothing kept.
  */
 export class MetadataWords {
   readonly #states: () => readonly UdmIndex[];
   readonly #clock: Clock;
-  #words: Words = new Map();
-  #isFull = false;
+  readonly #log: Log;
+  #words = new WordTable();
   #readOf = "";
   #readAt = -Infinity;
+  #restMs = restMs;
   #reading: Promise<void> | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
-  constructor(states: () => readonly UdmIndex[], clock: Clock) {
+  constructor(states: () => readonly UdmIndex[], { clock, log, metrics }: Omit<Reporting, "health">) {
     this.#states = states;
     this.#clock = clock;
+    this.#log = log;
+    metrics.gaugeFrom(
+      "netgloss_completion_words",
+      "Words of the metadata that filters are completed with: those in memory, and those left out because they are too long or too many. 0 while nobody writes filters.",
+      ["state"],
+      () => [
+        [{ state: "kept" }, this.#words.size],
+        [{ state: "left_out" }, this.#words.leftOut],
+      ],
+    );
+    metrics.gaugeFrom(
+      "netgloss_completion_words_bytes",
+      "Memory of these words, estimated.",
+      [],
+      () => this.#words.bytes,
+    );
   }
 
   /**
-   * Finds words of a kind that begin with a text, the case not counting.
+   * Finds words of a kind that begin with a text, the case not counting, in the order of the alphabet. `complete` is false where there may be more.
    *
+   * @param kind `names`, `tags`, `keys` of metadata, or the values of a key, as in `key site.name`.
    * @param patienceMs to wait for the first reading; what is known by then is found.
    */
   async of(
@@ -49,72 +74,214 @@ export class MetadataWords {
     beginning = "",
   ): Promise<{ readonly words: readonly string[]; readonly complete: boolean }> {
     this.#readIfChanged();
-    if (this.#reading !== undefined && this.#words.size === 0) {
+    if (this.#reading !== undefined && this.#readOf === "") {
       await Promise.race([this.#reading, new Promise((resolve) => void setTimeout(resolve, patienceMs).unref())]);
     }
-    const lower = beginning.toLowerCase();
-    const words: string[] = [];
-    for (const word of this.#words.get(kind) ?? []) {
-      if (word.length < lower.length || !word.slice(0, lower.length).toLowerCase().startsWith(lower)) continue;
-      words.push(word);
-      if (words.length === mostFound) break;
-    }
-    return { words, complete: this.#reading === undefined && !this.#isFull && words.length < mostFound };
+    const words = this.#words.of(kind)?.beginningWith(beginning.toLowerCase()) ?? [];
+    const isAll = this.#reading === undefined && this.#words.leftOut === 0;
+    return { words, complete: isAll && words.length < mostFound };
   }
 
   #readIfChanged(): void {
-    if (this.#reading !== undefined || this.#clock.monotonic() - this.#readAt < restMs) return;
+    this.#idle ??= setTimeout(() => this.#forget(), idleMs).unref();
+    this.#idle.refresh();
+    if (this.#reading !== undefined || this.#clock.monotonic() - this.#readAt < this.#restMs) return;
     const states = this.#states();
     const version = states.map((state) => `${state.version} ${state.size}`).join();
     if (version === this.#readOf) return;
-    this.#readAt = this.#clock.monotonic();
     this.#reading = this.#read(states, version);
   }
 
-  /** A reading that fails leaves what was known; the next question reads again. */
+  #forget(): void {
+    if (this.#reading !== undefined) return;
+    this.#words = new WordTable();
+    this.#readOf = "";
+    this.#readAt = -Infinity;
+  }
+
+  /** A reading that fails leaves what was known; a later question reads again. */
   async #read(states: readonly UdmIndex[], version: string): Promise<void> {
-    const isRead = await this.#readAll(states).then(
-      () => true,
-      () => false,
-    );
-    if (isRead) this.#readOf = version;
+    const begun = this.#clock.monotonic();
+    try {
+      await this.#readAll(states);
+      this.#readOf = version;
+    } catch (error) {
+      this.#log.warn(
+        { error },
+        "the words of the metadata could not be read: filters are completed with those of before",
+      );
+    }
     this.#readAt = this.#clock.monotonic();
+    this.#restMs = Math.max(restMs, restTimes * (this.#readAt - begun));
     this.#reading = undefined;
   }
 
   async #readAll(states: readonly UdmIndex[]): Promise<void> {
-    const words = new Map<string, Set<string>>();
-    let isFull = false;
-    const add = (kind: string, word: string): void => {
-      let set = words.get(kind);
-      if (set === undefined) words.set(kind, (set = new Set()));
-      if (set.size < mostWords) set.add(word);
-      else isFull ||= !set.has(word);
-    };
+    const words = new WordTable();
     // What is known already stays in use until all is read, but for the first time.
     if (this.#words.size === 0) this.#words = words;
     let since = this.#clock.monotonic();
+    const breathe = async (): Promise<void> => {
+      if (this.#clock.monotonic() - since < turnMs) return;
+      await turn();
+      since = this.#clock.monotonic();
+    };
     for (const state of states) {
       for (const { bytes, starts, ends, count } of state.jsonTexts("all", portionBytes)) {
         const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
         for (let i = 0; i < count; i++) {
-          addEntry(JSON.parse(buffer.toString("utf8", starts[i], ends[i])) as JsonEntry, add);
+          addEntry(JSON.parse(buffer.toString("utf8", starts[i], ends[i])) as JsonEntry, words);
         }
-        if (this.#clock.monotonic() - since < turnMs) continue;
-        await turn();
-        since = this.#clock.monotonic();
+        await breathe();
       }
     }
+    for (const list of words.lists()) {
+      for (const _ of list.sort()) await breathe();
+    }
     this.#words = words;
-    this.#isFull = isFull;
   }
 }
 
-function addEntry({ name, tags, metadata }: JsonEntry, add: (kind: string, word: string) => void): void {
-  if (name !== undefined && name !== "") add("names", name);
-  for (const tag of tags ?? []) add("tags", tag);
+function addEntry({ name, tags, metadata }: JsonEntry, words: WordTable): void {
+  if (name !== undefined && name !== "") words.add("names", name);
+  for (const tag of tags ?? []) words.add("tags", tag);
   for (const [key, value] of Object.entries(metadata ?? {})) {
-    add("keys", key);
-    if (typeof value === "string") add(`key ${key.replace(/^\./, "")}`, value);
+    words.add("keys", key);
+    if (typeof value === "string") words.add(`key ${key.replace(/^\./, "")}`, value);
   }
+}
+
+/** Words by their kind, within a bound of memory. */
+class WordTable {
+  readonly #lists = new Map<string, WordList>();
+  size = 0;
+  bytes = 0;
+  /** Words that were not kept, as often as they were met. */
+  leftOut = 0;
+
+  of(kind: string): WordList | undefined {
+    return this.#lists.get(kind);
+  }
+
+  lists(): Iterable<WordList> {
+    return this.#lists.values();
+  }
+
+  add(kind: string, word: string): void {
+    let list = this.#lists.get(kind);
+    if (list?.has(word) === true) return;
+    // Characters beyond Latin take two bytes each.
+    const bytes = bytesOfWord + word.length * (/[^\0-\xFF]/.test(word) ? 2 : 1);
+    const isTooMuch = this.bytes + bytes > mostBytes || (list === undefined && this.#lists.size === mostKinds);
+    if (word.length > longestWord || isTooMuch) {
+      this.leftOut++;
+      return;
+    }
+    if (list === undefined) this.#lists.set(kind, (list = new WordList()));
+    list.add(word);
+    this.size++;
+    this.bytes += bytes;
+  }
+}
+
+/** Words of a shard; a list has more shards the more words it has, so that no step of its work is long. */
+const shardWords = 8192;
+const mostShards = 128;
+/** Words that are looked at one by one while they are not sorted. */
+const mostUnsorted = 20_000;
+
+/** The words of a kind, each once. They are sorted when all are there. */
+class WordList {
+  #shards: Set<string>[] = [new Set()];
+  #sorted: (readonly string[])[] | undefined;
+  #size = 0;
+
+  has(word: string): boolean {
+    return this.#shardOf(word).has(word);
+  }
+
+  add(word: string): void {
+    this.#shardOf(word).add(word);
+    this.#size++;
+    if (this.#size === shardWords) {
+      const [all = new Set<string>()] = this.#shards;
+      this.#shards = Array.from({ length: mostShards }, () => new Set<string>());
+      for (const each of all) this.#shardOf(each).add(each);
+    }
+  }
+
+  /** Sorts the words, a shard at each step. Nothing is added any more. */
+  *sort(): Generator<void, void> {
+    const sorted: (readonly string[])[] = [];
+    for (const shard of this.#shards) {
+      sorted.push(
+        Array.from(shard, (word) => [word.toLowerCase(), word] as const)
+          .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+          .map(([, word]) => word),
+      );
+      yield;
+    }
+    this.#sorted = sorted;
+    this.#shards = [];
+  }
+
+  /** The first words that begin with a text in lower case; before they are sorted, some of them. */
+  beginningWith(lower: string): readonly string[] {
+    const found: string[] = [];
+    if (this.#sorted === undefined) {
+      let looked = 0;
+      for (const shard of this.#shards) {
+        for (const word of shard) {
+          if (word.toLowerCase().startsWith(lower)) found.push(word);
+          if (found.length === mostFound || ++looked === mostUnsorted) return found;
+        }
+      }
+      return found;
+    }
+    const cursors = this.#sorted.map((words): Cursor => ({ words, at: firstFrom(words, lower) }));
+    while (found.length < mostFound) {
+      const next = leastOf(cursors, lower);
+      if (next === undefined) break;
+      found.push(next.words[next.at++] as string);
+    }
+    return found;
+  }
+
+  #shardOf(word: string): Set<string> {
+    const { length } = this.#shards;
+    if (length === 1) return this.#shards[0] as Set<string>;
+    let hash = 0;
+    for (let i = 0; i < word.length; i++) hash = (Math.imul(hash, 31) + word.charCodeAt(i)) | 0;
+    return this.#shards[(hash ^ (hash >>> 15)) & (mostShards - 1)] as Set<string>;
+  }
+}
+
+interface Cursor {
+  readonly words: readonly string[];
+  at: number;
+}
+
+/** The cursor at the word that comes first of those with a beginning. */
+function leastOf(cursors: readonly Cursor[], lower: string): Cursor | undefined {
+  let least: Cursor | undefined;
+  let leastWord = "";
+  for (const cursor of cursors) {
+    const word = cursor.words[cursor.at]?.toLowerCase();
+    if (word?.startsWith(lower) !== true || (least !== undefined && word >= leastWord)) continue;
+    least = cursor;
+    leastWord = word;
+  }
+  return least;
+}
+
+/** The place of the first word that is not before a text in lower case. */
+function firstFrom(words: readonly string[], lower: string): number {
+  let low = 0;
+  let high = words.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((words[middle] as string).toLowerCase() < lower) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }

@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
 import { recordVocabulary } from "../../record/index.ts";
 import { quote } from "../../base/text/index.ts";
+import { QueryGate } from "./run-query.ts";
 import type { ExploreAnswer, FlowsAnswer } from "./answer.ts";
 import { fault, objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./explore-query.ts";
 
@@ -65,7 +67,8 @@ export function subjectOf(field: string, value: string): Subject {
   if (!plainName.test(field)) throw fault("field", `there is no field ${quote(field)}`);
   const own = named[field];
   if (own !== undefined) {
-    if (field !== "interface" && !plainValue.test(value)) throw fault("value", `${quote(value)} is no ${field}`);
+    const isOne = field === "interface" || (plainValue.test(value) && (field !== "address" || isIP(value) > 0));
+    if (!isOne) throw fault("value", `${quote(value)} is no ${field}`);
     return own(value);
   }
   const short = field.replace(endBeginning, "");
@@ -140,48 +143,62 @@ export interface Profile {
   readonly elapsedMs: number;
 }
 
-/**
- * Answers what a value does: its traffic both ways with that of the time before, the largest of it, when it was seen.
- *
- * @param body JSON: `field`, `value`, `from`, `to`, `parts`, `limit`. @param now milliseconds since the epoch.
- * @throws ExploreError
- */
-export async function answerProfile(
-  body: unknown,
-  questions: ProfileQuestions,
-  now: () => number,
-  signal: AbortSignal,
-): Promise<Profile> {
-  const at = now();
-  const {
-    field,
-    value,
-    parts = profileParts,
-    limit = 8,
-    ...range
-  } = objectOf(body, ["field", "value", "from", "to", "parts", "limit"]);
-  if (typeof field !== "string") throw fault("field", "field must be a text");
-  if (typeof value !== "string") throw fault("value", "value must be a text");
-  const known: readonly unknown[] = profileParts;
-  if (!Array.isArray(parts) || parts.some((part) => !known.includes(part)))
-    throw fault("parts", `parts must be a list of ${profileParts.join(", ")}`);
-  const subject = subjectOf(field, value);
-  // Also for a part that does not ask for it: a wrong value gets one message.
-  readQuery({ ...range, filter: subject.filter }, at);
-  const running = new RunningProfile(subject, { ...range, limit }, questions, at, signal);
-  const has = (part: ProfilePart): boolean => parts.includes(part);
-  const traffic = has("traffic") ? await running.traffic() : undefined;
-  const ranked = has("rankings") ? await running.rankings() : undefined;
-  const seen = has("seen") ? await running.seen() : undefined;
-  return {
-    field,
-    value,
-    filter: subject.filter,
-    ...(traffic !== undefined && { traffic }),
-    ...(ranked !== undefined && { rankings: ranked }),
-    ...(seen !== undefined && { seen }),
-    elapsedMs: now() - at,
-  };
+/** So many profiles are answered at a time, each one question after the other: few of the places of the store's own queue are taken by them. */
+const mostRunning = 2;
+const mostWaiting = 64;
+
+/** Answers what values do. Of all profiles together few questions wait at a time, so that others have their turn. */
+export class Profiles {
+  readonly #questions: ProfileQuestions;
+  readonly #now: () => number;
+  readonly #gate = new QueryGate(mostRunning, mostWaiting);
+
+  /** @param now milliseconds since the epoch. */
+  constructor(questions: ProfileQuestions, now: () => number) {
+    this.#questions = questions;
+    this.#now = now;
+  }
+
+  /**
+   * Answers what a value does: its traffic both ways with that of the time before, the largest of it, when it was seen.
+   *
+   * @param body JSON: `field`, `value`, `from`, `to`, `parts`, `limit`.
+   * @throws ExploreError; `resource_exhausted` when too many wait.
+   */
+  async answer(body: unknown, signal: AbortSignal): Promise<Profile> {
+    const at = this.#now();
+    const {
+      field,
+      value,
+      parts = profileParts,
+      limit = 8,
+      ...range
+    } = objectOf(body, ["field", "value", "from", "to", "parts", "limit"]);
+    if (typeof field !== "string") throw fault("field", "field must be a text");
+    if (typeof value !== "string") throw fault("value", "value must be a text");
+    const known: readonly unknown[] = profileParts;
+    if (!Array.isArray(parts) || parts.some((part) => !known.includes(part)))
+      throw fault("parts", `parts must be a list of ${profileParts.join(", ")}`);
+    const subject = subjectOf(field, value);
+    // Also for a part that does not ask for it: a wrong value gets one message.
+    readQuery({ ...range, limit, filter: subject.filter }, at);
+    const running = new RunningProfile(subject, { ...range, limit }, this.#questions, at, signal);
+    const has = (part: ProfilePart): boolean => parts.includes(part);
+    return this.#gate.run(signal, async () => {
+      const traffic = has("traffic") ? await running.traffic() : undefined;
+      const ranked = has("rankings") ? await running.rankings() : undefined;
+      const seen = has("seen") ? await running.seen() : undefined;
+      return {
+        field,
+        value,
+        filter: subject.filter,
+        ...(traffic !== undefined && { traffic }),
+        ...(ranked !== undefined && { rankings: ranked }),
+        ...(seen !== undefined && { seen }),
+        elapsedMs: this.#now() - at,
+      };
+    });
+  }
 }
 
 type Body = Readonly<Record<string, unknown>>;

@@ -1,3 +1,4 @@
+import { lacks } from "../access/role.ts";
 import { sendJson } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson, plainJson } from "../json/decode-request.ts";
@@ -44,8 +45,11 @@ export type FilterCompletion = Value<typeof answer>;
 /** For the types of the pages. */
 export const filterAnswers = { filterCompletion: { call: `POST ${path}`, answer } } as const;
 
+/** Completes a filter; with words of the metadata where the caller may read it. */
+export type CompleteFilter = (body: unknown, mayReadMetadata: boolean) => Promise<FilterCompletion>;
+
 /** Returns the row of what completes filters. */
-export function filterEndpoint(complete: (body: unknown) => Promise<FilterCompletion>, bodies: BodyReader): Endpoint {
+export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): Endpoint {
   const question = {
     type: "object",
     additionalProperties: false,
@@ -60,7 +64,9 @@ export function filterEndpoint(complete: (body: unknown) => Promise<FilterComple
     true,
     async (call) => {
       const body = plainJson(decodeJson(await bodies.readAll(call)));
-      return sendJson(call, 200, await complete(body), { "cache-control": "no-store" });
+      // A token for flows alone gets what flows have.
+      const mayRead = call.principal === undefined || lacks(call.principal, "viewer", "metadata") === undefined;
+      return sendJson(call, 200, await complete(body, mayRead), { "cache-control": "no-store" });
     },
     describe(
       "collector",

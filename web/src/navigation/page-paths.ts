@@ -36,10 +36,15 @@ export function placeOf(pathname: string, base: string): PagePlace {
   return { page: deep ?? (rest.length === 0 ? pagePaths.find((path) => path === first) : undefined), rest };
 }
 
-/** The path of a value behind its page; undefined where its segments would not arrive as they are. */
+/** So many segments may stand behind such a page: the collector serves no deeper path. */
+export const deepest = 6;
+
+/** The path of a value behind its page; undefined where its segments would not arrive as they are, or are too many. */
 export function deepPath(page: DeepPath, ...parts: readonly string[]): string | undefined {
   const segments = parts.join("/").split("/");
-  if (segments.some((segment) => /^\.{0,2}$/.test(segment))) return undefined;
+  // Half of a character that takes two units has no code in a path.
+  if (segments.length > deepest || segments.some((segment) => /^\.{0,2}$|\p{Surrogate}/u.test(segment)))
+    return undefined;
   return [page, ...segments.map((segment) => encodeURIComponent(segment).replaceAll("%3A", ":"))].join("/");
 }
 

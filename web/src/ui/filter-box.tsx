@@ -30,7 +30,8 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
 
   const take = (item: CompletionItem | undefined): void => {
     const box = input.current;
-    if (item === undefined || completion === undefined || box === null) return;
+    // What was offered for another text would be put in the wrong place: the next offer is under way.
+    if (item === undefined || completion === undefined || box === null || completion.of !== text) return;
     const before = text.slice(0, completion.from) + item.insert;
     const behind = text.slice(completion.to);
     const next = `${before} ${behind.replace(/^ /, "")}`;
@@ -42,6 +43,8 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const box = input.current;
+    // The keys are those of an input method, which composes a character.
+    if (event.isComposing) return;
     if (event.key === " " && event.ctrlKey && box !== null) {
       event.preventDefault();
       ask(box.value, box.selectionStart ?? box.value.length);
@@ -81,6 +84,7 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
         onInput={(event) => {
           const { value, selectionStart } = event.currentTarget;
           onText(value);
+          setChosen(-1);
           ask(value, selectionStart ?? value.length);
         }}
         onKeyDown={onKeyDown}
@@ -99,7 +103,11 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
               onClick={() => take(item)}
             >
               <code>{item.insert}</code>
-              <span class="note">{item.bytes === undefined ? item.detail : formatNumber(item.bytes, "B")}</span>
+              {item.bytes === undefined ? (
+                <span class="note">{item.detail}</span>
+              ) : (
+                <span class="note number">{formatNumber(item.bytes, "B")}</span>
+              )}
             </li>
           ))}
         </ul>
@@ -111,20 +119,23 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
   );
 }
 
+type Offered = Completion & { readonly of: string };
+
 /** What may stand at a cursor, asked when nobody has typed for a moment. A collector that cannot say so is no fault: one writes on. */
 function useCompletion(): {
-  readonly completion: Completion | undefined;
+  /** And the text that it is of. */
+  readonly completion: Offered | undefined;
   readonly ask: (text: string, cursor: number) => void;
   readonly close: () => void;
 } {
-  const [completion, setCompletion] = useState<Completion | undefined>(undefined);
+  const [completion, setCompletion] = useState<Offered | undefined>(undefined);
   const asking = useRef<AbortController | undefined>(undefined);
   const stop = (): void => asking.current?.abort();
   useEffect(() => stop, []);
   const offer = async (text: string, cursor: number, signal: AbortSignal): Promise<void> => {
     if (signal.aborted) return;
     const found = await completeFilter(text, cursor, signal).catch(() => undefined);
-    if (!signal.aborted) setCompletion(found && withoutDone(found, text, cursor));
+    if (!signal.aborted) setCompletion(found && { ...withoutDone(found, text, cursor), of: text });
   };
   return {
     completion,

@@ -56,8 +56,10 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
   const traffic = useCall<Profile>(isOn ? profileCall(asked, "traffic") : undefined, options);
   const rankings = useCall<Profile>(isOn ? profileCall(asked, "rankings") : undefined, options);
   const seen = useCall<Profile>(isOn ? profileCall(asked, "seen") : undefined, options);
-  const flowFilter =
-    traffic.answer?.filter ?? rankings.answer?.filter ?? (of.field === "address" ? `addr = ${of.value}` : undefined);
+  // What is no value has no flows: one message says so.
+  const isRefused = traffic.failure?.status === 400;
+  const ofAddress = of.field === "address" && !isOn ? `addr = ${of.value}` : undefined;
+  const flowFilter = isRefused ? undefined : (traffic.answer?.filter ?? rankings.answer?.filter ?? ofAddress);
   const kind = kindOf(of);
   const calls = callsOf(of, asked, flowFilter);
   return (
@@ -108,7 +110,7 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
               </label>
             }
           />
-          {traffic.failure?.status !== 400 && <RankingCards rankings={rankings} of={of} />}
+          {!isRefused && <RankingCards rankings={rankings} of={of} />}
         </>
       )}
       {kind.search !== undefined && <Entries of={of} search={kind.search} turn={turn} edit={edit} />}
