@@ -11,6 +11,6 @@ export const watchSettings = {
   SVC_WATCH_MAX_KEYS: row(
     int(1000, 10_000_000, "keys"),
     200_000,
-    "The most keys that one rule watches at a time, each in some 400 bytes. Records of further ones are counted.",
+    "The most keys that one rule watches at a time, each in some 400 to 900 bytes. Records of further ones are counted.",
   ),
 };
