@@ -13,6 +13,8 @@ import { factRows } from "./fact-rows.ts";
  * - SPAGENT-MIB: Centreon's plugin, Observium, LibreNMS.
  * - CPI-UNITY-MIB: the module itself (hundredths of an ampere, tenths of a volt, volt-amperes, degrees Fahrenheit), LibreNMS.
  * - SP2-MIB: Centreon's plugin, LibreNMS (hundredths of a volt, whole degrees).
+ * - KEEPALIVED-MIB: the module in keepalived's own sources, as its documentation describes it; Checkmk.
+ * - SYNOLOGY-…: the vendor's guide to its MIB; the generated module of snmp_exporter; Centreon's plugin.
  */
 export const publicFacts = [
   ...factRows("FASTPATH-SWITCHING-MIB", "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.1.4", [
@@ -140,5 +142,70 @@ export const publicFacts = [
     "batteryVoltageValue 10.5.5 INTEGER",
     "batteryTemperaturesValue 10.7.5 INTEGER",
     "loadEnergyLogAccumulated 9.8.1 INTEGER",
+    "powerSystemStatus 2.1 INTEGER",
+    "loadCurrentValue 9.2.5 INTEGER",
+    "batteryCurrentsValue 10.6.5 INTEGER",
+  ]),
+  ...factRows("KEEPALIVED-MIB", "1.3.6.1.4.1.9586.100.5.2.3", [
+    "vrrpInstanceEntry 1 ROW index:vrrpInstanceIndex",
+    "vrrpInstanceIndex 1.1 INTEGER",
+    "vrrpInstanceName 1.2 OCTETSTR",
+    "vrrpInstanceVirtualRouterId 1.3 GAUGE",
+    "vrrpInstanceState 1.4 INTEGER labels:init=0,backup=1,master=2,fault=3,unknown=4",
+    "vrrpInstanceBasePriority 1.7 INTEGER",
+    "vrrpInstanceEffectivePriority 1.8 INTEGER",
+  ]),
+  ...factRows("SYNOLOGY-UPS-MIB", "1.3.6.1.4.1.6574.4", [
+    "upsDeviceModel 1.1 OCTETSTR",
+    "upsDeviceManufacturer 1.2 OCTETSTR",
+    "upsDeviceSerial 1.3 OCTETSTR",
+    "upsInfoStatus 2.1 OCTETSTR",
+    "upsInfoLoadValue 2.12.1 INTEGER",
+    "upsBatteryChargeValue 3.1.1 INTEGER",
+    "upsBatteryRuntimeValue 3.6.1 INTEGER",
+  ]),
+  ...factRows("SYNOLOGY-SMART-MIB", "1.3.6.1.4.1.6574.5.1", [
+    "diskSMARTEntry 1 ROW index:diskSMARTInfoIndex",
+    "diskSMARTInfoIndex 1.1 INTEGER",
+    "diskSMARTInfoDevName 1.2 OCTETSTR",
+    "diskSMARTAttrName 1.3 OCTETSTR",
+    "diskSMARTAttrId 1.4 INTEGER",
+    "diskSMARTAttrCurrent 1.5 INTEGER",
+    "diskSMARTAttrWorst 1.6 INTEGER",
+    "diskSMARTAttrThreshold 1.7 INTEGER",
+    "diskSMARTAttrRaw 1.8 INTEGER",
+    "diskSMARTAttrStatus 1.9 OCTETSTR",
+  ]),
+  ...factRows("SYNOLOGY-SERVICES-MIB", "1.3.6.1.4.1.6574.6.1", [
+    "serviceEntry 1 ROW index:serviceInfoIndex",
+    "serviceInfoIndex 1.1 INTEGER",
+    "serviceName 1.2 OCTETSTR",
+    "serviceUsers 1.3 INTEGER",
+  ]),
+  ...factRows("SYNOLOGY-STORAGEIO-MIB", "1.3.6.1.4.1.6574.101.1", [
+    "storageIOEntry 1 ROW index:storageIOIndex",
+    "storageIOIndex 1.1 INTEGER",
+    "storageIODevice 1.2 OCTETSTR",
+    "storageIOReads 1.5 COUNTER",
+    "storageIOWrites 1.6 COUNTER",
+    "storageIOLA 1.8 INTEGER",
+    "storageIOLA1 1.9 INTEGER",
+    "storageIOLA5 1.10 INTEGER",
+    "storageIOLA15 1.11 INTEGER",
+    "storageIONReadX 1.12 COUNTER64",
+    "storageIONWrittenX 1.13 COUNTER64",
+  ]),
+  ...factRows("SYNOLOGY-SPACEIO-MIB", "1.3.6.1.4.1.6574.102.1", [
+    "spaceIOEntry 1 ROW index:spaceIOIndex",
+    "spaceIOIndex 1.1 INTEGER",
+    "spaceIODevice 1.2 OCTETSTR",
+    "spaceIOReads 1.5 COUNTER",
+    "spaceIOWrites 1.6 COUNTER",
+    "spaceIOLA 1.8 INTEGER",
+    "spaceIOLA1 1.9 INTEGER",
+    "spaceIOLA5 1.10 INTEGER",
+    "spaceIOLA15 1.11 INTEGER",
+    "spaceIONReadX 1.12 COUNTER64",
+    "spaceIONWrittenX 1.13 COUNTER64",
   ]),
 ];
