@@ -165,6 +165,17 @@ describe("lines as columns, the fast way", () => {
     assertSame(columns, Buffer.from(text));
   });
 
+  test("lines of which each is a little longer than the one before take no more memory than the longest", () => {
+    const reader = new LineColumns(columns, { maxRows: 1, hasRest: false });
+    const longest = Buffer.from(`{"x":"${"z".repeat(1 << 20)}"}`);
+    for (let left = 64; left >= 0; left--) {
+      reader.clear();
+      assert.equal(reader.take(longest.subarray(left), 0), longest.length - left);
+    }
+    const { byteLength } = reader.batch().texts.bytes.buffer;
+    assert.ok(byteLength < 8 << 20, `${byteLength} bytes`);
+  });
+
   test("damaged lines become one row each, and the lines behind them are whole", () => {
     const reader = new LineColumns(columns, { maxRows: 65_536, hasRest: true });
     const damaged = fc.oneof(

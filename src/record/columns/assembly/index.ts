@@ -72,11 +72,11 @@ export function begin(count: i32, most: u32, hasRest: i32, random: u32): void {
   beginColumn(count, L.textKind, 0);
 }
 
-/** Makes room for lines of so many bytes. */
+/** Makes room for lines of so many bytes. The old place is lost, so there is room for twice as many next time: each line may be a little longer. */
 export function reserveInput(bytes: usize): void {
   if (bytes <= inputRoom) return;
-  inputRoom = bytes;
-  input = allocate(bytes);
+  inputRoom = max(bytes, 2 * inputRoom);
+  input = allocate(inputRoom);
 }
 
 /** Where the descriptor of a column is; that of `rest` is behind the others. */
