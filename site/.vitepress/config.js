@@ -22,10 +22,16 @@ export default defineConfig({
     },
     // Angle brackets in the pages are placeholders, no elements; comments are for tests.
     html: false,
-    config: (md) =>
+    config(md) {
       md.core.ruler.before("normalize", "comments", (state) => {
         state.src = state.src.replace(/<!--[^]*?-->\n?/g, "");
-      }),
+      });
+      // Braces in the pages are what rules of ours replace, no expressions of Vue.
+      for (const rule of ["text", "code_inline"]) {
+        const render = md.renderer.rules[rule];
+        md.renderer.rules[rule] = (...given) => render(...given).replaceAll("{{", "&#123;&#123;");
+      }
+    },
   },
   themeConfig: {
     search: { provider: "local" },
@@ -59,9 +65,12 @@ export default defineConfig({
           page("Send records to stores", "outputs"),
           page("Shape records", "shaping"),
           page("Use the pages and Explore", "pages"),
+          page("Watch flows by rules", "watch"),
+          page("Read flows in Python", "arrow"),
           page("Run several collectors", "fleet"),
           page("Secure it and let users in", "access"),
-          page("Monitor and size it", "monitoring"),
+          page("Monitor it", "monitoring"),
+          page("Size it", "sizing"),
         ],
       },
       {
