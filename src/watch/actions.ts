@@ -43,7 +43,7 @@ export const action = mapping(
 /** The configuration of an action; plain data. */
 export type ActionConfig = NonNullable<ReturnType<typeof action.read>>;
 
-/** Something that is told of alerts. */
+/** A receiver of notices. */
 interface Action {
   /** @throws Error when it did not take them: then they are sent again. */
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void>;

@@ -41,7 +41,7 @@ export interface Rule {
   /** When an alert ends; undefined: when records come again. */
   readonly clear: Condition | undefined;
   readonly say: string;
-  /** The names of the actions that are told. */
+  /** The names of the actions that get notices. */
   readonly act: readonly string[];
 }
 
@@ -172,7 +172,11 @@ export const ruleShape = mapping(
       "{{rule}}: {{key}} is at {{value}}",
       "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
     ),
-    act: defaulted(oneOrList(textLine), [], "Names of `actions` that are told when an alert begins and ends."),
+    act: defaulted(
+      oneOrList(textLine),
+      [],
+      "Names of `actions` that get a notice when an alert begins and when it ends.",
+    ),
   },
   {
     check(given, at) {

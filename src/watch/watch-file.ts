@@ -28,7 +28,7 @@ const actionName = scalar("a name of letters, digits, dashes and underscores", (
 /** The file of rules, `SVC_WATCH_RULES_PATH`. */
 export const watchShape = mapping(
   {
-    actions: defaulted(mapOf(actionName, action, { each: "action" }), new Map(), "Who is told, by name."),
+    actions: defaulted(mapOf(actionName, action, { each: "action" }), new Map(), "Receivers of notices, by name."),
     rules: defaulted(list(ruleShape, "rule"), [], `Up to ${maxRules} rules.`),
   },
   {

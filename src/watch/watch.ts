@@ -17,7 +17,7 @@ export interface WatchOptions {
   readonly maxKeys: number;
 }
 
-/** What is told of a rule. */
+/** The state of a rule, as it is shown. */
 export interface RuleStatus {
   readonly name: string;
   readonly keys: number;
@@ -27,7 +27,7 @@ export interface RuleStatus {
   readonly act: readonly string[];
 }
 
-/** What is told of an action. */
+/** The state of an action, as it is shown. */
 export interface ActionStatus {
   readonly name: string;
   readonly waiting: number;
@@ -44,7 +44,7 @@ export interface WatchStatus {
   readonly actions: readonly ActionStatus[];
 }
 
-/** Where Watch lives: the clock, the disk, and who is told. */
+/** Where Watch lives: the clock, the disk, and the receivers of what it finds. */
 export interface WatchSurroundings {
   readonly clock: Clock;
   readonly log: Log;

@@ -58,7 +58,7 @@ function rangeOf(text: string): string {
   return text;
 }
 
-/** What a collector that has the part switched off does not answer is undefined. */
+/** Returns the answer; undefined where the collector has the part switched off. */
 async function offered(asked: Promise<unknown>): Promise<unknown> {
   return asked.catch((error: unknown) => {
     if (error instanceof CommandError && ["not_found", "unimplemented"].includes(error.code)) return undefined;

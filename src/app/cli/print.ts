@@ -14,7 +14,7 @@ export function addOutput(command: Command): Command {
 /** Cells that are not there are empty. */
 export type Cell = string | number | boolean | undefined | null;
 
-/** What a command prints, in the forms that it can be written in. */
+/** The data that a command prints, in the forms that it can be written in. */
 export interface Printed {
   /** For JSON and YAML: what the collector has answered. */
   readonly value: unknown;

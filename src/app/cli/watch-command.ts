@@ -1,41 +1,38 @@
 import { readFile } from "node:fs/promises";
-import { Option } from "commander";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
-import { CommandError, exitCodes, textTable } from "./terminal.ts";
+import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
+import { CommandError, exitCodes } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
 type WatchState = CollectorAnswer<"getWatch">;
 
-const format = (): Option =>
-  new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text");
-const json = (answer: unknown): string => `${JSON.stringify(answer, undefined, 2)}\n`;
 const off = new CommandError("unimplemented", "no rules are set up: SVC_WATCH_RULES_PATH names their file");
 
 /** `watch`: rules on the flows of a running collector, and their alerts. */
 export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => {
-  const alerts = addClientOptions(watch.command("alerts").helpGroup(throughApi))
+  const alerts = addOutput(addClientOptions(watch.command("alerts").helpGroup(throughApi)))
     .description("list the alerts; exit code 1 when one fires")
     .option("--all", "those that have ended, too")
-    .addOption(format())
-    .action(async ({ all = false, output }: { all?: boolean; output: string }) => {
+    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
       const client = await clientOf(alerts, terminal);
       const answer = (await client.ask("GET", "/api/v1/watch/alerts")) as CollectorAnswer<"listAlerts">;
       if (!answer.enabled) throw off;
       const shown = answer.alerts.filter(({ state }) => all || state !== "cleared");
-      terminal.out(output === "json" ? json(shown) : alertsText(shown));
+      const rows = shown.map(alertRow);
+      await print({ value: shown, head: ["id", "state", "since", "what"], rows }, output, terminal);
       if (shown.some(({ state }) => state === "firing")) setExitCode(exitCodes.failure);
     });
 
-  const rules = addClientOptions(watch.command("rules").helpGroup(throughApi))
+  const rules = addOutput(addClientOptions(watch.command("rules").helpGroup(throughApi)))
     .description("list the rules and the actions")
-    .addOption(format())
-    .action(async ({ output }: { output: string }) => {
+    .action(async ({ output }: { output: OutputFormat }) => {
       const answer = (await (await clientOf(rules, terminal)).ask("GET", "/api/v1/watch/rules")) as WatchState;
       if (!answer.enabled) throw off;
-      terminal.out(output === "json" ? json(answer) : rulesText(answer));
+      const rows = answer.rules.map(ruleRow);
+      await print({ value: answer, head: ruleHead, rows, text: () => rulesText(answer) }, output, terminal);
     });
 
   const acknowledge = addClientOptions(watch.command("ack <id>").helpGroup(throughApi))
@@ -70,33 +67,23 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
     });
 };
 
-function alertsText(alerts: readonly Alert[]): string {
-  const rows = alerts.map(({ id, state, since, text, acknowledged }) => [
-    id,
-    acknowledged === undefined ? state : `${state}, seen`,
-    new Date(since).toISOString().replace(/\.\d+/, ""),
-    printable(text),
-  ]);
-  return textTable(["ID", "STATE", "SINCE", "WHAT"], rows);
+function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
+  const shown = acknowledged === undefined ? state : `${state}, seen`;
+  return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
+}
+
+const ruleHead = ["rule", "keys", "firing", "actions"];
+
+function ruleRow({ name, keys, firing, act }: WatchState["rules"][number]): readonly Cell[] {
+  return [name, keys, firing, act.join(", ")];
 }
 
 function rulesText({ fault, rules, actions }: WatchState): string {
-  const ruleRows = rules.map(({ name, keys, firing, act }) => [
-    printable(name),
-    String(keys),
-    String(firing),
-    act.join(", "),
-  ]);
-  const actionRows = actions.map(({ name, sent, waiting, dropped, fault: failed = "" }) => [
-    name,
-    String(sent),
-    String(waiting),
-    String(dropped),
-    printable(failed),
-  ]);
-  const told = actions.length === 0 ? "" : `\n${textTable(["ACTION", "SENT", "WAITING", "LOST", "FAULT"], actionRows)}`;
+  const actionRows = actions.map((each) => [each.name, each.sent, each.waiting, each.dropped, each.fault]);
+  const receivers =
+    actions.length === 0 ? "" : `\n${printTable(["action", "sent", "waiting", "lost", "fault"], actionRows)}`;
   const head = fault === undefined ? "" : `fault: ${printable(fault)}\n`;
-  return `${head}${textTable(["RULE", "KEYS", "FIRING", "ACTIONS"], ruleRows)}${told}`;
+  return `${head}${printTable(ruleHead, rules.map(ruleRow))}${receivers}`;
 }
 
 /** Without control characters, which could steer a terminal. */

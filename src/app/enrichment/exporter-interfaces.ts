@@ -58,7 +58,7 @@ const columns = [
   [...ifXEntry, 15],
   [...ifXEntry, 18],
 ];
-/** Of each column. */
+/** The most values that are read of a column. */
 const maxValues = 10_000;
 
 /**

@@ -97,7 +97,7 @@ interface FlowSources {
   /** Undefined: this collector does not share what exporters say. */
   readonly shared: SharedStore | undefined;
   readonly sink: Sink;
-  /** Those who take records in threads of their own. */
+  /** The parts that take records in threads of their own. */
   readonly takers: readonly Pick<ExploreOutput, "feed" | "report">[];
 }
 

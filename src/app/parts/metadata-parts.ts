@@ -42,7 +42,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
   });
 }
 
-/** What holds for the file of all entries and for those of scopes. */
+/** Returns the options that the file of all entries and those of scopes share. */
 function fileStoreOptions(
   settings: Settings,
 ): Pick<UdmFileStoreOptions, "owned" | "refreshMs" | "stateDirectory" | "historyBytes" | "limitName"> {

@@ -41,7 +41,7 @@ export class WatchOutput implements Component {
   readonly #log: Log;
   readonly #health: Reporting["health"];
   readonly #supervised: SupervisedThread;
-  /** What the thread says is wrong: a new one says it anew, before it is ready. */
+  /** The fault that the thread reports; a new thread reports it anew, before it is ready. */
   #said: string | undefined;
 
   /** @param sink is given a record of each alert that begins or ends. */

@@ -63,7 +63,7 @@ export const collectorMethods = {
     "Why flows of one exporter are missing or wrong; also of one that was never heard",
   ),
   listAlerts: row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
-  getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and who is told of alerts"),
+  getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and the receivers of notices"),
   diagnose: row("/api/v1/flow/diagnosis", "flow", diagnosis, "Why flows are missing or wrong"),
   listSources: row("/api/v1/enrich/sources", "metadata", sources, "The sources of metadata and their last runs"),
   listOutputs: row("/api/v1/outputs", "collector", outputs, "Where records go, and what waits"),

@@ -51,7 +51,7 @@ export const watchState = object(
         keys: integer("How many keys are watched at present."),
         firing: integer("Alerts that fire."),
         refused: integer("Records of keys that were more than there may be."),
-        act: list(text(), "The actions that are told."),
+        act: list(text(), "The actions that get notices."),
       }),
     ),
     actions: list(
