@@ -3,9 +3,10 @@ import { limitLog, type Clock, type Log, type Metrics } from "../base/report/ind
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { ActionQueue } from "./actions.ts";
 import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
-import { BatchRows } from "./batch-rows.ts";
-import { fieldsOf, flowFields, RuleWatch, type Verdict } from "./rule-watch.ts";
+import { BatchRows, ObjectRows } from "./batch-rows.ts";
+import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
+import type { Source } from "./sources.ts";
 import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
 /** How rules are watched; plain data. */
@@ -15,6 +16,8 @@ export interface WatchOptions {
   readonly directory: string | undefined;
   /** Keys of each rule at a time. */
   readonly maxKeys: number;
+  /** Keys in the history of each rule. */
+  readonly maxHistory: number;
 }
 
 /** The state of a rule, as it is shown. */
@@ -24,6 +27,8 @@ export interface RuleStatus {
   readonly firing: number;
   /** Records of keys that were more than there may be. */
   readonly refused: number;
+  /** How much it knows of the time before, where it needs that. */
+  readonly history?: string;
   readonly act: readonly string[];
 }
 
@@ -68,19 +73,25 @@ const restOfSave = 9;
 /** A set of rules that is in force: their windows, and the columns that they need. */
 class RuleSet {
   readonly watches: readonly RuleWatch[];
+  readonly #ofFlows: readonly RuleWatch[];
   readonly #reader: LineColumns;
   readonly #rows: BatchRows;
+  readonly #objects = new ObjectRows();
 
-  constructor({ rules }: WatchConfig, maxKeys: number, now: number) {
-    const names = new Set([...flowFields, ...rules.flatMap(fieldsOf)]);
+  constructor({ rules }: WatchConfig, limits: KeyLimits, now: number) {
+    const names = new Set([...flowFields, ...rules.filter(({ of }) => of === "flow").flatMap(fieldsOf)]);
     const columns = [...names].map(columnOf).filter((column): column is Column => column !== undefined);
     this.#reader = new LineColumns(columns, { maxRows, hasRest: false });
     this.#rows = new BatchRows(columns);
-    this.watches = rules.map((rule) => new RuleWatch(rule, this.#rows, maxKeys, now));
+    this.watches = rules.map(
+      (rule) => new RuleWatch(rule, rule.of === "flow" ? this.#rows : this.#objects, limits, now),
+    );
+    this.#ofFlows = this.watches.filter(({ rule }) => rule.of === "flow");
   }
 
   /** Takes whole lines, each of which stands for `weight` records. */
   take(lines: Uint8Array, weight: number, now: number): void {
+    if (this.#ofFlows.length === 0) return;
     const type = this.#rows.reader("flow.export.type");
     const other = this.#rows.reader("flow.record.type");
     for (let at = 0; at < lines.length;) {
@@ -88,15 +99,36 @@ class RuleSet {
       const batch = this.#reader.batch();
       this.#rows.use(batch);
       const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
-      for (const watch of this.watches) watch.take(batch.rows, isFlow, weight, now);
+      for (const watch of this.#ofFlows) watch.take(batch.rows, isFlow, weight, now);
       this.#reader.clear();
     }
+  }
+
+  /** Takes lines that are no flows. @returns how many of them are no records. */
+  takeOthers(lines: string, now: number): number {
+    const objects: Readonly<Record<string, unknown>>[] = [];
+    let broken = 0;
+    for (const line of lines.split("\n")) {
+      if (line === "") continue;
+      try {
+        objects.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
+      } catch {
+        broken++;
+      }
+    }
+    this.#objects.use(objects);
+    const kinds = objects.map(sourceOf);
+    for (const watch of this.watches) {
+      const { of } = watch.rule;
+      if (kinds.includes(of)) watch.take(objects.length, (row) => kinds[row] === of, 1, now);
+    }
+    return broken;
   }
 }
 
 /** Watches flows by the rules of a file: takes their lines, judges them once a second, and tells of alerts. */
 export class Watch {
-  readonly #options: WatchOptions;
+  readonly #limits: KeyLimits;
   readonly #around: WatchSurroundings;
   readonly #log: Log;
   readonly #book: AlertBook;
@@ -111,6 +143,7 @@ export class Watch {
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
   readonly #began: number;
   #lines = 0;
+  #broken = 0;
   #isChanged = false;
   /** By the monotonic clock: a large file is not written all the time. */
   #saveFrom = 0;
@@ -118,13 +151,13 @@ export class Watch {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
-    this.#options = options;
     this.#around = around;
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
-    this.#rules = new RuleSet(this.#config, options.maxKeys, this.#now());
+    this.#limits = { keys: options.maxKeys, history: options.maxHistory };
+    this.#rules = new RuleSet(this.#config, this.#limits, this.#now());
     this.#rulesFile = new WatchedFile(
       options.rulesPath,
       pollMs,
@@ -165,6 +198,12 @@ export class Watch {
     this.#lines += count;
     if (this.#rules.watches.length === 0 || count === 0) return;
     this.#rules.take(lines, records / count, this.#now());
+  }
+
+  /** Takes whole lines about devices, exporters and outputs. */
+  takeOthers(lines: Uint8Array): void {
+    this.#lines += countLines(lines);
+    this.#broken += this.#rules.takeOthers(Buffer.from(lines).toString("utf8"), this.#now());
   }
 
   /** Judges all rules; it happens by itself every second. */
@@ -220,11 +259,12 @@ export class Watch {
     const fault = this.#faults.rules ?? this.#faults.file;
     return {
       ...(fault !== undefined && { fault }),
-      rules: this.#rules.watches.map(({ rule: { name, act }, keys }) => ({
+      rules: this.#rules.watches.map(({ rule: { name, act }, keys, history }) => ({
         name,
         keys: keys.count,
         firing: this.#book.firing(name).length,
-        refused: keys.refused,
+        refused: keys.refused + (history?.refused ?? 0),
+        ...(history !== undefined && { history: history.text(this.#now()) }),
         act,
       })),
       actions: this.#queues.map(({ name, waiting, counts, fault: found }) => ({
@@ -258,7 +298,7 @@ export class Watch {
       for (const notice of waiting.get(name) ?? []) queue.add(notice);
       return queue;
     });
-    this.#rules = new RuleSet(config, this.#options.maxKeys, now);
+    this.#rules = new RuleSet(config, this.#limits, now);
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
@@ -324,7 +364,10 @@ export class Watch {
   }
 
   #reportMetrics(metrics: Metrics): void {
-    metrics.counterFrom("netgloss_watch_lines_total", "Flow records that rules were asked about.", [], () => [
+    metrics.counterFrom("netgloss_watch_broken_lines_total", "Lines about devices that are no records.", [], () => [
+      [{}, this.#broken],
+    ]);
+    metrics.counterFrom("netgloss_watch_lines_total", "Records that rules were asked about.", [], () => [
       [{}, this.#lines],
     ]);
     metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () => {
@@ -360,6 +403,14 @@ export class Watch {
 /** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
 function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
   for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
+}
+
+/** The kind of a record that is no flow; undefined where no rule is about it. */
+function sourceOf(record: Readonly<Record<string, unknown>>): Source | undefined {
+  if (record["snmp.trap.oid"] !== undefined) return "trap";
+  if (record["snmp.object.name"] !== undefined) return "snmp";
+  if (record["output.name"] !== undefined) return "output";
+  return record["exporter.datagrams"] === undefined ? undefined : "exporter";
 }
 
 function countLines(lines: Uint8Array): number {
