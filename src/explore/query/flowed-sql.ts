@@ -30,7 +30,9 @@ function flowedUpTo(dialect: SqlDialect, value: string, flow: Milliseconds, time
 /** Returns the part of a sum that flowed between two times, of which the second is not part of it. */
 export function flowedPart(dialect: SqlDialect, value: string, flow: Milliseconds, within: Milliseconds): string {
   const upTo = (time: string): string => flowedUpTo(dialect, value, flow, time);
-  return dialect.unsigned(`(${upTo(within.to)} - ${upTo(within.from)})`);
+  const difference = dialect.unsigned(`(${upTo(within.to)} - ${upTo(within.from)})`);
+  // Most flows are not cut, and need one test.
+  return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${difference} END`;
 }
 
 /** Rows of flows whose bytes are to be booked. */
