@@ -69,8 +69,9 @@ export function unitOf({ measure, when }: Rule): string {
     case "bits":
     case "packets":
     case "flows":
-      return `${measure.kind}/s`;
+      break;
   }
+  return `${measure.kind}/s`;
 }
 
 /** The alerts of all rules: those that begin, go on and have ended. */
@@ -179,7 +180,7 @@ export class AlertBook {
       rule: rule.name,
       key: Object.fromEntries(rule.by.map(({ field }, i) => [field, key[i] ?? ""])),
       since: known?.firedAt === undefined ? since : known.since,
-      peak: Math.max(known?.peak ?? 0, verdict.peak, value),
+      peak: Math.max(known?.peak ?? -Infinity, verdict.peak, value),
       unit: unitOf(rule),
       top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
       series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
@@ -194,7 +195,10 @@ export class AlertBook {
       ...(firedAt !== undefined && { firedAt }),
       ...(state === "cleared" && { clearedAt: now }),
     } as const;
-    return { ...alert, text: known?.firedAt === undefined || known.text === "" ? say(rule, alert, verdict.limit) : known.text };
+    return {
+      ...alert,
+      text: known?.firedAt === undefined || known.text === "" ? say(rule, alert, verdict.limit) : known.text,
+    };
   }
 
   #keep(alert: Alert): void {

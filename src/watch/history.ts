@@ -1,3 +1,7 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+
 /** What a rule keeps of the time before, over restarts. */
 export interface History {
   /** Keys that could not be kept, because there were too many. */
@@ -249,4 +253,72 @@ function codesOf(text: string): Uint16Array {
   const codes = new Uint16Array(keptHours);
   new Uint8Array(codes.buffer).set(bytes);
   return codes;
+}
+
+const version = 1;
+const nameLength = 32;
+const ending = ".ndjson";
+/** A rule that is gone for so long does not come back. */
+const orphanMs = 30 * dayMs;
+
+/** Files in which the history of each rule outlives a restart. */
+export class HistoryFiles {
+  readonly #folder: string;
+  readonly #io: FileIo;
+  readonly #run: string;
+  #number = 0;
+
+  /** @param run letters and digits that no other run has. */
+  constructor(directory: string, io: FileIo, run: string) {
+    this.#folder = join(directory, "history");
+    this.#io = io;
+    this.#run = run;
+  }
+
+  /**
+   * Reads the history of a rule into it. One of another definition of the rule is left alone.
+   *
+   * @param identity what the history is about.
+   * @throws Error that names the file, where it is not of this form; the errors of {@link FileIo}.
+   */
+  async read(rule: string, identity: string, history: History): Promise<void> {
+    const path = this.#pathOf(rule);
+    try {
+      const text = Buffer.from(await this.#io.read(path)).toString("utf8");
+      const [head = "{}", ...lines] = text.trimEnd().split("\n");
+      const given = JSON.parse(head) as { readonly version?: number; readonly identity?: string } | null;
+      if (given?.version !== version) throw new Error(`expected version ${version}`);
+      if (given.identity === identity) history.restore(lines);
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  /** @throws SaveError; the file is as it was. */
+  async write(rule: string, identity: string, history: History): Promise<void> {
+    await makeFolder(this.#folder);
+    const head = JSON.stringify({ version, identity, rule });
+    const content = Buffer.from(`${[head, ...history.lines()].join("\n")}\n`);
+    const temporary = join(this.#folder, `${this.#run}-${++this.#number}.tmp`);
+    await replaceContent(this.#io, { target: this.#pathOf(rule), temporary, mode: 0o600 }, content);
+  }
+
+  /** Removes the files of rules that were not there for a month. */
+  async tidy(rules: readonly string[], now: number): Promise<void> {
+    const kept = new Set(rules.map((rule) => this.#pathOf(rule)));
+    const names = await this.#io.list(this.#folder).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    for (const path of names.filter((name) => name.endsWith(ending)).map((name) => join(this.#folder, name))) {
+      if (kept.has(path)) continue;
+      const { modified } = await this.#io.state(path);
+      if (now - Number(modified / 1_000_000n) > orphanMs) await this.#io.unlink(path);
+    }
+  }
+
+  #pathOf(rule: string): string {
+    return join(this.#folder, createHash("sha256").update(rule).digest("hex").slice(0, nameLength) + ending);
+  }
 }

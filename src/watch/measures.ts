@@ -59,8 +59,9 @@ export function createValues(rule: Rule, rows: Rows, now: number): Values {
     case "records":
     case "share":
     case "changes":
-      return new SumValues(rule, rows, now);
+      break;
   }
+  return new SumValues(rule, rows, now);
 }
 
 /** The fields that a measure reads. */
@@ -175,10 +176,7 @@ class SumValues implements Values {
     const isAbove = operator.startsWith(">");
     // A step that goes on is too small as yet: that says nothing of a value below.
     const last = isAbove ? sums.now : sums.now - 1;
-    const from = Math.max(
-      sums.first + windowSteps - 1,
-      isAbove ? 0 : Math.floor(first / sums.stepMs) + windowSteps,
-    );
+    const from = Math.max(sums.first + windowSteps - 1, isAbove ? 0 : Math.floor(first / sums.stepMs) + windowSteps);
     let value = 0;
     let most = 0;
     let peak = isAbove ? 0 : Infinity;
@@ -295,7 +293,7 @@ const staleMs = 15 * 60_000;
 class CounterGrowth {
   readonly #reader: Reader;
   readonly #received: Reader;
-  readonly #counts: number[] = [];
+  readonly #counts: (number | undefined)[] = [];
   readonly #at: number[] = [];
 
   constructor(reader: Reader, received: Reader) {
@@ -316,7 +314,7 @@ class CounterGrowth {
   }
 
   clear(slot: number): void {
-    delete this.#counts[slot];
+    this.#counts[slot] = undefined;
   }
 }
 
@@ -325,7 +323,7 @@ class ReadingValues implements Values {
   readonly stepMs = second;
   readonly #read: (slot: number, row: number) => number | undefined;
   readonly #counters: readonly CounterGrowth[];
-  readonly #values: number[] = [];
+  readonly #values: (number | undefined)[] = [];
   readonly #at: number[] = [];
   readonly #taken = { amount: 0, most: 0 };
 
@@ -380,7 +378,7 @@ class ReadingValues implements Values {
   }
 
   clear(slot: number): void {
-    delete this.#values[slot];
+    this.#values[slot] = undefined;
     for (const counter of this.#counters) counter.clear(slot);
   }
 }

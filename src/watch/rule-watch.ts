@@ -123,6 +123,13 @@ export class RuleWatch {
     return this.#values.stepMs;
   }
 
+  /** What its history is about: one of another rule is none. */
+  get identity(): string {
+    const { of, filter, by, measure, overMs, when } = this.rule;
+    const plain = (_name: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+    return JSON.stringify([of, filter, by.map(({ field }) => field), measure, overMs, when.kind], plain);
+  }
+
   /** What it keeps of the time before; undefined where it needs nothing. */
   get history(): History | undefined {
     return this.#usual ?? this.#known;
@@ -336,7 +343,7 @@ export class RuleWatch {
   #forget(slot: number): void {
     this.keys.forget(slot);
     if (this.#known === undefined) this.#values.clear(slot);
-    delete this.#speeds[slot];
+    this.#speeds[slot] = Number.NaN;
     this.#close.delete(slot);
     this.#seen.last[slot] = 0;
   }

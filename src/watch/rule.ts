@@ -197,7 +197,9 @@ function checkRule(
     if (condition?.kind !== "compare") continue;
     const { unit } = condition;
     if (unit === "speed" && (measure.kind !== "bits" || speedFieldOf(by) === undefined))
-      at.error("`of speed` needs `measure: bits_per_second` and a field of in.if or out.if in `by`: whose speed is it?");
+      at.error(
+        "`of speed` needs `measure: bits_per_second` and a field of in.if or out.if in `by`: whose speed is it?",
+      );
     if (unit === "usual" && measure.kind !== "bits" && measure.kind !== "packets" && measure.kind !== "flows")
       at.error("`usual` needs bits, packets or flows per second");
     if (unit === "percent" && measure.kind !== "share" && measure.kind !== "utilisation")

@@ -18,13 +18,7 @@ export const stateFields = {
     "exporter.loss.pct",
     "exporter.clock.offset",
   ],
-  output: [
-    "output.name",
-    "output.state",
-    "output.delivered.records",
-    "output.dropped.records",
-    "output.queue.bytes",
-  ],
+  output: ["output.name", "output.state", "output.delivered.records", "output.dropped.records", "output.queue.bytes"],
 } as const;
 
 /** The names of fields of devices: those of the table, and whatever the definitions of the operator write. */

@@ -3,6 +3,7 @@ import { limitLog, type Clock, type Log, type Metrics } from "../base/report/ind
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { ActionQueue } from "./actions.ts";
 import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
+import { HistoryFiles } from "./history.ts";
 import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
@@ -67,6 +68,8 @@ const maxRows = 2048;
 const lineFeed = 0x0a;
 const judgeMs = 1000;
 const pollMs = 1000;
+/** How often what is usual, and what was seen, is written. */
+const historyMs = 600_000;
 /** After a save this many times as long as it took is none. */
 const restOfSave = 9;
 
@@ -111,7 +114,9 @@ class RuleSet {
     for (const line of lines.split("\n")) {
       if (line === "") continue;
       try {
-        objects.push(JSON.parse(line) as Readonly<Record<string, unknown>>);
+        const record = JSON.parse(line) as Readonly<Record<string, unknown>> | null;
+        if (typeof record === "object" && record !== null) objects.push(record);
+        else broken++;
       } catch {
         broken++;
       }
@@ -126,6 +131,8 @@ class RuleSet {
   }
 }
 
+type FaultOf = "rules" | "file" | "history";
+
 /** Watches flows by the rules of a file: takes their lines, judges them once a second, and tells of alerts. */
 export class Watch {
   readonly #limits: KeyLimits;
@@ -133,11 +140,12 @@ export class Watch {
   readonly #log: Log;
   readonly #book: AlertBook;
   readonly #file: AlertFile | undefined;
+  readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
   #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), rules: [] };
   #queues: readonly ActionQueue[] = [];
-  #faults: { rules?: string | undefined; file?: string | undefined } = {};
+  #faults: Partial<Record<FaultOf, string | undefined>> = {};
   /** Notices of the last run, by action, until a file of rules says which actions there are. */
   #kept: Readonly<Record<string, readonly Notice[]>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
@@ -148,6 +156,8 @@ export class Watch {
   /** By the monotonic clock: a large file is not written all the time. */
   #saveFrom = 0;
   #saving: Promise<void> | undefined;
+  #historyFrom: number;
+  #historySaving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
@@ -156,6 +166,9 @@ export class Watch {
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
+    this.#historyFiles =
+      options.directory === undefined ? undefined : new HistoryFiles(options.directory, around.io, run);
+    this.#historyFrom = around.clock.monotonic() + historyMs;
     this.#limits = { keys: options.maxKeys, history: options.maxHistory };
     this.#rules = new RuleSet(this.#config, this.#limits, this.#now());
     this.#rulesFile = new WatchedFile(
@@ -206,6 +219,11 @@ export class Watch {
     this.#broken += this.#rules.takeOthers(Buffer.from(lines).toString("utf8"), this.#now());
   }
 
+  /** The kinds of records that rules are about. */
+  sources(): readonly Source[] {
+    return [...new Set(this.#rules.watches.map(({ rule }) => rule.of))];
+  }
+
   /** Judges all rules; it happens by itself every second. */
   judge(): void {
     const wall = this.#around.clock.now();
@@ -219,6 +237,7 @@ export class Watch {
       const acting = this.#config.rules.filter(({ act }) => act.includes(queue.name));
       queue.repeat(() => acting.flatMap(({ name }) => this.#book.firing(name)));
     }
+    if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
   }
 
@@ -256,7 +275,7 @@ export class Watch {
   }
 
   status(): WatchStatus {
-    const fault = this.#faults.rules ?? this.#faults.file;
+    const fault = this.#fault();
     return {
       ...(fault !== undefined && { fault }),
       rules: this.#rules.watches.map(({ rule: { name, act }, keys, history }) => ({
@@ -283,6 +302,8 @@ export class Watch {
     await this.#saving;
     this.#save();
     await this.#saving;
+    await this.#historySaving;
+    await this.#saveHistory();
   }
 
   /** Puts rules in force. Windows begin anew; alerts of rules that stay go on. */
@@ -298,7 +319,9 @@ export class Watch {
       for (const notice of waiting.get(name) ?? []) queue.add(notice);
       return queue;
     });
+    const watches = this.#rules.watches;
     this.#rules = new RuleSet(config, this.#limits, now);
+    void this.#takeHistory(watches);
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
@@ -347,6 +370,49 @@ export class Watch {
       });
   }
 
+  /** Gives rules the history of those before them, or that of their files. */
+  async #takeHistory(before: readonly RuleWatch[]): Promise<void> {
+    for (const { rule, identity, history } of this.#rules.watches) {
+      if (history === undefined) continue;
+      const last = before.find((each) => each.rule.name === rule.name && each.identity === identity)?.history;
+      try {
+        if (last !== undefined) history.restore([...last.lines()]);
+        else await this.#historyFiles?.read(rule.name, identity, history);
+        this.#setFault("history", undefined);
+      } catch (error) {
+        this.#setFault("history", `the history of ${rule.name} cannot be read: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
+      }
+    }
+  }
+
+  /** Writes the history of all rules, one after the other. */
+  async #saveHistory(): Promise<void> {
+    const files = this.#historyFiles;
+    if (files === undefined || this.#historySaving !== undefined) return;
+    this.#historyFrom = Infinity;
+    const { clock } = this.#around;
+    const save = async (): Promise<void> => {
+      for (const { rule, identity, history } of this.#rules.watches)
+        if (history !== undefined) await files.write(rule.name, identity, history);
+      await files.tidy(
+        this.#rules.watches.map(({ rule }) => rule.name),
+        clock.now(),
+      );
+    };
+    this.#historySaving = save()
+      .then(() => this.#setFault("history", undefined))
+      .catch((error: unknown) => {
+        this.#setFault("history", `what is usual cannot be kept: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of rules cannot be kept");
+      })
+      .finally(() => {
+        this.#historySaving = undefined;
+        this.#historyFrom = clock.monotonic() + historyMs;
+      });
+    await this.#historySaving;
+  }
+
   /** Milliseconds since the epoch by the clock as it was at the start. */
   #now(): number {
     return this.#began + this.#around.clock.monotonic();
@@ -357,10 +423,14 @@ export class Watch {
     return { ...this.#kept, ...Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting])) };
   }
 
-  #setFault(of: "rules" | "file", found: string | undefined): void {
+  #fault(): string | undefined {
+    return this.#faults.rules ?? this.#faults.file ?? this.#faults.history;
+  }
+
+  #setFault(of: FaultOf, found: string | undefined): void {
     if (this.#faults[of] === found) return;
     this.#faults[of] = found;
-    this.#around.onFault(this.#faults.rules ?? this.#faults.file);
+    this.#around.onFault(this.#fault());
   }
 
   #reportMetrics(metrics: Metrics): void {

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 644,
+  files: 649,
   singleUserFiles: 100,
-  interfaces: 1059,
+  interfaces: 1067,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
