@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 644,
+  files: 647,
   singleUserFiles: 100,
-  interfaces: 1058,
+  interfaces: 1063,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
