@@ -90,7 +90,7 @@ test("a trial names fields that records cannot have, shows the most frequent val
     changed: 4,
     rules: [
       { name: "first", of: "in", fits: 4, changes: 4, lacks: [] },
-      { name: "second", of: "in", fits: 0, changes: 0, lacks: ["flow.in.netif.alias"] },
+      { name: "second", of: "record", fits: 0, changes: 0, lacks: ["flow.in.netif.alias"] },
     ],
     fields: [
       {
