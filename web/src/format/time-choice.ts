@@ -63,8 +63,9 @@ export function addressOf(choice: TimeChoice): AskedTime {
     case "named":
       return { from: choice.name, to: "now" };
     case "unknown":
-      return { from: choice.from, to: choice.to };
+      break;
   }
+  return { from: choice.from, to: choice.to };
 }
 
 /** What is asked for a choice. What lasts beyond now is asked up to now. */
@@ -95,8 +96,9 @@ export function boundsOf(
       return { from, to: Math.min(now, to) };
     }
     case "unknown":
-      return undefined;
+      break;
   }
+  return undefined;
 }
 
 /** From and to of a part of the calendar in a zone, milliseconds since the epoch; the end may lie beyond now. */

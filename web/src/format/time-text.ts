@@ -37,8 +37,9 @@ export function timeText(choice: TimeChoice, zone: string): string {
     case "named":
       return choice.name;
     case "unknown":
-      return `${choice.from} to ${choice.to}`;
+      break;
   }
+  return `${choice.from} to ${choice.to}`;
 }
 
 function rangeText(from: number, to: number, zone: string): string {
@@ -225,7 +226,7 @@ class TimeReader {
     this.#at += word.length;
     const { from, to } = namedSpan(name, this.#now, this.#zone);
     const day = dayOf(wallTimeOf(from, this.#zone));
-    const isDay = /day$/.test(name);
+    const isDay = name.endsWith("day");
     return (isDay ? this.#clockBehind(day) : undefined) ?? { from, to, isWhole: true, day, name };
   }
 
