@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { formatDuration } from "../format/numbers.ts";
-import { boundsOf } from "../format/time-choice.ts";
+import { addressOf, boundsOf } from "../format/time-choice.ts";
 import { moved, presets, zoomedOut } from "../format/time-ranges.ts";
 import { readTime, timeText } from "../format/time-text.ts";
 import { formatRange } from "../format/times.ts";
@@ -20,62 +20,52 @@ export interface TimeBoxProps {
 export function TimeBox({ time, onReload }: TimeBoxProps): JSX.Element {
   const zone = useZone();
   const written = timeText(time.choice, zone);
-  const [text, setText] = useState(written);
-  const [isTyping, setTyping] = useState(false);
+  const [typed, setTyped] = useState<string | undefined>(undefined);
   const id = useId();
-  useEffect(() => {
-    setText(written);
-    setTyping(false);
-  }, [written]);
-  const read = isTyping ? readTime(text, Date.now(), zone) : time.choice;
+  const { from, to } = addressOf(time.choice);
+  useEffect(() => setTyped(undefined), [from, to]);
+  const read = typed === undefined ? time.choice : readTime(typed, Date.now(), zone);
   const fault = "fault" in read ? read : undefined;
   const bounds = "fault" in read ? undefined : boundsOf(read, Date.now(), zone);
   return (
     <div class="time-box" role="group" aria-label="Time">
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if ("fault" in read) return;
-          time.choose(read);
-          setText(timeText(read, zone));
-          setTyping(false);
-        }}
-      >
-        <label class="field">
-          Time
-          <input
-            value={text}
-            aria-invalid={fault !== undefined}
-            aria-describedby={id}
-            autocomplete="off"
-            autocapitalize="off"
-            spellcheck={false}
-            onFocus={(event) => event.currentTarget.select()}
-            onInput={(event) => {
-              setText(event.currentTarget.value);
-              setTyping(true);
-            }}
-            onKeyDown={(event) => {
-              if (event.key !== "Escape" || !isTyping) return;
-              setText(written);
-              setTyping(false);
-            }}
-          />
-        </label>
+      <div class="bar">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            if ("fault" in read) return;
+            time.choose(read);
+            setTyped(undefined);
+          }}
+        >
+          <label class="field">
+            Time
+            <input
+              value={typed ?? written}
+              aria-invalid={fault !== undefined}
+              aria-describedby={id}
+              autocomplete="off"
+              autocapitalize="off"
+              spellcheck={false}
+              onFocus={(event) => event.currentTarget.select()}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+              onKeyDown={(event) => event.key === "Escape" && setTyped(undefined)}
+            />
+          </label>
+        </form>
         <Menu time={time} zone={zone} />
         <Steps time={time} zone={zone} />
         <button type="button" class="button" onClick={onReload} aria-label="Ask again now" title="Ask again now">
           ↻
         </button>
-      </form>
+      </div>
       <p id={id} class={fault === undefined ? "note" : "fault"} role={fault === undefined ? undefined : "status"}>
         {fault !== undefined ? (
           fault.fault
         ) : (
           <>
             {bounds === undefined ? written : formatRange(bounds.from, bounds.to)}, {zone}
-            {isTyping && " – Enter takes it"}
+            {typed !== undefined && " – Enter takes it"}
           </>
         )}
       </p>
