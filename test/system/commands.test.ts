@@ -71,6 +71,7 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "watch rules": {},
   "watch ack": { argv: ["none"], silent: true },
   "watch test": { argv: ["noc"], silent: true },
+  "watch resend": { argv: ["noc"] },
   "output resend": { argv: ["http"], silent: true },
   "snmp apply": { silent: true },
   "snmp rediscover": { argv: ["192.0.2.1"], silent: true },
