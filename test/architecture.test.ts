@@ -98,8 +98,9 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "measures.ts",
     "rule-watch.ts",
     "alerts.ts",
-    "actions.ts",
-    "watch-file.ts",
+    "alert-file.ts",
+    "actions",
+    ["notifier.ts", "watch-file.ts"],
     ".",
   ],
   flow: [

@@ -57,6 +57,7 @@ serveThread({
   sources: () => watch.sources(),
   acknowledge: ({ id, by }: Acknowledgement) => watch.acknowledge(id, by),
   test: (name: string) => watch.test(name),
+  resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),
   stop() {
