@@ -80,6 +80,8 @@ function plainValue(name: string, value: Value): unknown {
     if (seconds === "") return value;
     return String(BigInt(Date.parse(`${seconds}Z`)) * 1_000_000n + BigInt(decimals.padEnd(9, "0")));
   }
+  // A field of floating-point numbers has the nearest of them.
+  if (type === "double" && (typeof value === "bigint" || typeof value === "number")) return plain(Number(value));
   const address = type === "ip" && typeof value === "string" ? parseAddress(value) : undefined;
   return address === undefined ? plain(value) : formatAddress(address);
 }

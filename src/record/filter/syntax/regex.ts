@@ -20,7 +20,7 @@ function engineOf(): typeof RE2JS {
 }
 
 const regexTokens =
-  /\\Q(?<quoted>.*?)(?:\\E|$)|(?<named>\\[pP](?:\{[^}]*\}|.)?)|\\x\{[^}]*\}|\\.?|(?<set>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?)|(?<open>\()|(?<close>\))|\{(?<least>\d+)(?<more>,(?<most>\d*))?\}|./gsu;
+  /\\Q(?<quoted>.*?)(?:\\E|$)|(?<named>\\[pP](?:\{[^}]*\}|.)?)|\\x\{[^}]*\}|\\.?|(?<set>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?)|(?<flags>\(\?[a-zA-Z-]+\))|(?<open>\()|(?<close>\))|\{(?<least>\d+)(?<more>,(?<most>\d*))?\}|./gsu;
 const namedClass = /\\[pP]/g;
 
 /**
@@ -33,7 +33,9 @@ export function regexCost(expression: string): number {
   /** Of what a repetition behind it repeats. */
   let last = 0;
   for (const { groups = {} } of expression.matchAll(regexTokens)) {
-    const { quoted, named, set, open, close, least, more, most } = groups;
+    const { quoted, named, set, flags, open, close, least, more, most } = groups;
+    // A repetition behind them repeats what stands before them.
+    if (flags !== undefined) continue;
     if (open !== undefined) {
       outside.push(sum);
       sum = 0;
