@@ -96,8 +96,9 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["settings.ts", "windows.ts", "batch-rows.ts", "rule.ts"],
     "rule-watch.ts",
     "alerts.ts",
-    "actions.ts",
-    "watch-file.ts",
+    "alert-file.ts",
+    "actions",
+    ["notifier.ts", "watch-file.ts"],
     ".",
   ],
   flow: [

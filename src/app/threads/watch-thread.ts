@@ -53,6 +53,7 @@ serveThread({
   status: () => watch.status(),
   acknowledge: ({ id, by }: Acknowledgement) => watch.acknowledge(id, by),
   test: (name: string) => watch.test(name),
+  resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),
   stop() {
