@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../base/ip/index.ts";
+import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../base/ip/index.ts";
 import type { BatchColumn, Column, ColumnBatch, FieldValues, TextTable, Value } from "../record/index.ts";
 
 /** One field of the records that are in use, by their numbers. */
@@ -41,6 +41,16 @@ export class BatchRows implements Rows {
   get(field: string): Value | undefined {
     return this.#readers.get(field)?.value(this.row);
   }
+}
+
+/** Returns the network of an address as text: of so many bits, of IPv6 twice as many. Of another text the text. */
+export function networkOf(text: string, bits: number): string {
+  const address = parseAddress(text);
+  if (address === undefined) return text;
+  const { family, value } = unmapAddress(address);
+  const [length, width] = family === 4 ? [bits, 32] : [2 * bits, 128];
+  const shift = BigInt(width - length);
+  return `${formatAddress({ family, value: (value >> shift) << shift })}/${length}`;
 }
 
 const rememberedAddresses = 4096;

@@ -1,6 +1,17 @@
 import { nearName, quote } from "../base/text/index.ts";
-import { defaulted, formatShapeFinding, list, mapOf, mapping, readShape, scalar } from "../base/yaml/index.ts";
+import {
+  defaulted,
+  formatShapeFinding,
+  list,
+  mapOf,
+  mapping,
+  readShape,
+  scalar,
+  type FileNode,
+  type Shape,
+} from "../base/yaml/index.ts";
 import { action, type ActionConfig } from "./actions/action.ts";
+import { chooseReady, chosenShape, type ChosenRules, type ReadyRule } from "./ready.ts";
 import { ruleShape, type Rule } from "./rule.ts";
 
 /** What the file of rules says. */
@@ -25,38 +36,65 @@ const actionName = scalar("a name of letters, digits, dashes and underscores", (
   /^[A-Za-z0-9_-]{1,64}$/.test(text) ? text : undefined,
 );
 
-/** The file of rules, `SVC_WATCH_RULES_PATH`. */
-export const watchShape = mapping(
-  {
-    actions: defaulted(mapOf(actionName, action, { each: "action" }), new Map(), "Receivers of notices, by name."),
-    rules: defaulted(list(ruleShape, "rule"), [], `Up to ${maxRules} rules.`),
-  },
-  {
-    check({ rules = [] }, at) {
-      // Also those with faults of their own.
-      const actions = new Set(
-        at.has("actions")
-          ? at
-              .below("actions")
-              .children()
-              .map(({ step }) => String(step))
-          : [],
-      );
-      if (rules.length > maxRules) at.error(`there are ${rules.length} rules, expected at most ${maxRules}`);
-      const names = new Set<string>();
-      for (const [i, { name, act }] of rules.entries()) {
-        const node = at.below("rules").children("rule")[i] ?? at;
-        if (names.size === names.add(name).size) node.error(`there are two rules ${quote(name)}`);
-        for (const each of act)
-          if (!actions.has(each)) node.error(`act: there is no action ${quote(each)}`, nearName(each, actions));
-      }
+/** The file of rules, `SVC_WATCH_RULES_PATH`; the ready rules are those that it may choose from. */
+function fileShape(ready: readonly ReadyRule[]): Shape<WatchConfig> {
+  return mapping(
+    {
+      actions: defaulted(mapOf(actionName, action, { each: "action" }), new Map(), "Receivers of notices, by name."),
+      ready: defaulted(
+        chosenShape,
+        new Map(),
+        "The ready rules that are in force, by name, with what is to be other: docs/watch-ready.md.",
+      ),
+      rules: defaulted(list(ruleShape, "rule"), [], `Up to ${maxRules} rules, with the ready ones.`),
     },
-  },
-);
+    { check: (given, at) => void joinRules(given, ready, at) },
+  ).to(({ actions, ...given }, at) => ({ actions, rules: joinRules(given, ready, at) }));
+}
 
-/** Reads a file of rules. @throws WatchFileError with all faults. */
-export function parseWatchFile(path: string, text: string): WatchConfig {
-  const { value, findings, hasErrors } = readShape(text, watchShape);
+/** Joins the ready rules that are chosen and the others, and reports what is wrong between them. */
+function joinRules(
+  { ready: chosen = new Map(), rules = [] }: { readonly ready?: ChosenRules; readonly rules?: readonly Rule[] },
+  ready: readonly ReadyRule[],
+  at: FileNode,
+): readonly Rule[] {
+  // Also those with faults of their own.
+  const actions = new Set(
+    at.has("actions")
+      ? at
+          .below("actions")
+          .children()
+          .map(({ step }) => String(step))
+      : [],
+  );
+  const count = chosen.size + rules.length;
+  if (count > maxRules) at.error(`there are ${count} rules, expected at most ${maxRules}`);
+  const names = new Set<string>();
+  const take = (rule: Rule, node: FileNode): Rule => {
+    if (names.size === names.add(rule.name).size) node.error(`there are two rules ${quote(rule.name)}`);
+    for (const each of rule.act)
+      if (!actions.has(each)) node.error(`act: there is no action ${quote(each)}`, nearName(each, actions));
+    return rule;
+  };
+  const fromReady = Array.from(chosen, ([name, changes]) => {
+    const node =
+      at
+        .below("ready")
+        .children("ready rule")
+        .find(({ step }) => step === name) ?? at;
+    const rule = chooseReady(name, changes, ready, node);
+    return rule && take(rule, node);
+  });
+  const own = rules.map((rule, i) => take(rule, at.below("rules").children("rule")[i] ?? at));
+  return [...fromReady.filter((rule) => rule !== undefined), ...own];
+}
+
+/** The form of the file, as the page of formats has it. */
+export const watchShape = fileShape([]);
+
+/** Reads a file of rules. @param ready those that it may choose by name. @throws WatchFileError with all faults. */
+export function parseWatchFile(path: string, text: string, ready: readonly ReadyRule[]): WatchConfig {
+  const { value, findings, hasErrors } = readShape(text, fileShape(ready));
   if (hasErrors || value === undefined)
     throw new WatchFileError(findings.map((finding) => `${path}:${formatShapeFinding(finding)}`));
   return value;

@@ -7,6 +7,7 @@ import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
 import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
+import { readReadyRules, type ReadyRule } from "./ready.ts";
 import type { Rule } from "./rule.ts";
 import type { Source } from "./sources.ts";
 import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
@@ -14,6 +15,8 @@ import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.t
 /** How rules are watched; plain data. */
 export interface WatchOptions {
   readonly rulesPath: string;
+  /** The file of the ready rules, which come with the program. */
+  readonly readyPath: string;
   /** The directory in which alerts outlive a restart; undefined: they do not. */
   readonly directory: string | undefined;
   /** Keys of each rule at a time. */
@@ -134,6 +137,8 @@ export class Watch {
   readonly #file: AlertFile | undefined;
   readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
+  readonly #readyPath: string;
+  #ready: readonly ReadyRule[] = [];
   #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), rules: [] };
   #faults: Partial<Record<FaultOf, string | undefined>> = {};
@@ -151,6 +156,7 @@ export class Watch {
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
     this.#around = around;
+    this.#readyPath = options.readyPath;
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
@@ -166,7 +172,7 @@ export class Watch {
       options.rulesPath,
       pollMs,
       {
-        take: (bytes) => this.#use(parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"))),
+        take: (bytes) => this.#use(parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"), this.#ready)),
         failed: (error) => {
           const detail = error instanceof WatchFileError ? (error.faults[0] ?? "") : (error as Error).message;
           this.#setFault("rules", `${detail}: the rules read before stay`);
@@ -186,6 +192,7 @@ export class Watch {
       this.#setFault("file", kept.fault);
       if (kept.fault !== undefined) this.#log.error({}, kept.fault);
     }
+    this.#ready = readReadyRules(Buffer.from(await this.#around.io.read(this.#readyPath)).toString("utf8"));
     await this.#rulesFile.start();
     this.#timer = setInterval(() => this.judge(), judgeMs);
   }

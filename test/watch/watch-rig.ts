@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { TestContext } from "node:test";
 import { nodeFileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
@@ -10,6 +11,9 @@ import { Watch, type Alert } from "../../src/watch/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { until } from "../support/until.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
+
+/** The rules that come with the program; tests run in a folder of their own below the root. */
+export const readyPath = fileURLToPath(new URL("../../../definitions/watch.yml", import.meta.url));
 
 /** A flow as a test says it. */
 export interface TestFlow {
@@ -69,7 +73,7 @@ export async function startWatch(
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
-    { rulesPath, directory: join(folder, "state"), maxKeys, maxHistory: maxKeys },
+    { rulesPath, readyPath, directory: join(folder, "state"), maxKeys, maxHistory: maxKeys },
     {
       clock,
       log: silentLog,
