@@ -69,18 +69,30 @@ export class ObjectRows implements Rows {
   }
 
   reader(field: string): Reader {
-    const value = (row: number): unknown => this.#objects[row]?.[field];
-    const has = (row: number): boolean => value(row) !== undefined;
-    return {
-      has,
-      number(row) {
-        const given = value(row);
-        if (typeof given !== "string") return Number(given ?? 0) || 0;
-        const time = Date.parse(given);
-        return (/^-?[\d.]+$/.test(given) ? Number(given) : 1e6 * time) || 0;
-      },
-      text: (row) => (has(row) ? String(value(row)) : undefined),
-    };
+    return new ObjectReader((row) => this.#objects[row]?.[field]);
+  }
+}
+
+/** One field of objects. */
+class ObjectReader implements Reader {
+  readonly #value: (row: number) => unknown;
+
+  constructor(value: (row: number) => unknown) {
+    this.#value = value;
+  }
+
+  has(row: number): boolean {
+    return this.#value(row) !== undefined;
+  }
+
+  number(row: number): number {
+    const given = this.#value(row);
+    if (typeof given !== "string") return Number(given ?? 0) || 0;
+    return (/^-?[\d.]+$/.test(given) ? Number(given) : 1e6 * Date.parse(given)) || 0;
+  }
+
+  text(row: number): string | undefined {
+    return this.has(row) ? String(this.#value(row)) : undefined;
   }
 }
 

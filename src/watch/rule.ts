@@ -144,6 +144,36 @@ export const overForm = scalar("a time from 5s to 1h", (text) => {
   return ms !== undefined && ms >= 5000 && ms <= 3_600_000 ? ms : undefined;
 });
 
+/** The keys of a rule that are the same for records of all kinds. */
+const plainKeys = {
+  over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
+  when: required(
+    scalar(
+      "such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`",
+      readCondition,
+    ),
+    "When there is an alert.",
+  ),
+  clear: optional(
+    scalar("such as `< 300M for 2m`", readComparison),
+    "When it ends. Left out: when the value is a fifth below the limit (above, where `when` says below) for a minute, or as long as `when` says.",
+  ),
+  least: defaulted(
+    scalar("a number such as 10M", readQuantity),
+    0,
+    "Below this there is no alert; of a share it is about what it is a share of.",
+  ),
+  say: optional(
+    sayText,
+    "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
+  ),
+  act: defaulted(
+    oneOrList(textLine),
+    [],
+    "Names of `actions` that get a notice when an alert begins and when it ends.",
+  ),
+} as const;
+
 const flowsMeasure: Measure = { kind: "flows" };
 
 /** The keys of a rule on records of one kind, which are those of every kind but for the names of fields. */
@@ -162,32 +192,7 @@ function ruleMapping(source: Source) {
         measureOf(source),
         "What is compared. Sampling is taken into account. Only `silent` and `new` do without; records other than flows have further ones, docs/watch.md.",
       ),
-      over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
-      when: required(
-        scalar(
-          "such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`",
-          readCondition,
-        ),
-        "When there is an alert.",
-      ),
-      clear: optional(
-        scalar("such as `< 300M for 2m`", readComparison),
-        "When it ends. Left out: when the value is a fifth below the limit (above, where `when` says below) for a minute, or as long as `when` says.",
-      ),
-      least: defaulted(
-        scalar("a number such as 10M", readQuantity),
-        0,
-        "Below this there is no alert; of a share it is about what it is a share of.",
-      ),
-      say: optional(
-        sayText,
-        "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
-      ),
-      act: defaulted(
-        oneOrList(textLine),
-        [],
-        "Names of `actions` that get a notice when an alert begins and when it ends.",
-      ),
+      ...plainKeys,
     },
     { check: checkRule },
   );

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 658,
+  files: 660,
   singleUserFiles: 102,
-  interfaces: 1078,
+  interfaces: 1079,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
