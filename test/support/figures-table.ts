@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 644,
-  singleUserFiles: 100,
-  interfaces: 1058,
+  files: 645,
+  singleUserFiles: 101,
+  interfaces: 1059,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
