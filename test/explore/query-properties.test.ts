@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
-import { checkAnswers, checkUtilisation, now, sampleRecords, usualRecords } from "./query-cases.ts";
+import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords, usualRecords } from "./query-cases.ts";
 import { lineOf, type ModelRecord } from "./query-model.ts";
 
 const never = new AbortController().signal;
@@ -15,6 +15,7 @@ test("answers of the embedded store are those of a slow model over the same reco
   takeLines(explore, linesOf(sampleRecords));
   await explore.flush();
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 40);
+  await checkRegexes((query) => explore.query(query, never), sampleRecords);
   await checkUtilisation((query) => explore.query(query, never), sampleRecords);
 });
 

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 645,
-  singleUserFiles: 101,
-  interfaces: 1059,
+  files: 659,
+  singleUserFiles: 103,
+  interfaces: 1079,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,

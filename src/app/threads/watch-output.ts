@@ -1,16 +1,17 @@
-import { setOpen } from "../../explore/sampling/index.ts";
-import { NoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
-import type { Component, Log, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
+import type { OutputMetrics } from "../../output/index.ts";
+import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Alert, WatchOptions, WatchStatus } from "../../watch/index.ts";
-import type { RecordFeed } from "./record-feed.ts";
-import { startThread, SupervisedThread } from "./thread.ts";
+import { setOpen } from "../../explore/sampling/index.ts";
+import type { Alert, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
+import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
 export interface WatchThreadData {
   readonly watch: WatchOptions;
   /** The feed in which it finds records. */
   readonly feed: RecordFeed;
+  /** The feed of records that are no flows: never sampled. */
+  readonly others: RecordFeed;
   readonly logLevel: LogLevel;
 }
 
@@ -25,104 +26,127 @@ export interface Acknowledgement {
 
 const name = "watch";
 const drainMs = 5000;
+const othersBytes = 8 * 2 ** 20;
+const stateMs = 10_000;
+
+/** Says how exporters or outputs are: a line of JSON for each. */
+export type StateLines = (source: Source) => Promise<readonly string[]>;
 
 /**
- * Rules on flows, which are watched in a thread of its own. A broken file of rules makes the collector degraded; the rules that were
+ * Rules on flows and devices, which are watched in a thread of its own. A broken file of rules makes the collector degraded; the rules that were
  * read before stay.
  */
 export class WatchOutput implements Component {
   readonly name = name;
-  /** For those who decode: where records go. */
-  readonly feed: RecordFeed;
-  readonly report: OutputReport;
-  readonly #options: WatchOptions;
-  readonly #logLevel: LogLevel;
+  /** For those who decode, and for metrics. */
+  readonly taker: FeedThread;
   readonly #sink: Pick<Sink, "write">;
-  readonly #log: Log;
   readonly #health: Reporting["health"];
-  readonly #supervised: SupervisedThread;
   /** The fault that the thread reports; a new thread reports it anew, before it is ready. */
   #said: string | undefined;
 
-  /** @param sink is given a record of each alert that begins or ends. */
+  readonly #states: StateLines;
+  readonly #others: SampledSink;
+  readonly #othersFeed: RecordFeed;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param states of exporters and outputs, which are asked for where rules are about them.
+   * @param sink is given a record of each alert that begins or ends.
+   */
   constructor(
-    options: WatchOptions,
+    watch: WatchOptions,
     feed: RecordFeed,
+    states: StateLines,
     sink: Pick<Sink, "write">,
     outputMetrics: OutputMetrics,
     logLevel: LogLevel,
-    { log, metrics, health }: Reporting,
+    reporting: Reporting,
   ) {
-    this.feed = feed;
-    this.#options = options;
-    this.#logLevel = logLevel;
     this.#sink = sink;
-    this.#log = log;
-    this.#health = health;
-    const queues = feed.lines.map((memory) => new NoteReader(memory));
-    this.report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
-    this.#supervised = this.#supervise();
-    metrics.addSource(async () => {
-      const families = this.#supervised.thread()?.call<readonly MetricFamily[]>("metrics");
-      return (await families?.catch(() => undefined)) ?? [];
-    });
+    this.#states = states;
+    const others = createRecordFeed("watch", 1, othersBytes, { whole: 0, sampled: 0 });
+    this.#othersFeed = others;
+    this.#health = reporting.health;
+    this.taker = new FeedThread(
+      {
+        feed,
+        entry: new URL("./watch-thread.js", import.meta.url),
+        data: { watch, feed, others, logLevel } satisfies WatchThreadData,
+        onNote: (note) => this.#heard(note as WatchNote),
+        onChange: (isAlive) => {
+          setOpen(others.sampling, isAlive);
+          if (!isAlive) this.#said = undefined;
+          this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
+        },
+      },
+      outputMetrics,
+      reporting,
+    );
+    this.#others = new SampledSink({ write() {} }, others, this.taker.report);
   }
 
   async start(): Promise<void> {
-    await this.#supervised.start();
-    setOpen(this.feed.sampling, true);
+    await this.taker.start();
+    setOpen(this.#othersFeed.sampling, true);
+    this.#timer = setInterval(() => void this.#tellStates(), stateMs);
   }
 
   async stop(): Promise<void> {
-    setOpen(this.feed.sampling, false);
-    await this.#supervised.stop((thread) => thread.call("stop"), drainMs);
+    clearInterval(this.#timer);
+    this.#others.flush();
+    setOpen(this.#othersFeed.sampling, false);
+    await this.taker.stop(drainMs);
+  }
+
+  /** Gives a sink that passes records of devices on, and shows them to the rules. */
+  alsoTo(sink: Sink): Sink {
+    return {
+      write: (lines, count) => {
+        this.#others.write(Buffer.from(lines.buffer, lines.byteOffset, lines.length), count);
+        sink.write(lines, count);
+      },
+    };
   }
 
   /** @returns undefined while its thread is being started again. */
   async alerts(): Promise<readonly Alert[] | undefined> {
-    return this.#supervised.thread()?.call("alerts");
+    return this.taker.thread()?.call("alerts");
   }
 
   /** @returns undefined while its thread is being started again. */
   async status(): Promise<WatchStatus | undefined> {
-    return this.#supervised.thread()?.call("status");
+    return this.taker.thread()?.call("status");
   }
 
   /** @returns the alert; undefined where there is none of the id. */
   async acknowledge(seen: Acknowledgement): Promise<Alert | undefined> {
-    return this.#supervised.thread()?.call("acknowledge", seen);
+    return this.taker.thread()?.call("acknowledge", seen);
   }
 
   /** @returns undefined where there is no such action. @throws Error with why it does not work. */
   async test(action: string): Promise<true | undefined> {
-    return this.#supervised.thread()?.call("test", action);
+    return this.taker.thread()?.call("test", action);
+  }
+
+  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
+  async resend(action: string): Promise<number | undefined> {
+    return this.taker.thread()?.call("resend", action);
   }
 
   /** Reads the file of rules again. */
   reload(): void {
-    this.#supervised.thread()?.post("reload");
+    this.taker.thread()?.post("reload");
   }
 
-  #supervise(): SupervisedThread {
-    const { feed } = this;
-    return new SupervisedThread({
-      make: (onDeath) =>
-        startThread({
-          name,
-          entry: new URL("./watch-thread.js", import.meta.url),
-          data: { watch: this.#options, feed, logLevel: this.#logLevel } satisfies WatchThreadData,
-          log: this.#log,
-          onNote: (note) => this.#heard(note as WatchNote),
-          onDeath,
-        }),
-      begin: (thread) => thread.call("start"),
-      onChange: (isAlive) => {
-        setOpen(feed.sampling, isAlive);
-        if (!isAlive) this.#said = undefined;
-        this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
-      },
-      log: this.#log,
-    });
+  async #tellStates(): Promise<void> {
+    try {
+      const sources = (await this.taker.thread()?.call<readonly Source[]>("sources")) ?? [];
+      const lines = (await Promise.all(sources.map((source) => this.#states(source)))).flat();
+      if (lines.length > 0) this.#others.write(Buffer.from(`${lines.join("\n")}\n`), lines.length);
+    } catch {
+      // The thread died meanwhile; it is asked again when it is there.
+    }
   }
 
   #heard(note: WatchNote): void {
