@@ -1,7 +1,6 @@
-import { join } from "node:path";
-import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
 import type { Rule } from "./rule.ts";
-import type { Top, Verdict } from "./rule-watch.ts";
+import type { Top } from "./close-look.ts";
+import type { Verdict } from "./rule-watch.ts";
 
 /** An alert of one rule and one key; plain data, as it is shown, kept and sent. */
 export interface Alert {
@@ -23,16 +22,29 @@ export interface Alert {
   /** The values before it, one for each step, oldest first. */
   readonly series: { readonly stepMs: number; readonly values: readonly number[] };
   readonly acknowledged?: { readonly by: string; readonly at: number };
+  /** How the value, or the limit, was come by, where that is not plain. */
+  readonly note?: string;
   /** Why it ended, where its value did not. */
   readonly because?: string;
 }
 
-/** An alert that has begun or ended. */
+/** What receivers are told: an alert has begun or ended, or many of one rule have. */
 export interface Notice {
   /** The same when it is sent again. */
   readonly id: string;
-  readonly kind: "firing" | "cleared";
+  readonly kind: "firing" | "cleared" | "summary";
+  /** Of a summary the one with the greatest value. */
   readonly alert: Alert;
+  /** Of a summary: how many alerts began that have no notice of their own. */
+  readonly began?: number;
+  /** The same of those that ended. */
+  readonly ended?: number;
+}
+
+/** The words of a notice for people. */
+export function textOf({ kind, alert, began = 0, ended = 0 }: Notice): string {
+  if (kind !== "summary") return `${kind === "firing" ? "ALERT" : "over"}: ${alert.text}`;
+  return `MORE of ${alert.rule}: ${began} further began, ${ended} ended; the largest: ${alert.text}`;
 }
 
 /** Where the evidence of a key comes from. */
@@ -48,7 +60,27 @@ const maxCleared = 1000;
 /** Returns the unit of what a rule measures. */
 export function unitOf({ measure, when }: Rule): string {
   if (when.kind === "silent") return "seconds";
-  return measure.kind === "distinct" ? `different ${measure.column.field}` : `${measure.kind}/s`;
+  if (when.kind === "new") return "";
+  switch (measure.kind) {
+    case "distinct":
+      return `different ${measure.column.field}`;
+    case "changes":
+      return `changes of ${measure.column.field}`;
+    case "value":
+      return measure.column.field;
+    case "rate":
+      return `${measure.column.field}/s`;
+    case "share":
+    case "utilisation":
+      return "%";
+    case "records":
+      return "records";
+    case "bits":
+    case "packets":
+    case "flows":
+      break;
+  }
+  return `${measure.kind}/s`;
 }
 
 /** The alerts of all rules: those that begin, go on and have ended. */
@@ -148,7 +180,7 @@ export class AlertBook {
     stepMs: number,
     now: number,
   ): Alert {
-    const { key, value, since } = verdict;
+    const { key, value, since, note = known?.note } = verdict;
     const isNew = known?.firedAt === undefined && verdict.state === "firing";
     const state = verdict.state === "clear" ? "cleared" : verdict.state;
     const top = state === "cleared" ? (known?.top ?? {}) : evidence.top(key);
@@ -157,10 +189,11 @@ export class AlertBook {
       rule: rule.name,
       key: Object.fromEntries(rule.by.map(({ field }, i) => [field, key[i] ?? ""])),
       since: known?.firedAt === undefined ? since : known.since,
-      peak: Math.max(known?.peak ?? 0, verdict.peak, value),
+      peak: Math.max(known?.peak ?? -Infinity, verdict.peak, value),
       unit: unitOf(rule),
       top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
       series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
+      ...(note !== undefined && { note }),
       ...(known?.acknowledged && { acknowledged: known.acknowledged }),
     };
     const firedAt = known?.firedAt ?? (isNew ? now : undefined);
@@ -171,7 +204,10 @@ export class AlertBook {
       ...(firedAt !== undefined && { firedAt }),
       ...(state === "cleared" && { clearedAt: now }),
     } as const;
-    return { ...alert, text: known?.firedAt === undefined || known.text === "" ? say(rule, alert) : known.text };
+    return {
+      ...alert,
+      text: known?.firedAt === undefined || known.text === "" ? say(rule, alert, verdict.limit) : known.text,
+    };
   }
 
   #keep(alert: Alert): void {
@@ -189,8 +225,11 @@ function noticeOf(kind: Notice["kind"], alert: Alert): Notice {
 }
 
 /** The text of an alert, as the rule words it. What it does not know stands as a question mark. */
-function say({ say: template, when }: Rule, alert: Omit<Alert, "text">): string {
-  const limit = when.kind === "compare" ? amountText(when.limit, alert.unit) : `${when.forMs / 1000} s`;
+function say({ say: template, when }: Rule, alert: Omit<Alert, "text">, compared = 0): string {
+  const limit =
+    when.kind === "compare"
+      ? amountText(compared, alert.unit)
+      : `${(when.kind === "silent" ? when.forMs : when.afterMs) / 1000} s`;
   const known: Readonly<Record<string, string>> = {
     rule: alert.rule,
     key: Object.values(alert.key).join(", ") || "all traffic",
@@ -205,62 +244,7 @@ function say({ say: template, when }: Rule, alert: Omit<Alert, "text">): string 
 
 /** Such as `512.3 Mbits/s`. */
 function amountText(value: number, unit: string): string {
-  const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(value))) / 3)));
   const shown = Number((value / 1000 ** power).toPrecision(4));
   return `${shown} ${["", "k", "M", "G", "T"][power] ?? ""}${unit}`;
-}
-
-/** What outlives a restart: alerts, and notices that nobody has taken yet, by the action. */
-export interface KeptAlerts {
-  readonly alerts: readonly Alert[];
-  readonly waiting: Readonly<Record<string, readonly Notice[]>>;
-}
-
-function isWaiting(waiting: unknown): boolean {
-  return typeof waiting === "object" && waiting !== null && Object.values(waiting).every(Array.isArray);
-}
-
-const version = 1;
-const nothing: KeptAlerts = { alerts: [], waiting: {} };
-
-/** Keeps alerts in a file, so that a restart forgets none and tells of none twice. */
-export class AlertFile {
-  readonly #path: string;
-  readonly #io: FileIo;
-  readonly #run: string;
-  #number = 0;
-
-  /** @param run letters and digits that no other run has. */
-  constructor(directory: string, io: FileIo, run: string) {
-    this.#path = join(directory, "alerts.json");
-    this.#io = io;
-    this.#run = run;
-  }
-
-  get path(): string {
-    return this.#path;
-  }
-
-  /** @throws Error for a file that is not of this form; the errors of {@link FileIo}. */
-  async read(): Promise<KeptAlerts> {
-    let text: string;
-    try {
-      text = Buffer.from(await this.#io.read(this.#path)).toString();
-    } catch (error) {
-      if (isMissing(error)) return nothing;
-      throw error;
-    }
-    const kept = JSON.parse(text) as (Partial<KeptAlerts> & { readonly version?: number }) | null;
-    if (kept?.version !== version || !Array.isArray(kept.alerts) || !isWaiting(kept.waiting))
-      throw new Error(`${this.#path} is no file of alerts of version ${version}`);
-    return kept as KeptAlerts;
-  }
-
-  /** @throws SaveError; the file is as it was. */
-  async write(kept: KeptAlerts): Promise<void> {
-    await makeFolder(join(this.#path, ".."));
-    const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;
-    const content = Buffer.from(`${JSON.stringify({ version, ...kept })}\n`);
-    await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);
-  }
 }

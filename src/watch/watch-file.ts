@@ -1,6 +1,6 @@
 import { nearName, quote } from "../base/text/index.ts";
 import { defaulted, formatShapeFinding, list, mapOf, mapping, readShape, scalar } from "../base/yaml/index.ts";
-import { action, type ActionConfig } from "./actions.ts";
+import { action, type ActionConfig } from "./actions/action.ts";
 import { ruleShape, type Rule } from "./rule.ts";
 
 /** What the file of rules says. */
@@ -32,15 +32,23 @@ export const watchShape = mapping(
     rules: defaulted(list(ruleShape, "rule"), [], `Up to ${maxRules} rules.`),
   },
   {
-    check({ actions, rules = [] }, at) {
+    check({ rules = [] }, at) {
+      // Also those with faults of their own.
+      const actions = new Set(
+        at.has("actions")
+          ? at
+              .below("actions")
+              .children()
+              .map(({ step }) => String(step))
+          : [],
+      );
       if (rules.length > maxRules) at.error(`there are ${rules.length} rules, expected at most ${maxRules}`);
       const names = new Set<string>();
       for (const [i, { name, act }] of rules.entries()) {
         const node = at.below("rules").children("rule")[i] ?? at;
         if (names.size === names.add(name).size) node.error(`there are two rules ${quote(name)}`);
         for (const each of act)
-          if (actions?.has(each) === false)
-            node.error(`act: there is no action ${quote(each)}`, nearName(each, actions.keys()));
+          if (!actions.has(each)) node.error(`act: there is no action ${quote(each)}`, nearName(each, actions));
       }
     },
   },

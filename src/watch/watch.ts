@@ -1,11 +1,14 @@
 import { WatchedFile, type FileIo } from "../base/file/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../base/report/index.ts";
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
-import { ActionQueue } from "./actions.ts";
-import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
-import { BatchRows } from "./batch-rows.ts";
-import { fieldsOf, flowFields, RuleWatch, type Verdict } from "./rule-watch.ts";
+import { AlertFile } from "./alert-file.ts";
+import { AlertBook, type Alert, type Notice } from "./alerts.ts";
+import { BatchRows, ObjectRows } from "./batch-rows.ts";
+import { HistoryFiles } from "./history.ts";
+import { Notifier, type ActionStatus } from "./notifier.ts";
+import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
+import type { Source } from "./sources.ts";
 import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
 /** How rules are watched; plain data. */
@@ -15,6 +18,8 @@ export interface WatchOptions {
   readonly directory: string | undefined;
   /** Keys of each rule at a time. */
   readonly maxKeys: number;
+  /** Keys in the history of each rule. */
+  readonly maxHistory: number;
 }
 
 /** The state of a rule, as it is shown. */
@@ -24,17 +29,9 @@ export interface RuleStatus {
   readonly firing: number;
   /** Records of keys that were more than there may be. */
   readonly refused: number;
+  /** How much it knows of the time before, where it needs that. */
+  readonly history?: string;
   readonly act: readonly string[];
-}
-
-/** The state of an action, as it is shown. */
-export interface ActionStatus {
-  readonly name: string;
-  readonly waiting: number;
-  readonly sent: number;
-  readonly failures: number;
-  readonly dropped: number;
-  readonly fault?: string;
 }
 
 export interface WatchStatus {
@@ -62,25 +59,33 @@ const maxRows = 2048;
 const lineFeed = 0x0a;
 const judgeMs = 1000;
 const pollMs = 1000;
+/** How often what is usual, and what was seen, is written. */
+const historyMs = 600_000;
 /** After a save this many times as long as it took is none. */
 const restOfSave = 9;
 
 /** A set of rules that is in force: their windows, and the columns that they need. */
 class RuleSet {
   readonly watches: readonly RuleWatch[];
+  readonly #ofFlows: readonly RuleWatch[];
   readonly #reader: LineColumns;
   readonly #rows: BatchRows;
+  readonly #objects = new ObjectRows();
 
-  constructor({ rules }: WatchConfig, maxKeys: number, now: number) {
-    const names = new Set([...flowFields, ...rules.flatMap(fieldsOf)]);
+  constructor({ rules }: WatchConfig, limits: KeyLimits, now: number) {
+    const names = new Set([...flowFields, ...rules.filter(({ of }) => of === "flow").flatMap(fieldsOf)]);
     const columns = [...names].map(columnOf).filter((column): column is Column => column !== undefined);
     this.#reader = new LineColumns(columns, { maxRows, hasRest: false });
     this.#rows = new BatchRows(columns);
-    this.watches = rules.map((rule) => new RuleWatch(rule, this.#rows, maxKeys, now));
+    this.watches = rules.map(
+      (rule) => new RuleWatch(rule, rule.of === "flow" ? this.#rows : this.#objects, limits, now),
+    );
+    this.#ofFlows = this.watches.filter(({ rule }) => rule.of === "flow");
   }
 
   /** Takes whole lines, each of which stands for `weight` records. */
   take(lines: Uint8Array, weight: number, now: number): void {
+    if (this.#ofFlows.length === 0) return;
     const type = this.#rows.reader("flow.export.type");
     const other = this.#rows.reader("flow.record.type");
     for (let at = 0; at < lines.length;) {
@@ -88,43 +93,75 @@ class RuleSet {
       const batch = this.#reader.batch();
       this.#rows.use(batch);
       const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
-      for (const watch of this.watches) watch.take(batch.rows, isFlow, weight, now);
+      for (const watch of this.#ofFlows) watch.take(batch.rows, isFlow, weight, now);
       this.#reader.clear();
     }
   }
+
+  /** Takes lines that are no flows. @returns how many of them are no records. */
+  takeOthers(lines: string, now: number): number {
+    const objects: Readonly<Record<string, unknown>>[] = [];
+    let broken = 0;
+    for (const line of lines.split("\n")) {
+      if (line === "") continue;
+      try {
+        const record = JSON.parse(line) as Readonly<Record<string, unknown>> | null;
+        if (typeof record === "object" && record !== null) objects.push(record);
+        else broken++;
+      } catch {
+        broken++;
+      }
+    }
+    this.#objects.use(objects);
+    const kinds = objects.map(sourceOf);
+    for (const watch of this.watches) {
+      const { of } = watch.rule;
+      if (kinds.includes(of)) watch.take(objects.length, (row) => kinds[row] === of, 1, now);
+    }
+    return broken;
+  }
 }
+
+type FaultOf = "rules" | "file" | "history";
 
 /** Watches flows by the rules of a file: takes their lines, judges them once a second, and tells of alerts. */
 export class Watch {
-  readonly #options: WatchOptions;
+  readonly #limits: KeyLimits;
   readonly #around: WatchSurroundings;
   readonly #log: Log;
   readonly #book: AlertBook;
+  readonly #notifier: Notifier;
   readonly #file: AlertFile | undefined;
+  readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
   #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), rules: [] };
-  #queues: readonly ActionQueue[] = [];
-  #faults: { rules?: string | undefined; file?: string | undefined } = {};
-  /** Notices of the last run, by action, until a file of rules says which actions there are. */
-  #kept: Readonly<Record<string, readonly Notice[]>> = {};
+  #faults: Partial<Record<FaultOf, string | undefined>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
   readonly #began: number;
   #lines = 0;
+  #broken = 0;
   #isChanged = false;
   /** By the monotonic clock: a large file is not written all the time. */
   #saveFrom = 0;
   #saving: Promise<void> | undefined;
+  #historyFrom: number;
+  #historySaving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
-    this.#options = options;
     this.#around = around;
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
+    const { clock } = around;
+    this.#notifier = new Notifier({ clock, log: around.log }, () => (this.#isChanged = true));
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
-    this.#rules = new RuleSet(this.#config, options.maxKeys, this.#now());
+    this.#historyFiles =
+      options.directory === undefined ? undefined : new HistoryFiles(options.directory, around.io, run);
+    this.#historyFrom = around.clock.monotonic() + historyMs;
+    this.#limits = { keys: options.maxKeys, history: options.maxHistory };
+    this.#rules = new RuleSet(this.#config, this.#limits, this.#now());
     this.#rulesFile = new WatchedFile(
       options.rulesPath,
       pollMs,
@@ -142,13 +179,12 @@ export class Watch {
   }
 
   async start(): Promise<void> {
-    try {
-      const kept = await this.#file?.read();
-      this.#book.restore(kept?.alerts ?? []);
-      this.#kept = kept?.waiting ?? {};
-    } catch (error) {
-      this.#setFault("file", `alerts of the last run cannot be read: ${(error as Error).message}`);
-      this.#log.error({ error }, "alerts of the last run cannot be read");
+    const kept = await this.#file?.read();
+    if (kept !== undefined) {
+      this.#book.restore(kept.alerts);
+      this.#notifier.restore(kept);
+      this.#setFault("file", kept.fault);
+      if (kept.fault !== undefined) this.#log.error({}, kept.fault);
     }
     await this.#rulesFile.start();
     this.#timer = setInterval(() => this.judge(), judgeMs);
@@ -167,6 +203,17 @@ export class Watch {
     this.#rules.take(lines, records / count, this.#now());
   }
 
+  /** Takes whole lines about devices, exporters and outputs. */
+  takeOthers(lines: Uint8Array): void {
+    this.#lines += countLines(lines);
+    this.#broken += this.#rules.takeOthers(Buffer.from(lines).toString("utf8"), this.#now());
+  }
+
+  /** The kinds of records that rules are about. */
+  sources(): readonly Source[] {
+    return [...new Set(this.#rules.watches.map(({ rule }) => rule.of))];
+  }
+
   /** Judges all rules; it happens by itself every second. */
   judge(): void {
     const wall = this.#around.clock.now();
@@ -176,10 +223,11 @@ export class Watch {
       const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
       this.#tell(rule, this.#book.judge(rule, dated(verdicts, wall - now), watch, watch.stepMs, wall));
     }
-    for (const queue of this.#queues) {
-      const acting = this.#config.rules.filter(({ act }) => act.includes(queue.name));
-      queue.repeat(() => acting.flatMap(({ name }) => this.#book.firing(name)));
-    }
+    this.#notifier.tick((action) => {
+      const acting = this.#config.rules.filter(({ act }) => act.includes(action));
+      return acting.flatMap(({ name }) => this.#book.firing(name));
+    });
+    if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
   }
 
@@ -196,10 +244,8 @@ export class Watch {
 
   /** Tells an action of a made alert. @throws Error when it does not take it; undefined where there is no such action. */
   async test(name: string): Promise<true | undefined> {
-    const queue = this.#queues.find((each) => each.name === name);
-    if (queue === undefined) return undefined;
     const now = this.#around.clock.now();
-    await queue.test({
+    const isThere = await this.#notifier.test(name, {
       id: this.#around.newId(),
       rule: "test",
       key: {},
@@ -213,36 +259,39 @@ export class Watch {
       top: {},
       series: { stepMs: 0, values: [] },
     });
-    return true;
+    return isThere || undefined;
+  }
+
+  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
+  resend(name: string): number | undefined {
+    return this.#notifier.resend(name);
   }
 
   status(): WatchStatus {
-    const fault = this.#faults.rules ?? this.#faults.file;
+    const fault = this.#fault();
     return {
       ...(fault !== undefined && { fault }),
-      rules: this.#rules.watches.map(({ rule: { name, act }, keys }) => ({
+      rules: this.#rules.watches.map(({ rule: { name, act }, keys, history }) => ({
         name,
         keys: keys.count,
         firing: this.#book.firing(name).length,
-        refused: keys.refused,
+        refused: keys.refused + (history?.refused ?? 0),
+        ...(history !== undefined && { history: history.text(this.#now()) }),
         act,
       })),
-      actions: this.#queues.map(({ name, waiting, counts, fault: found }) => ({
-        name,
-        waiting: waiting.length,
-        ...counts,
-        ...(found !== undefined && { fault: found }),
-      })),
+      actions: this.#notifier.status(),
     };
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rulesFile.stop();
-    await Promise.all(this.#queues.map((queue) => queue.stop()));
+    await this.#notifier.stop();
     await this.#saving;
     this.#save();
     await this.#saving;
+    await this.#historySaving;
+    await this.#saveHistory();
   }
 
   /** Puts rules in force. Windows begin anew; alerts of rules that stay go on. */
@@ -250,15 +299,9 @@ export class Watch {
     const { clock, log } = this.#around;
     const wall = clock.now();
     const now = this.#now();
-    const waiting = new Map(Object.entries(this.#waiting()));
-    this.#kept = {};
-    for (const queue of this.#queues) void queue.stop();
-    this.#queues = Array.from(config.actions, ([name, action]) => {
-      const queue = new ActionQueue(name, action, { clock, log }, () => (this.#isChanged = true));
-      for (const notice of waiting.get(name) ?? []) queue.add(notice);
-      return queue;
-    });
-    this.#rules = new RuleSet(config, this.#options.maxKeys, now);
+    const watches = this.#rules.watches;
+    this.#rules = new RuleSet(config, this.#limits, now);
+    void this.#takeHistory(watches);
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
@@ -266,6 +309,7 @@ export class Watch {
       const rule = before.rules.find(({ name }) => name === notice.alert.rule);
       if (rule !== undefined) this.#tell(rule, [notice]);
     }
+    this.#notifier.use(config.actions);
     for (const watch of this.#rules.watches)
       for (const alert of this.#book.firing(watch.rule.name)) {
         watch.resume(Object.values(alert.key), now - (wall - alert.since), now);
@@ -278,7 +322,7 @@ export class Watch {
     for (const notice of notices) {
       this.#isChanged = true;
       this.#around.onRecord(recordOf(notice, this.#around.clock.now()));
-      for (const queue of this.#queues) if (act.includes(queue.name)) queue.add(notice);
+      this.#notifier.tell(act, notice);
       const { rule, text } = notice.alert;
       this.#around.log.info({ rule, alert: notice.alert.id }, `alert ${notice.kind}: ${text}`);
     }
@@ -290,10 +334,10 @@ export class Watch {
     this.#isChanged = false;
     const { clock } = this.#around;
     const began = clock.monotonic();
-    const waiting = this.#waiting();
+    const notices = this.#notifier.kept();
     const alerts = this.#book.list().filter(({ state }) => state !== "pending");
     this.#saving = this.#file
-      .write({ alerts, waiting })
+      .write({ alerts, ...notices })
       .then(() => this.#setFault("file", undefined))
       .catch((error: unknown) => {
         this.#isChanged = true;
@@ -307,24 +351,69 @@ export class Watch {
       });
   }
 
+  /** Gives rules the history of those before them, or that of their files. */
+  async #takeHistory(before: readonly RuleWatch[]): Promise<void> {
+    for (const { rule, identity, history } of this.#rules.watches) {
+      if (history === undefined) continue;
+      const last = before.find((each) => each.rule.name === rule.name && each.identity === identity)?.history;
+      try {
+        if (last !== undefined) history.restore([...last.lines()]);
+        else await this.#historyFiles?.read(rule.name, identity, history);
+        this.#setFault("history", undefined);
+      } catch (error) {
+        this.#setFault("history", `the history of ${rule.name} cannot be read: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
+      }
+    }
+  }
+
+  /** Writes the history of all rules, one after the other. */
+  async #saveHistory(): Promise<void> {
+    const files = this.#historyFiles;
+    if (files === undefined || this.#historySaving !== undefined) return;
+    this.#historyFrom = Infinity;
+    const { clock } = this.#around;
+    const save = async (): Promise<void> => {
+      for (const { rule, identity, history } of this.#rules.watches)
+        if (history !== undefined) await files.write(rule.name, identity, history);
+      await files.tidy(
+        this.#rules.watches.map(({ rule }) => rule.name),
+        clock.now(),
+      );
+    };
+    this.#historySaving = save()
+      .then(() => this.#setFault("history", undefined))
+      .catch((error: unknown) => {
+        this.#setFault("history", `what is usual cannot be kept: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of rules cannot be kept");
+      })
+      .finally(() => {
+        this.#historySaving = undefined;
+        this.#historyFrom = clock.monotonic() + historyMs;
+      });
+    await this.#historySaving;
+  }
+
   /** Milliseconds since the epoch by the clock as it was at the start. */
   #now(): number {
     return this.#began + this.#around.clock.monotonic();
   }
 
-  /** Notices that nobody has taken yet, by action. */
-  #waiting(): Readonly<Record<string, readonly Notice[]>> {
-    return { ...this.#kept, ...Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting])) };
+  #fault(): string | undefined {
+    return this.#faults.rules ?? this.#faults.file ?? this.#faults.history;
   }
 
-  #setFault(of: "rules" | "file", found: string | undefined): void {
+  #setFault(of: FaultOf, found: string | undefined): void {
     if (this.#faults[of] === found) return;
     this.#faults[of] = found;
-    this.#around.onFault(this.#faults.rules ?? this.#faults.file);
+    this.#around.onFault(this.#fault());
   }
 
   #reportMetrics(metrics: Metrics): void {
-    metrics.counterFrom("netgloss_watch_lines_total", "Flow records that rules were asked about.", [], () => [
+    metrics.counterFrom("netgloss_watch_broken_lines_total", "Lines about devices that are no records.", [], () => [
+      [{}, this.#broken],
+    ]);
+    metrics.counterFrom("netgloss_watch_lines_total", "Records that rules were asked about.", [], () => [
       [{}, this.#lines],
     ]);
     metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () => {
@@ -346,20 +435,27 @@ export class Watch {
       ["rule"],
       () => this.#rules.watches.map(({ rule, keys }) => [{ rule: rule.name }, keys.refused]),
     );
-    for (const [kind, help] of [
-      ["sent", "Notices that an action took."],
-      ["failures", "Tries to tell an action that failed; it is tried again."],
-      ["dropped", "Notices that were lost: too many waited, or the action refused them for a day."],
-    ] as const)
-      metrics.counterFrom(`netgloss_watch_notices_${kind}_total`, help, ["action"], () =>
-        this.#queues.map(({ name, counts }) => [{ action: name }, counts[kind]]),
-      );
+    metrics.counterFrom(
+      "netgloss_watch_broken_files_total",
+      "Files of alerts that could not be understood and were set aside.",
+      [],
+      () => [[{}, this.#file?.setAside ?? 0]],
+    );
+    this.#notifier.reportMetrics(metrics);
   }
 }
 
 /** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
 function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
   for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
+}
+
+/** The kind of a record that is no flow; undefined where no rule is about it. */
+function sourceOf(record: Readonly<Record<string, unknown>>): Source | undefined {
+  if (record["snmp.trap.oid"] !== undefined) return "trap";
+  if (record["snmp.object.name"] !== undefined) return "snmp";
+  if (record["output.name"] !== undefined) return "output";
+  return record["exporter.datagrams"] === undefined ? undefined : "exporter";
 }
 
 function countLines(lines: Uint8Array): number {
