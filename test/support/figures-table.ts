@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 653,
-  singleUserFiles: 102,
-  interfaces: 1070,
+  files: 659,
+  singleUserFiles: 103,
+  interfaces: 1079,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
