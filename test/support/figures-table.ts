@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 659,
-  singleUserFiles: 103,
-  interfaces: 1079,
+  files: 661,
+  singleUserFiles: 104,
+  interfaces: 1081,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
