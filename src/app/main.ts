@@ -38,10 +38,10 @@ async function askPerson(question: string, hidden: boolean): Promise<string | un
 }
 
 /** Returns what a person types to start it again: the name of its link, else the file with its path from here. */
-function startedAs({ argv, cwd }: NodeJS.Process): string {
-  const path = argv[1] ?? "";
+function startedAs(process: NodeJS.Process): string {
+  const path = process.argv[1] ?? "";
   if (basename(path) === "netgloss") return "netgloss";
-  const from = relative(cwd(), path);
+  const from = relative(process.cwd(), path);
   return `node ${from.startsWith("..") ? path : from}`;
 }
 
