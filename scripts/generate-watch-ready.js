@@ -7,18 +7,13 @@ process.chdir(join(import.meta.dirname, ".."));
 const source = readFileSync("definitions/watch.yml", "utf8");
 const rules = parse(source);
 
-const groups = [
-  [
-    "Floods and amplification",
-    ({ rule: { of = "flow", name } }) => of === "flow" && /flood|amplif|refl|fragm|carpet/.test(name),
-  ],
-  [
-    "Hosts that behave oddly",
-    ({ rule: { of = "flow", name } }) => of === "flow" && !/flood|amplif|refl|fragm|carpet/.test(name),
-  ],
-  ["Links and devices", ({ rule: { of } }) => of === "snmp" || of === "trap"],
-  ["The collector", ({ rule: { of } }) => of === "exporter" || of === "output"],
-];
+const isAttack = ({ rule: { of = "flow", name } }) => of === "flow" && /flood|amplif|refl|fragm|carpet/.test(name);
+const groups = {
+  "Floods and amplification": isAttack,
+  "Hosts that behave oddly": (each) => (each.rule.of ?? "flow") === "flow" && !isAttack(each),
+  "Links and devices": ({ rule: { of } }) => of === "snmp" || of === "trap",
+  "The collector": ({ rule: { of } }) => of === "exporter" || of === "output",
+};
 
 function section({ rule: { name }, sees, misses, number }) {
   const [text = ""] = source
@@ -57,7 +52,9 @@ A \`filter\` narrows that of the rule; \`over\`, \`when\`, \`clear\`, \`least\`,
 copy a rule from here under \`rules\` and give it another name.
 
 The numbers fit a network of some Gbit/s. A rule that speaks up without need will not be read: begin with a few rules without \`act\`, look at \`netgloss watch alerts --all\` for a week, and choose the numbers then.
-${groups.map(([title, isIn]) => `\n## ${title}\n\n${rules.filter(isIn).map(section).join("\n")}`).join("")}`;
+${Object.entries(groups)
+  .map(([title, isIn]) => `\n## ${title}\n\n${rules.filter(isIn).map(section).join("\n")}`)
+  .join("")}`;
 
 const path = "docs/watch-ready.md";
 if (!process.argv.includes("--check")) writeFileSync(path, page);

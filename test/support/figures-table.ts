@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 660,
-  singleUserFiles: 102,
-  interfaces: 1079,
-  interfacesWithOneImplementation: 68,
+  files: 663,
+  singleUserFiles: 104,
+  interfaces: 1085,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

@@ -4,7 +4,7 @@ import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { readyRulesPath, shippedReadyRules } from "../ready-rules.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
-import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
+import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, exitCodes } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
@@ -61,6 +61,25 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       terminal.out(`${notices} notices are sent again\n`);
     });
 
+  defineReady(watch, terminal);
+
+  watch
+    .command("check <file>")
+    .description("check a file of rules; needs no collector")
+    .action(async (file: string) => {
+      try {
+        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"), await shippedReadyRules());
+        terminal.out(`${found.length} rules, ${actions.size} actions\n`);
+      } catch (error) {
+        setExitCode(exitCodes.failure);
+        const faults = error instanceof WatchFileError ? error.faults : [`${file}: ${(error as Error).message}`];
+        terminal.err(faults.map((fault) => `error: ${fault}\n`).join(""));
+      }
+    });
+};
+
+/** `watch ready`: the rules that come with the program. */
+function defineReady(watch: Parameters<DefineCommand>[0], terminal: Parameters<DefineCommand>[1]["terminal"]): void {
   addOutput(watch.command("ready [name]"))
     .description("list the rules that come with netgloss, or show one; needs no collector")
     .action(async (name: string | undefined, { output }: { output: OutputFormat }) => {
@@ -86,25 +105,11 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
         terminal,
       );
     });
-
-  watch
-    .command("check <file>")
-    .description("check a file of rules; needs no collector")
-    .action(async (file: string) => {
-      try {
-        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"), await shippedReadyRules());
-        terminal.out(`${found.length} rules, ${actions.size} actions\n`);
-      } catch (error) {
-        setExitCode(exitCodes.failure);
-        const faults = error instanceof WatchFileError ? error.faults : [`${file}: ${(error as Error).message}`];
-        terminal.err(faults.map((fault) => `error: ${fault}\n`).join(""));
-      }
-    });
-};
+}
 
 function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
   const shown = acknowledged === undefined ? state : `${state}, seen`;
-  return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
+  return [id, shown, shownTime(since), text];
 }
 
 const ruleHead = ["rule", "keys", "firing", "actions", "history"];
