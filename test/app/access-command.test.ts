@@ -69,7 +69,7 @@ test("what cannot be done to a file of users is said, and changes nothing", asyn
   assert.match((await run([], "user", "list")).err, /which file\? Give --users-file, or SVC_API_USERS_PATH/);
   writeFileSync(file, "users:\n  a: {role: boss}\n");
   const broken = await run(["x", "x"], ...set);
-  const why = 'user a: role: expected one of viewer, editor, admin; found "boss"';
+  const why = 'user a: role: expected one of viewer, editor, operator, admin; found "boss"';
   assert.deepEqual([broken.code, broken.err], [1, `error: ${file}:2:13: ${why}\n`]);
   assert.equal(readFileSync(file, "utf8"), "users:\n  a: {role: boss}\n");
   const late = await run([], "token", "create", "x", "--expires", "2020-01-01", "--users-file", `${file}2`);

@@ -1,5 +1,5 @@
 /** The roles of users; each role may do what those before it may. */
-export const roles = ["viewer", "editor", "admin"] as const;
+export const roles = ["viewer", "editor", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];
 
 /** Tells whether a role suffices where another is needed. */

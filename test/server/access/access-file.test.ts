@@ -53,7 +53,7 @@ tokens:
 groups: {}
 `;
   const wanted = [
-    'users.yml:2:17: user alice: role: expected one of viewer, editor, admin; found "boss"',
+    'users.yml:2:17: user alice: role: expected one of viewer, editor, operator, admin; found "boss"',
     'users.yml:3:3: user a:b: expected a name without a colon, found "a:b"',
     "users.yml:4:34: user carl: password: expected a hash, as `netgloss user set` writes it",
     "users.yml:5:24: user dora: shoe: unknown key, expected one of role, password, certificate",

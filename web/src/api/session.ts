@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 
-export type Role = "viewer" | "editor" | "admin";
+export type Role = "viewer" | "editor" | "operator" | "admin";
 export type Area = "metadata" | "flow" | "snmp" | "collector";
 
 /** What `GET /session` answers: nothing where nobody has to prove who they are. */
@@ -19,7 +19,7 @@ export interface SignInWays {
   readonly ways: readonly ("password" | "token" | "issuer")[];
 }
 
-const rank: Readonly<Record<Role, number>> = { viewer: 0, editor: 1, admin: 2 };
+const rank: Readonly<Record<Role, number>> = { viewer: 0, editor: 1, operator: 2, admin: 3 };
 
 export const SessionContext = createContext<Session>({});
 

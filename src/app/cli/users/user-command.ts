@@ -3,7 +3,7 @@ import type { DefineCommand } from "../command.ts";
 import { addConfigOption } from "../command.ts";
 
 /** As in src/server/access/role.ts, which no start loads. */
-const roleNames = ["viewer", "editor", "admin"] as const;
+const roleNames = ["viewer", "editor", "operator", "admin"] as const;
 const areaNames = ["metadata", "flow", "snmp", "collector"] as const;
 
 export interface UsersFileOptions {
