@@ -215,7 +215,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
   const snmp = createSnmpPart(settings, snmpSources, reporting);
   const watch = createWatch(settings, sink, outputs.metrics, reporting);
-  const takers = [explore, watch].filter((taker) => taker !== undefined);
+  const takers = [explore?.taker, watch?.taker].filter((taker) => taker !== undefined);
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
   const shared = createSharedExporters(settings, fleet, reporting);

@@ -5,7 +5,7 @@
 export const figuresTable = {
   files: 644,
   singleUserFiles: 100,
-  interfaces: 1058,
+  interfaces: 1059,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -15,9 +15,8 @@ import { flowElements } from "./flow-elements.ts";
 import { flowStreams } from "./flow-streams.ts";
 import { plainSettings, type Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
-import type { ExploreOutput } from "../threads/explore-output.ts";
 import { FlowThreads } from "../threads/flow-threads.ts";
-import { SampledSink } from "../threads/record-feed.ts";
+import { SampledSink, type FeedThread } from "../threads/record-feed.ts";
 import type { OutputReport } from "../../output/index.ts";
 
 /** Matches the temporary file of a save that was cut off. */
@@ -98,7 +97,7 @@ interface FlowSources {
   readonly shared: SharedStore | undefined;
   readonly sink: Sink;
   /** The parts that take records in threads of their own. */
-  readonly takers: readonly Pick<ExploreOutput, "feed" | "report">[];
+  readonly takers: readonly FeedThread[];
 }
 
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */

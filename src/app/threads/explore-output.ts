@@ -9,11 +9,11 @@ import {
   type FlowsAnswer,
   type FlowsQuery,
 } from "../../explore/index.ts";
-import { lostRecords, setOpen } from "../../explore/sampling/index.ts";
-import { NoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
-import type { Component, Health, Log, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
-import type { RecordFeed } from "./record-feed.ts";
-import { startThread, SupervisedThread, systemTimers, type Timers } from "./thread.ts";
+import { lostRecords } from "../../explore/sampling/index.ts";
+import type { OutputMetrics } from "../../output/index.ts";
+import type { Component, Health, Log, LogLevel, Reporting } from "../../base/report/index.ts";
+import { FeedThread, type RecordFeed } from "./record-feed.ts";
+import { systemTimers, type Timers } from "./thread.ts";
 
 /** The data of the thread of Explore. */
 export interface ExploreThreadData {
@@ -62,15 +62,11 @@ const reopenMs = [1000, 5000, 15_000, 60_000] as const;
  */
 export class ExploreOutput implements ExploreQuestions, Component {
   readonly name = name;
-  /** For those who decode: where records go. */
-  readonly feed: RecordFeed;
-  readonly report: OutputReport;
-  readonly #config: EmbeddedExploreConfig;
-  readonly #logLevel: LogLevel;
+  /** For those who decode, and for metrics. */
+  readonly taker: FeedThread;
   readonly #log: Log;
   readonly #health: Health;
   readonly #timers: Timers;
-  #supervised: SupervisedThread;
   #asked = 0;
   /** Why there is no store. */
   #fault: string | undefined = "Explore is being opened";
@@ -80,26 +76,27 @@ export class ExploreOutput implements ExploreQuestions, Component {
   #opening: Promise<void> = Promise.resolve();
 
   constructor(
-    config: EmbeddedExploreConfig,
+    explore: EmbeddedExploreConfig,
     feed: RecordFeed,
     outputMetrics: OutputMetrics,
     logLevel: LogLevel,
-    { log, metrics, health }: Reporting,
+    reporting: Reporting,
     timers = systemTimers,
   ) {
-    this.feed = feed;
-    this.#config = config;
-    this.#logLevel = logLevel;
-    this.#log = log;
-    this.#health = health;
+    this.#log = reporting.log;
+    this.#health = reporting.health;
     this.#timers = timers;
-    const queues = feed.lines.map((memory) => new NoteReader(memory));
-    this.report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
-    this.#supervised = this.#supervise();
-    metrics.addSource(async () => {
-      const families = this.#supervised.thread()?.call<readonly MetricFamily[]>("metrics");
-      return (await families?.catch(() => undefined)) ?? [];
-    });
+    this.taker = new FeedThread(
+      {
+        feed,
+        entry: new URL("./explore-thread.js", import.meta.url),
+        data: { explore, feed, logLevel } satisfies ExploreThreadData,
+        onNote: (note) => this.#setFault((note as ExploreNote).fault ?? undefined),
+        onChange: (isAlive) => this.#setFault(isAlive ? undefined : "its thread died and is being started again"),
+      },
+      outputMetrics,
+      reporting,
+    );
   }
 
   async start(): Promise<void> {
@@ -110,14 +107,13 @@ export class ExploreOutput implements ExploreQuestions, Component {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelWait();
-    setOpen(this.feed.sampling, false);
-    await this.#supervised.stop((thread) => thread.call("stop"), drainMs);
+    await this.taker.stop(drainMs);
     await this.#opening;
   }
 
   async status(): Promise<ExploreStatus> {
     const status = await this.#call<Omit<ExploreStatus, "droppedRows">>("status");
-    return { ...status, droppedRows: lostRecords(this.feed.sampling) };
+    return { ...status, droppedRows: lostRecords(this.taker.feed.sampling) };
   }
 
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
@@ -132,31 +128,9 @@ export class ExploreOutput implements ExploreQuestions, Component {
     return this.#call("parquet", table);
   }
 
-  #supervise(): SupervisedThread {
-    const { feed } = this;
-    return new SupervisedThread({
-      make: (onDeath) =>
-        startThread({
-          name,
-          entry: new URL("./explore-thread.js", import.meta.url),
-          data: { explore: this.#config, feed, logLevel: this.#logLevel } satisfies ExploreThreadData,
-          log: this.#log,
-          onNote: (note) => this.#setFault((note as ExploreNote).fault ?? undefined),
-          onDeath,
-        }),
-      begin: (thread) => thread.call("start"),
-      onChange: (isAlive) => {
-        setOpen(feed.sampling, isAlive);
-        this.#setFault(isAlive ? undefined : "its thread died and is being started again");
-      },
-      log: this.#log,
-    });
-  }
-
   async #open(): Promise<void> {
     try {
-      await this.#supervised.start();
-      setOpen(this.feed.sampling, true);
+      await this.taker.start();
       if (this.#failures > 0) this.#log.info({}, "Explore could be opened");
       this.#failures = 0;
       this.#setFault(undefined);
@@ -167,7 +141,6 @@ export class ExploreOutput implements ExploreQuestions, Component {
       if (message !== this.#fault)
         this.#log.error({ error }, "Explore cannot be opened: the collector runs without it and tries again");
       this.#setFault(message);
-      this.#supervised = this.#supervise();
       const ms = reopenMs[Math.min(this.#failures++, reopenMs.length - 1)] ?? 0;
       this.#cancelWait = this.#timers.after(ms, () => void (this.#opening = this.#open()));
     }
@@ -179,7 +152,7 @@ export class ExploreOutput implements ExploreQuestions, Component {
   }
 
   async #call<T>(called: string, argument?: unknown): Promise<T> {
-    const thread = this.#supervised.thread();
+    const thread = this.taker.thread();
     if (thread === undefined) throw new ExploreError("unavailable", this.#fault ?? "Explore is not open");
     return thread.call<T>(called, argument);
   }
@@ -187,7 +160,7 @@ export class ExploreOutput implements ExploreQuestions, Component {
   async #ask<Answer>(called: "query" | "flows", query: unknown, signal: AbortSignal): Promise<Answer> {
     signal.throwIfAborted();
     const number = this.#asked++;
-    const cancel = (): void => this.#supervised.thread()?.post("cancel", number);
+    const cancel = (): void => this.taker.thread()?.post("cancel", number);
     signal.addEventListener("abort", cancel, { once: true });
     try {
       const answered = await this.#call<Answered<Answer>>(called, { number, query });

@@ -1,13 +1,22 @@
-import { systemClock } from "../../base/report/index.ts";
+import { systemClock, type MetricFamily, type Reporting } from "../../base/report/index.ts";
 import {
   LineSampler,
+  setOpen,
   type SampledLines,
   createSamplingMemory,
   type SamplingMemory,
   type SamplingRates,
 } from "../../explore/sampling/index.ts";
-import { LineOutbox, NoteReader, type LineMemory, type OutputReport, createLineMemory } from "../../output/index.ts";
+import {
+  LineOutbox,
+  NoteReader,
+  type LineMemory,
+  type OutputMetrics,
+  type OutputReport,
+  createLineMemory,
+} from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
+import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 
 /** The time that chosen lines wait for others, milliseconds. */
 const gatherMs = 100;
@@ -136,5 +145,67 @@ export class FeedInbox {
     return Math.max(
       ...this.#readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes)),
     );
+  }
+}
+
+interface FeedThreadOptions {
+  readonly feed: RecordFeed;
+  /** The file that the thread runs. It serves the calls `start`, `stop` and `metrics`. */
+  readonly entry: URL;
+  /** The data that the thread is given. */
+  readonly data: unknown;
+  readonly onNote: (note: unknown) => void;
+  /** Called when the thread has died, and when the next one is ready. */
+  readonly onChange: (isAlive: boolean) => void;
+}
+
+/** A thread that takes the records of a feed, and is started again when it dies. While there is none, the feed is closed. */
+export class FeedThread {
+  /** For those who decode: where records go. */
+  readonly feed: RecordFeed;
+  readonly report: OutputReport;
+  readonly #options: FeedThreadOptions;
+  readonly #log: Reporting["log"];
+  #supervised: SupervisedThread | undefined;
+
+  constructor(options: FeedThreadOptions, outputMetrics: OutputMetrics, { log, metrics }: Reporting) {
+    this.feed = options.feed;
+    this.#options = options;
+    this.#log = log;
+    const { name, lines } = options.feed;
+    const queues = lines.map((memory) => new NoteReader(memory));
+    this.report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
+    metrics.addSource(async () => {
+      const families = this.thread()?.call<readonly MetricFamily[]>("metrics");
+      return (await families?.catch(() => undefined)) ?? [];
+    });
+  }
+
+  /** The thread; undefined while it is being started again, and when it is not running. */
+  thread(): Thread | undefined {
+    return this.#supervised?.thread();
+  }
+
+  /** May be called again when it has failed. @throws what `start` of the thread threw. */
+  async start(): Promise<void> {
+    const { entry, data, onNote, onChange } = this.#options;
+    const { feed } = this;
+    this.#supervised = new SupervisedThread({
+      make: (onDeath) => startThread({ name: feed.name, entry, data, log: this.#log, onNote, onDeath }),
+      begin: (thread) => thread.call("start"),
+      onChange: (isAlive) => {
+        setOpen(feed.sampling, isAlive);
+        onChange(isAlive);
+      },
+      log: this.#log,
+    });
+    await this.#supervised.start();
+    setOpen(feed.sampling, true);
+  }
+
+  /** @param drainMs for the thread to take what waits and to stop. */
+  async stop(drainMs: number): Promise<void> {
+    setOpen(this.feed.sampling, false);
+    await this.#supervised?.stop((thread) => thread.call("stop"), drainMs);
   }
 }

@@ -1,10 +1,8 @@
-import { setOpen } from "../../explore/sampling/index.ts";
-import { NoteReader, type OutputMetrics, type OutputReport } from "../../output/index.ts";
-import type { Component, Log, LogLevel, MetricFamily, Reporting } from "../../base/report/index.ts";
+import type { OutputMetrics } from "../../output/index.ts";
+import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Alert, WatchOptions, WatchStatus } from "../../watch/index.ts";
-import type { RecordFeed } from "./record-feed.ts";
-import { startThread, SupervisedThread } from "./thread.ts";
+import { FeedThread, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
 export interface WatchThreadData {
@@ -32,97 +30,71 @@ const drainMs = 5000;
  */
 export class WatchOutput implements Component {
   readonly name = name;
-  /** For those who decode: where records go. */
-  readonly feed: RecordFeed;
-  readonly report: OutputReport;
-  readonly #options: WatchOptions;
-  readonly #logLevel: LogLevel;
+  /** For those who decode, and for metrics. */
+  readonly taker: FeedThread;
   readonly #sink: Pick<Sink, "write">;
-  readonly #log: Log;
   readonly #health: Reporting["health"];
-  readonly #supervised: SupervisedThread;
   /** The fault that the thread reports; a new thread reports it anew, before it is ready. */
   #said: string | undefined;
 
   /** @param sink is given a record of each alert that begins or ends. */
   constructor(
-    options: WatchOptions,
+    watch: WatchOptions,
     feed: RecordFeed,
     sink: Pick<Sink, "write">,
     outputMetrics: OutputMetrics,
     logLevel: LogLevel,
-    { log, metrics, health }: Reporting,
+    reporting: Reporting,
   ) {
-    this.feed = feed;
-    this.#options = options;
-    this.#logLevel = logLevel;
     this.#sink = sink;
-    this.#log = log;
-    this.#health = health;
-    const queues = feed.lines.map((memory) => new NoteReader(memory));
-    this.report = outputMetrics.output(name, () => queues.reduce((sum, queue) => sum + queue.waitingBytes(), 0));
-    this.#supervised = this.#supervise();
-    metrics.addSource(async () => {
-      const families = this.#supervised.thread()?.call<readonly MetricFamily[]>("metrics");
-      return (await families?.catch(() => undefined)) ?? [];
-    });
+    this.#health = reporting.health;
+    this.taker = new FeedThread(
+      {
+        feed,
+        entry: new URL("./watch-thread.js", import.meta.url),
+        data: { watch, feed, logLevel } satisfies WatchThreadData,
+        onNote: (note) => this.#heard(note as WatchNote),
+        onChange: (isAlive) => {
+          if (!isAlive) this.#said = undefined;
+          this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
+        },
+      },
+      outputMetrics,
+      reporting,
+    );
   }
 
-  async start(): Promise<void> {
-    await this.#supervised.start();
-    setOpen(this.feed.sampling, true);
+  start(): Promise<void> {
+    return this.taker.start();
   }
 
-  async stop(): Promise<void> {
-    setOpen(this.feed.sampling, false);
-    await this.#supervised.stop((thread) => thread.call("stop"), drainMs);
+  stop(): Promise<void> {
+    return this.taker.stop(drainMs);
   }
 
   /** @returns undefined while its thread is being started again. */
   async alerts(): Promise<readonly Alert[] | undefined> {
-    return this.#supervised.thread()?.call("alerts");
+    return this.taker.thread()?.call("alerts");
   }
 
   /** @returns undefined while its thread is being started again. */
   async status(): Promise<WatchStatus | undefined> {
-    return this.#supervised.thread()?.call("status");
+    return this.taker.thread()?.call("status");
   }
 
   /** @returns the alert; undefined where there is none of the id. */
   async acknowledge(seen: Acknowledgement): Promise<Alert | undefined> {
-    return this.#supervised.thread()?.call("acknowledge", seen);
+    return this.taker.thread()?.call("acknowledge", seen);
   }
 
   /** @returns undefined where there is no such action. @throws Error with why it does not work. */
   async test(action: string): Promise<true | undefined> {
-    return this.#supervised.thread()?.call("test", action);
+    return this.taker.thread()?.call("test", action);
   }
 
   /** Reads the file of rules again. */
   reload(): void {
-    this.#supervised.thread()?.post("reload");
-  }
-
-  #supervise(): SupervisedThread {
-    const { feed } = this;
-    return new SupervisedThread({
-      make: (onDeath) =>
-        startThread({
-          name,
-          entry: new URL("./watch-thread.js", import.meta.url),
-          data: { watch: this.#options, feed, logLevel: this.#logLevel } satisfies WatchThreadData,
-          log: this.#log,
-          onNote: (note) => this.#heard(note as WatchNote),
-          onDeath,
-        }),
-      begin: (thread) => thread.call("start"),
-      onChange: (isAlive) => {
-        setOpen(feed.sampling, isAlive);
-        if (!isAlive) this.#said = undefined;
-        this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
-      },
-      log: this.#log,
-    });
+    this.taker.thread()?.post("reload");
   }
 
   #heard(note: WatchNote): void {
