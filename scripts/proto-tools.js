@@ -12,7 +12,9 @@ const tools = ["@bufbuild/buf@1.74.0", "@bufbuild/protoc-gen-es@2.13.0"];
  */
 export function protoTools(scratch) {
   const flags = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"];
-  const { status, error } = spawnSync("npm", ["install", "--prefix", scratch, ...flags, ...tools], { stdio: "inherit" });
+  const { status, error } = spawnSync("npm", ["install", "--prefix", scratch, ...flags, ...tools], {
+    stdio: "inherit",
+  });
   if (error !== undefined) throw error;
   if (status !== 0) throw new Error(`npm failed with status ${status}`);
   return (name) => join(scratch, "node_modules/.bin", name);

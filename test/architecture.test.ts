@@ -94,6 +94,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   ],
   watch: [
     ["settings.ts", "windows.ts", "batch-rows.ts", "rule.ts"],
+    "answers",
     "rule-watch.ts",
     "alerts.ts",
     "actions.ts",

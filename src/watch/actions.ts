@@ -3,6 +3,7 @@ import { Backoff, type Clock, type Log } from "../base/report/index.ts";
 import { defaulted, mapping, oneOf, optional, required, scalar } from "../base/yaml/index.ts";
 import { HttpClient, httpFailure, type HttpAnswer } from "../output/index.ts";
 import type { Alert, Notice } from "./alerts.ts";
+import { blackhole, flowspec } from "./answers/index.ts";
 
 const hidden = { isHidden: true };
 const url = scalar(
@@ -32,10 +33,12 @@ export const action = mapping(
   {
     webhook: optional(webhook, "Posts notices by HTTP."),
     alertmanager: optional(alertmanager, "Tells an Alertmanager, again and again as long as an alert fires."),
+    blackhole: optional(blackhole, "Has routers discard all packets to the destination."),
+    flowspec: optional(flowspec, "Has routers discard the packets of the attack."),
   },
   {
     check(_given, at) {
-      if (at.children().length !== 1) at.error("expected one of webhook, alertmanager");
+      if (at.children().length !== 1) at.error("expected one of webhook, alertmanager, blackhole, flowspec");
     },
   },
 );

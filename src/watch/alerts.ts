@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 import type { Rule } from "./rule.ts";
 import type { Top, Verdict } from "./rule-watch.ts";
 
@@ -258,7 +258,7 @@ export class AlertFile {
 
   /** @throws SaveError; the file is as it was. */
   async write(kept: KeptAlerts): Promise<void> {
-    await makeFolder(join(this.#path, ".."));
+    await this.#io.makeFolder(join(this.#path, ".."));
     const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;
     const content = Buffer.from(`${JSON.stringify({ version, ...kept })}\n`);
     await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);

@@ -1,3 +1,4 @@
 export { type Alert } from "./alerts.ts";
-export { Watch, type WatchOptions, type WatchStatus } from "./watch.ts";
+export { AnswerJournal, AnswerRefusal, Answers, openSpeaker, type Answer, type AnswerLimits } from "./answers/index.ts";
+export { Watch, type WatchOptions, type WatchStatus, type WatchSurroundings } from "./watch.ts";
 export { parseWatchFile, WatchFileError, watchShape } from "./watch-file.ts";

@@ -1,4 +1,5 @@
 import { compileFilter, type Column, type Matches } from "../record/index.ts";
+import { FlowReader, FlowSample, type WeighedRow } from "./answers/index.ts";
 import type { BatchRows, ColumnReader } from "./batch-rows.ts";
 import { holds, type Condition, type Rule } from "./rule.ts";
 import { DistinctWindows, Keys, SumWindows, windowSteps } from "./windows.ts";
@@ -29,6 +30,8 @@ const maxValues = 500;
 const topValues = 10;
 /** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
 const maxKeyLength = 256;
+/** Rows that are kept of each key that is looked at closely, where they are needed. */
+const maxSampled = 1000;
 /** How long a key that is silent for good is remembered. */
 const silentMs = 7 * 86_400_000;
 
@@ -59,11 +62,16 @@ export const flowFields: readonly string[] = [
 /** The values of a key by field, each with its amount. */
 class CloseLook {
   readonly #tallies = evidenceFields.map(() => new Map<string, number>());
+  readonly since: number;
+  /** Rows to choose a flow specification by. */
+  readonly sample: FlowSample | undefined;
   #total = 0;
   usedAt: number;
 
-  constructor(now: number) {
+  constructor(now: number, sample: FlowSample | undefined) {
+    this.since = now;
     this.usedAt = now;
+    this.sample = sample;
   }
 
   add(readers: readonly ColumnReader[], row: number, amount: number): void {
@@ -115,6 +123,8 @@ export class RuleWatch {
   readonly #amount: (row: number) => number;
   readonly #times: readonly [start: ColumnReader, end: ColumnReader];
   readonly #closeFrom: number;
+  /** Reads rows to be kept; undefined where none are needed. */
+  readonly #flows: FlowReader | undefined;
   readonly #close = new Map<number, CloseLook>();
   /** When a key was seen first and last, milliseconds since the epoch. */
   #seen: { first: Float64Array; last: Float64Array } = { first: new Float64Array(0), last: new Float64Array(0) };
@@ -125,8 +135,9 @@ export class RuleWatch {
   #sweepAt = 0;
   #capacity = 0;
 
-  /** @param maxKeys at a time. @param now milliseconds since the epoch. */
-  constructor(rule: Rule, rows: BatchRows, maxKeys: number, now: number) {
+  /** @param maxKeys at a time. @param now milliseconds since the epoch. @param keepsRows whether rows of what fires are asked for. */
+  constructor(rule: Rule, rows: BatchRows, maxKeys: number, now: number, keepsRows = false) {
+    this.#flows = keepsRows ? new FlowReader((field) => rows.reader(field)) : undefined;
     this.rule = rule;
     this.keys = new Keys(rule.by.length === 0 ? 1 : maxKeys);
     this.#rows = rows;
@@ -225,6 +236,19 @@ export class RuleWatch {
     return values;
   }
 
+  /** Tells whether the rule counts a row of the batch in use. */
+  passes(row: number): boolean {
+    this.#rows.row = row;
+    return this.#matches?.(this.#rows) !== false;
+  }
+
+  /** The rows of a key since it came near its limit; undefined where none were kept. */
+  rows(key: readonly string[]): { readonly rows: readonly WeighedRow[]; readonly since: number } | undefined {
+    const slot = this.keys.find(key.join(separator));
+    const close = slot === undefined ? undefined : this.#close.get(slot);
+    return close?.sample && { rows: close.sample.rows(), since: close.since };
+  }
+
   #keyOf(row: number): string | undefined {
     const by = this.#by;
     if (by.length === 0) return "";
@@ -269,10 +293,16 @@ export class RuleWatch {
       lastsMs > this.#sums.stepMs ? this.#sums.spread(slot, now - lastsMs, now, amount) : this.#sums.add(slot, amount);
     let close = this.#close.get(slot);
     if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
-      this.#close.set(slot, (close = new CloseLook(now)));
+      this.#close.set(slot, (close = this.#lookClosely(now)));
     if (close === undefined) return;
     close.usedAt = now;
+    const flows = this.#flows;
+    if (flows !== undefined) close.sample?.add(flows.bytes(row) * weight, () => flows.read(row, now, 0));
     close.add(this.#evidence, row, amount);
+  }
+
+  #lookClosely(now: number): CloseLook {
+    return new CloseLook(now, this.#flows && new FlowSample(maxSampled, Math.random));
   }
 
   /** Of a key without an alert. */
@@ -293,7 +323,7 @@ export class RuleWatch {
     const hasLasted = hasHeld || now - since >= when.forMs;
     // From here on it is asked when the alert ends, records or not.
     if (hasLasted) this.#holding.set(slot, now);
-    if (this.#close.size < maxClose && !this.#close.has(slot)) this.#close.set(slot, new CloseLook(now));
+    if (this.#close.size < maxClose && !this.#close.has(slot)) this.#close.set(slot, this.#lookClosely(now));
     return { key, state: hasLasted ? "firing" : "pending", value, peak, since };
   }
 

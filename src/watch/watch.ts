@@ -3,10 +3,24 @@ import { limitLog, type Clock, type Log, type Metrics } from "../base/report/ind
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { ActionQueue } from "./actions.ts";
 import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
+import {
+  answerFields,
+  AnswerJournal,
+  Answers,
+  chooseMatches,
+  FlowReader,
+  prefixOf,
+  UsualFlows,
+  type Answer,
+  type AnswerLimits,
+  type Attack,
+  type Speaker,
+  type SpeakerConfig,
+} from "./answers/index.ts";
 import { BatchRows } from "./batch-rows.ts";
 import { fieldsOf, flowFields, RuleWatch, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
-import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
+import { answersOf, destinationField, parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
 /** How rules are watched; plain data. */
 export interface WatchOptions {
@@ -15,6 +29,7 @@ export interface WatchOptions {
   readonly directory: string | undefined;
   /** Keys of each rule at a time. */
   readonly maxKeys: number;
+  readonly answers: AnswerLimits;
 }
 
 /** The state of a rule, as it is shown. */
@@ -52,6 +67,7 @@ export interface WatchSurroundings {
   readonly io: FileIo;
   /** Gives texts that were never given before. */
   readonly newId: () => string;
+  readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
   /** Is given a record for each alert that has begun or ended: a line of JSON. */
   readonly onRecord: (line: string) => void;
   /** Is given what is wrong, and undefined when all is well again. */
@@ -64,19 +80,64 @@ const judgeMs = 1000;
 const pollMs = 1000;
 /** After a save this many times as long as it took is none. */
 const restOfSave = 9;
+/** Rules whose attacks are told from what is usual: as many as there are bits. */
+const maxAsking = 31;
+/** More rows than this are waited for, so long after an alert. */
+const [fewRows, fewRowsMs] = [30, 5000];
+
+/** What is usual, where flow specifications are chosen by it; with the rules that ask. */
+interface Usual {
+  readonly flows: UsualFlows;
+  readonly reader: FlowReader;
+  readonly by: readonly RuleWatch[];
+}
 
 /** A set of rules that is in force: their windows, and the columns that they need. */
 class RuleSet {
   readonly watches: readonly RuleWatch[];
   readonly #reader: LineColumns;
   readonly #rows: BatchRows;
+  readonly #usual: Usual | undefined;
 
-  constructor({ rules }: WatchConfig, maxKeys: number, now: number) {
-    const names = new Set([...flowFields, ...rules.flatMap(fieldsOf)]);
+  constructor({ rules, actions }: WatchConfig, maxKeys: number, now: number) {
+    const answers = answersOf(actions);
+    const asks = ({ act }: Rule): boolean => act.some((name) => answers.get(name)?.kind === "flowspec");
+    const isAsked = rules.some(asks);
+    const names = new Set([...flowFields, ...rules.flatMap(fieldsOf), ...(isAsked ? Object.values(answerFields) : [])]);
     const columns = [...names].map(columnOf).filter((column): column is Column => column !== undefined);
     this.#reader = new LineColumns(columns, { maxRows, hasRest: false });
     this.#rows = new BatchRows(columns);
-    this.watches = rules.map((rule) => new RuleWatch(rule, this.#rows, maxKeys, now));
+    this.watches = rules.map((rule) => new RuleWatch(rule, this.#rows, maxKeys, now, asks(rule)));
+    if (!isAsked) return;
+    this.#usual = {
+      flows: new UsualFlows(Math.random, now),
+      reader: new FlowReader((field) => this.#rows.reader(field)),
+      by: this.watches.filter(({ rule }) => asks(rule)).slice(0, maxAsking),
+    };
+  }
+
+  /** Chooses flow specifications against what one key of a rule has more of than before. @returns undefined where there are no rows of it. */
+  choose(
+    watch: RuleWatch,
+    { key, since, firedAt = 0 }: Alert,
+    now: number,
+    ahead: number,
+  ): ReturnType<Attack["choose"]> {
+    const kept = watch.rows(Object.values(key));
+    const usual = this.#usual;
+    if (kept === undefined || usual === undefined || kept.rows.length === 0) return undefined;
+    if (kept.rows.length < fewRows && now + ahead - firedAt < fewRowsMs) return undefined;
+    const before = usual.flows.before(Math.min(kept.since, since - ahead) - watch.rule.overMs);
+    const perSecond = (rows: typeof kept.rows, seconds: number): typeof kept.rows =>
+      rows.map(({ row, weight }) => ({ row, weight: weight / seconds }));
+    const bit = 1 << usual.by.indexOf(watch);
+    const all = perSecond(before.rows, before.seconds);
+    const observed = {
+      moment: perSecond(kept.rows, Math.max(1, (now - kept.since) / 1000)),
+      counted: all.filter(({ row }) => (row.rules & bit) !== 0),
+      usual: all,
+    };
+    return { choice: chooseMatches(observed, prefixOf(key[destinationField] ?? "")), usualSeconds: before.seconds };
   }
 
   /** Takes whole lines, each of which stands for `weight` records. */
@@ -88,8 +149,20 @@ class RuleSet {
       const batch = this.#reader.batch();
       this.#rows.use(batch);
       const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
+      if (this.#usual !== undefined) this.#keepUsual(this.#usual, batch.rows, isFlow, weight, now);
       for (const watch of this.watches) watch.take(batch.rows, isFlow, weight, now);
       this.#reader.clear();
+    }
+  }
+
+  #keepUsual(usual: Usual, count: number, isFlow: (row: number) => boolean, weight: number, now: number): void {
+    const { flows, reader, by } = usual;
+    for (let row = 0; row < count; row++) {
+      if (!isFlow(row)) continue;
+      flows.add(reader.bytes(row) * weight, now, () => {
+        const rules = by.reduce((bits, watch, i) => bits | (watch.passes(row) ? 1 << i : 0), 0);
+        return reader.read(row, now, rules);
+      });
     }
   }
 }
@@ -103,9 +176,10 @@ export class Watch {
   readonly #file: AlertFile | undefined;
   readonly #rulesFile: WatchedFile;
   #rules: RuleSet;
-  #config: WatchConfig = { actions: new Map(), rules: [] };
+  #config: WatchConfig = { actions: new Map(), speakers: new Map(), rules: [] };
+  readonly #answers: Answers;
   #queues: readonly ActionQueue[] = [];
-  #faults: { rules?: string | undefined; file?: string | undefined } = {};
+  #faults: { rules?: string | undefined; file?: string | undefined; answers?: string | undefined } = {};
   /** Notices of the last run, by action, until a file of rules says which actions there are. */
   #kept: Readonly<Record<string, readonly Notice[]>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
@@ -125,6 +199,11 @@ export class Watch {
     this.#book = new AlertBook(around.newId);
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
     this.#rules = new RuleSet(this.#config, options.maxKeys, this.#now());
+    this.#answers = new Answers(options.answers, {
+      ...around,
+      journal: options.directory === undefined ? undefined : new AnswerJournal(options.directory, around.io, run),
+      onFault: (fault) => this.#setFault("answers", fault),
+    });
     this.#rulesFile = new WatchedFile(
       options.rulesPath,
       pollMs,
@@ -150,6 +229,7 @@ export class Watch {
       this.#setFault("file", `alerts of the last run cannot be read: ${(error as Error).message}`);
       this.#log.error({ error }, "alerts of the last run cannot be read");
     }
+    await this.#answers.start();
     await this.#rulesFile.start();
     this.#timer = setInterval(() => this.judge(), judgeMs);
   }
@@ -180,7 +260,23 @@ export class Watch {
       const acting = this.#config.rules.filter(({ act }) => act.includes(queue.name));
       queue.repeat(() => acting.flatMap(({ name }) => this.#book.firing(name)));
     }
+    this.#answers.reconcile(this.#attacks(wall - now));
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
+  }
+
+  /** Answers to alerts, the newest first. */
+  answers(): readonly Answer[] {
+    return this.#answers.list();
+  }
+
+  /** Allows an answer. @returns undefined where there is none. @throws AnswerRefusal */
+  allow(id: string, by: string): Answer | undefined {
+    return this.#answers.allow(id, by);
+  }
+
+  /** Withdraws an answer. @returns undefined where there is none. @throws AnswerRefusal */
+  withdraw(id: string, by: string): Answer | undefined {
+    return this.#answers.withdraw(id, by);
   }
 
   alerts(): readonly Alert[] {
@@ -217,7 +313,7 @@ export class Watch {
   }
 
   status(): WatchStatus {
-    const fault = this.#faults.rules ?? this.#faults.file;
+    const fault = this.#fault;
     return {
       ...(fault !== undefined && { fault }),
       rules: this.#rules.watches.map(({ rule: { name, act }, keys }) => ({
@@ -239,6 +335,7 @@ export class Watch {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rulesFile.stop();
+    await this.#answers.stop();
     await Promise.all(this.#queues.map((queue) => queue.stop()));
     await this.#saving;
     this.#save();
@@ -253,7 +350,10 @@ export class Watch {
     const waiting = new Map(Object.entries(this.#waiting()));
     this.#kept = {};
     for (const queue of this.#queues) void queue.stop();
-    this.#queues = Array.from(config.actions, ([name, action]) => {
+    const answers = answersOf(config.actions);
+    this.#answers.use(config.speakers, answers);
+    const receivers = [...config.actions].filter(([name]) => !answers.has(name));
+    this.#queues = receivers.map(([name, action]) => {
       const queue = new ActionQueue(name, action, { clock, log }, () => (this.#isChanged = true));
       for (const notice of waiting.get(name) ?? []) queue.add(notice);
       return queue;
@@ -272,6 +372,21 @@ export class Watch {
       }
     this.#setFault("rules", undefined);
     log.info({ rules: config.rules.length, actions: config.actions.size }, "rules of watch read");
+  }
+
+  /** What fires and is to be answered. @param ahead how far the clock on the wall is ahead of that of windows, milliseconds. */
+  #attacks(ahead: number): readonly Attack[] {
+    const answers = answersOf(this.#config.actions);
+    if (answers.size === 0) return [];
+    return this.#rules.watches.flatMap((watch) => {
+      const actions = watch.rule.act.filter((name) => answers.has(name));
+      if (actions.length === 0) return [];
+      return this.#book.firing(watch.rule.name).map((alert): Attack => {
+        const { id, rule, text, key, firedAt = 0 } = alert;
+        const choose = (): ReturnType<Attack["choose"]> => this.#rules.choose(watch, alert, this.#now(), ahead);
+        return { alert: id, rule, reason: text, target: key[destinationField], actions, firedAt, choose };
+      });
+    });
   }
 
   #tell({ act }: Rule, notices: readonly Notice[]): void {
@@ -317,10 +432,14 @@ export class Watch {
     return { ...this.#kept, ...Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting])) };
   }
 
-  #setFault(of: "rules" | "file", found: string | undefined): void {
+  get #fault(): string | undefined {
+    return this.#faults.answers ?? this.#faults.rules ?? this.#faults.file;
+  }
+
+  #setFault(of: "rules" | "file" | "answers", found: string | undefined): void {
     if (this.#faults[of] === found) return;
     this.#faults[of] = found;
-    this.#around.onFault(this.#faults.rules ?? this.#faults.file);
+    this.#around.onFault(this.#fault);
   }
 
   #reportMetrics(metrics: Metrics): void {

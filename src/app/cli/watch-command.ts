@@ -8,6 +8,7 @@ import { CommandError, exitCodes } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
 type WatchState = CollectorAnswer<"getWatch">;
+type WatchAnswers = CollectorAnswer<"listAnswers">;
 
 const off = new CommandError("unimplemented", "no rules are set up: SVC_WATCH_RULES_PATH names their file");
 
@@ -42,6 +43,32 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       await (await clientOf(acknowledge, terminal)).ask("POST", path);
     });
 
+  const answers = addOutput(addClientOptions(watch.command("answers").helpGroup(throughApi)))
+    .description("list the routes that are proposed and announced against attacks")
+    .option("--all", "those that have ended or were refused, too")
+    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
+      const answer = (await (await clientOf(answers, terminal)).ask("GET", "/api/v1/watch/answers")) as WatchAnswers;
+      if (!answer.enabled) throw off;
+      const shown = answer.answers.filter(({ state }) => all || (state !== "ended" && state !== "refused"));
+      const rows = shown.map(answerRow);
+      await print({ value: shown, head: answerHead, rows }, output, terminal);
+    });
+
+  for (const [name, description] of [
+    ["approve", "allow an answer: its routes are announced"],
+    ["withdraw", "withdraw the routes of an answer, or drop one that is proposed"],
+  ] as const) {
+    const decide = addClientOptions(watch.command(`${name} <id>`).helpGroup(throughApi))
+      .description(description)
+      .action(async (id: string) => {
+        const path = `/api/v1/watch/answers/${encodeURIComponent(id)}/${name}`;
+        const answer = (await (await clientOf(decide, terminal)).ask("POST", path)) as WatchAnswers["answers"][number];
+        const { state, text, allowed } = answer;
+        const by = state === "proposed" ? `, allowed by ${allowed.length}; another user has to allow it, too` : "";
+        terminal.out(`${state}${by}: ${printable(text)}\n`);
+      });
+  }
+
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
     .description("tell an action of a made alert; exit code 1 when it does not take it")
     .action(async (action: string) => {
@@ -70,6 +97,36 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
 function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
   const shown = acknowledged === undefined ? state : `${state}, seen`;
   return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
+}
+
+const answerHead = ["id", "state", "until", "routes", "takes", "harms", "alert"];
+
+function answerRow({
+  id,
+  state,
+  because,
+  endsAt,
+  text,
+  evidence,
+  reason,
+  fault,
+}: WatchAnswers["answers"][number]): readonly Cell[] {
+  const note = fault ?? because;
+  const until =
+    endsAt === undefined || state === "ended" ? undefined : new Date(endsAt).toISOString().replace(/\.\d+/, "");
+  return [
+    id,
+    note === undefined ? state : `${state}: ${note}`,
+    until,
+    text,
+    share(evidence?.takes),
+    share(evidence?.harms),
+    reason,
+  ];
+}
+
+function share(part: number | undefined): string | undefined {
+  return part === undefined ? undefined : `${Math.round(1000 * part) / 10} %`;
 }
 
 const ruleHead = ["rule", "keys", "firing", "actions"];

@@ -2,12 +2,25 @@ import { join, resolve } from "node:path";
 import type { OutputMetrics } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Reporting } from "../../base/report/index.ts";
+import type { AnswerLimits } from "../../watch/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
 import { WatchOutput } from "../threads/watch-output.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 const queueBytes = 64 * 2 ** 20;
+
+/** What is announced, and how long. */
+function answerLimits(settings: Settings): AnswerLimits {
+  return {
+    mode: settings.SVC_WATCH_ANSWERS,
+    approvals: settings.SVC_WATCH_ANSWERS_APPROVALS === 2 ? 2 : 1,
+    maxRoutes: settings.SVC_WATCH_ANSWERS_MAX_ROUTES,
+    never: settings.SVC_WATCH_ANSWERS_NEVER,
+    limitMs: 1000 * settings.SVC_WATCH_ANSWERS_TIME_LIMIT,
+    allowsCommands: settings.SVC_WATCH_COMMANDS_ENABLE,
+  };
+}
 
 /** Makes what watches flows by rules; undefined where there are none. @param sink is given a record of each alert. */
 export function createWatch(
@@ -23,6 +36,7 @@ export function createWatch(
     rulesPath: resolve(settings.SVC_WATCH_RULES_PATH),
     directory: state === "" ? undefined : join(resolve(state), "watch"),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
+    answers: answerLimits(settings),
   };
   // Every record is looked at, but where the thread does not keep up.
   const rates = { whole: 0, sampled: 0 };

@@ -57,7 +57,12 @@ export type AnswerConfig =
       readonly nextHop6: string | undefined;
       readonly communities: readonly string[];
     }
-  | { readonly kind: "flowspec"; readonly speaker: string; readonly rate: number; readonly communities: readonly string[] };
+  | {
+      readonly kind: "flowspec";
+      readonly speaker: string;
+      readonly rate: number;
+      readonly communities: readonly string[];
+    };
 
 /** What an action says of answering; undefined for one that tells receivers. */
 export function answerConfig(given: {

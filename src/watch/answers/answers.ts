@@ -6,12 +6,10 @@ import { overlap, prefixOf, routeKey, routeText, type Route } from "./route.ts";
 import type { AnswerConfig } from "./answer-shape.ts";
 import type { Speaker, SpeakerConfig } from "./speaker.ts";
 
-export const answerModes = ["dry-run", "approve", "automatic"] as const;
-
 /** What the settings say of answers; plain data. */
 export interface AnswerLimits {
   /** Dry-run: nothing is announced. Approve: what people allow. Automatic: all, at once. */
-  readonly mode: (typeof answerModes)[number];
+  readonly mode: "dry-run" | "approve" | "automatic";
   /** How many people have to allow an answer. */
   readonly approvals: 1 | 2;
   /** Routes that may be announced at a time. */
@@ -51,7 +49,8 @@ export interface AnswerPorts {
 
 const states: readonly AnswerState[] = ["proposed", "announcing", "announced", "withdrawing", "ended", "refused"];
 const maxEnded = 1000;
-const callMs = 5000;
+/** For all routes of an answer: a stop has to end in time. */
+const callMs = 2000;
 const [firstPauseMs, longestPauseMs] = [1000, 60_000];
 /** How long rows are waited for where there are none. */
 const patienceMs = 30_000;
@@ -71,10 +70,13 @@ export class Answers {
   readonly #waits = new Map<string, { readonly failures: number; readonly until: number }>();
   /** Announced ones that are to be announced again. */
   readonly #renewals = new Set<string>();
-  /** Alerts without rows: since when, by the monotonic clock. */
   readonly #config = { speakers: new Map<string, SpeakerConfig>(), actions: new Map<string, AnswerConfig>() };
   #isChanged = false;
   #journalFault: string | undefined;
+  /** True if the journal could not be read: it is left as it is. */
+  #isUnreadable = false;
+  /** Ends what speakers were asked for when the collector stops. */
+  readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #said: string | undefined;
   readonly #counts = { announced: 0, withdrawn: 0, failures: 0, refused: 0 };
@@ -92,9 +94,14 @@ export class Answers {
         const isLeft = isLive(answer);
         const because = "the collector was started again";
         this.#set(isLeft ? { ...answer, state: "withdrawing", because } : answer);
-        if (isLeft) this.#ports.log.warn({ answer: answer.id, route: answer.text }, "a route is left over of the last run: it is withdrawn");
+        if (isLeft)
+          this.#ports.log.warn(
+            { answer: answer.id, route: answer.text },
+            "a route is left over of the last run: it is withdrawn",
+          );
       }
     } catch (error) {
+      this.#isUnreadable = true;
       this.#journalFault = `routes of the last run are not known, so none is announced: ${(error as Error).message}`;
       this.#ports.log.error({ error }, "the journal of answers cannot be read");
     }
@@ -117,8 +124,7 @@ export class Answers {
       this.#goOn(answer, firing.get(answer.alert)?.actions.includes(answer.action) === true);
     }
     for (const attack of attacks)
-      for (const action of attack.actions)
-        if (!known.has(`${attack.alert}\0${action}`)) this.#propose(attack, action);
+      for (const action of attack.actions) if (!known.has(`${attack.alert}\0${action}`)) this.#propose(attack, action);
     this.#work();
   }
 
@@ -141,7 +147,8 @@ export class Answers {
     if (mode === "dry-run") throw new AnswerRefusal("nothing is announced: SVC_WATCH_ANSWERS is dry-run");
     if (answer.state !== "proposed") throw new AnswerRefusal(`the answer is ${answer.state} already`);
     if (approvals > 1 && by === "") throw new AnswerRefusal("two people have to allow it, and nobody signs in here");
-    if (answer.allowed.some((each) => each.by === by)) throw new AnswerRefusal(`${by} has allowed it already: another one has to`);
+    if (answer.allowed.some((each) => each.by === by))
+      throw new AnswerRefusal(`${by} has allowed it already: another one has to`);
     const full = this.#isFull(answer.routes.length);
     if (full !== undefined) throw new AnswerRefusal(full);
     const allowed = [...answer.allowed, { by, at: this.#ports.clock.now() }];
@@ -155,7 +162,8 @@ export class Answers {
   withdraw(id: string, by: string): Answer | undefined {
     const answer = this.#answers.get(id);
     if (answer === undefined) return undefined;
-    if (answer.state === "ended" || answer.state === "refused") throw new AnswerRefusal(`the answer is ${answer.state} already`);
+    if (answer.state === "ended" || answer.state === "refused")
+      throw new AnswerRefusal(`the answer is ${answer.state} already`);
     this.#end(answer, { because: "it was withdrawn by hand", endedBy: by });
     this.#work();
     return this.#answers.get(id);
@@ -164,7 +172,9 @@ export class Answers {
   /** Withdraws all. What a speaker does not take in time is withdrawn at the next start. */
   async stop(): Promise<void> {
     for (const answer of this.#answers.values())
-      if (answer.state !== "ended" && answer.state !== "refused") this.#end(answer, { because: "the collector was stopped" });
+      if (answer.state !== "ended" && answer.state !== "refused")
+        this.#end(answer, { because: "the collector was stopped" });
+    this.#stop.abort(new Error("the collector stops"));
     await this.#running;
     this.#waits.clear();
     this.#work();
@@ -178,7 +188,10 @@ export class Answers {
     if (state === "ended" || state === "refused" || state === "withdrawing") return;
     if (!fires) this.#end(answer, { because: "the alert is over" });
     else if (state === "proposed" && this.#limits.mode === automatic && this.#journalFault === undefined) {
-      const because = answer.evidence?.fits === false ? "it does not tell the attack from the rest: somebody has to allow it" : this.#isFull(routes.length);
+      const because =
+        answer.evidence?.fits === false
+          ? "it does not tell the attack from the rest: somebody has to allow it"
+          : this.#isFull(routes.length);
       if (because === undefined) this.#announce({ ...answer, allowed: [{ by: automatic, at: clock.now() }] });
       else if (answer.because !== because) this.#set({ ...answer, because });
     } else if (state === "announced" && endsAt - clock.now() < this.#limits.limitMs / 2) {
@@ -222,7 +235,8 @@ export class Answers {
     const prefix = attack.target === undefined ? undefined : prefixOf(attack.target);
     const { communities } = config;
     if (config.kind === "blackhole") {
-      if (prefix === undefined) return { routes: [], because: `the alert names no address: ${quote(attack.target ?? "")}` };
+      if (prefix === undefined)
+        return { routes: [], because: `the alert names no address: ${quote(attack.target ?? "")}` };
       const nextHop = prefix.includes(":") ? config.nextHop6 : config.nextHop;
       if (nextHop === undefined) return { routes: [], because: `the action names no next hop for ${prefix}` };
       return { routes: [{ kind: "blackhole", prefix, nextHop, communities }] };
@@ -235,7 +249,13 @@ export class Answers {
     const { usualSeconds } = chosen;
     const { prefix: to, matches, ...numbers } = chosen.choice;
     const bytesPerSecond = config.rate / 8;
-    const routes = matches.map((match): Route => ({ kind: "flowspec", prefix: to, communities, match, bytesPerSecond }));
+    const routes = matches.map((match): Route => ({
+      kind: "flowspec",
+      prefix: to,
+      communities,
+      match,
+      bytesPerSecond,
+    }));
     const evidence = { ...numbers, usualSeconds: Math.round(usualSeconds) };
     if (routes.length === 0) return { routes, evidence, because: `nothing tells the attack on ${to} from the rest` };
     return { routes, evidence };
@@ -255,7 +275,9 @@ export class Answers {
     if (this.#journalFault !== undefined) return this.#journalFault;
     const live = [...this.#answers.values()].filter(isLive).reduce((sum, { routes }) => sum + routes.length, 0);
     const { maxRoutes } = this.#limits;
-    return live + more <= maxRoutes ? undefined : `${live} routes are announced: SVC_WATCH_ANSWERS_MAX_ROUTES is ${maxRoutes}`;
+    return live + more <= maxRoutes
+      ? undefined
+      : `${live} routes are announced: SVC_WATCH_ANSWERS_MAX_ROUTES is ${maxRoutes}`;
   }
 
   #announce(answer: Answer): void {
@@ -272,7 +294,8 @@ export class Answers {
       ? { ...answer, ...why, state: "withdrawing" }
       : { ...answer, ...why, state: "ended", endedAt: this.#ports.clock.now() };
     this.#set(ended);
-    if (isLive(answer) && answer.state !== "withdrawing") this.#tell(ended, `a route is being withdrawn: ${why.because ?? ""}`);
+    if (isLive(answer) && answer.state !== "withdrawing")
+      this.#tell(ended, `a route is being withdrawn: ${why.because ?? ""}`);
   }
 
   #set(answer: Answer): Answer {
@@ -314,7 +337,7 @@ export class Answers {
   /** @returns false where nothing may be announced, because it is not written down. */
   async #save(): Promise<boolean> {
     const { journal, log } = this.#ports;
-    if (journal === undefined || this.#journalFault?.startsWith("routes") === true) return false;
+    if (journal === undefined || this.#isUnreadable) return false;
     if (!this.#isChanged) return true;
     this.#isChanged = false;
     try {
@@ -324,7 +347,8 @@ export class Answers {
       return !this.#isChanged;
     } catch (error) {
       this.#isChanged = true;
-      if (this.#journalFault === undefined) log.error({ error }, "answers cannot be written down, so nothing is announced");
+      if (this.#journalFault === undefined)
+        log.error({ error }, "answers cannot be written down, so nothing is announced");
       this.#journalFault = `answers cannot be written down, so nothing is announced: ${(error as Error).message}`;
       return false;
     }
@@ -336,8 +360,10 @@ export class Answers {
     const isEnd = state === "withdrawing";
     try {
       const open = await this.#speaker(speaker.config);
+      const signal = isEnd
+        ? AbortSignal.timeout(callMs)
+        : AbortSignal.any([AbortSignal.timeout(callMs), this.#stop.signal]);
       for (const route of routes) {
-        const signal = AbortSignal.timeout(callMs);
         if (!isEnd) await open.announce(route, signal);
         else if (!this.#isHeldByAnother(id, route, speaker.name)) await open.withdraw(route, signal);
       }
@@ -369,7 +395,11 @@ export class Answers {
     if (answer === undefined) return;
     if (answer.fault !== error.message) this.#set({ ...answer, fault: error.message });
     if (answer.state !== state) this.#waits.delete(id);
-    if (failures === 1) log.error({ error, answer: id, route: answer.text, state }, "a speaker did not do what it was asked for; it is asked again");
+    if (failures === 1)
+      log.error(
+        { error, answer: id, route: answer.text, state },
+        "a speaker did not do what it was asked for; it is asked again",
+      );
   }
 
   /** Two answers may announce one route: it ends with the last of them. */
@@ -401,21 +431,31 @@ export class Answers {
   }
 
   #reportMetrics(metrics: Metrics): void {
-    metrics.gaugeFrom("netgloss_watch_answers", "Answers to alerts that have not ended, by their state.", ["state"], () =>
-      states
-        .filter((state) => state !== "ended" && state !== "refused")
-        .map((state) => [{ state }, [...this.#answers.values()].filter((answer) => answer.state === state).length]),
+    metrics.gaugeFrom(
+      "netgloss_watch_answers",
+      "Answers to alerts that have not ended, by their state.",
+      ["state"],
+      () =>
+        states
+          .filter((state) => state !== "ended" && state !== "refused")
+          .map((state) => [{ state }, [...this.#answers.values()].filter((answer) => answer.state === state).length]),
     );
     for (const [name, help] of [
       ["announced", "Routes that a speaker was asked to announce, and took."],
       ["withdrawn", "Routes that a speaker was asked to withdraw, and did."],
     ] as const)
       metrics.counterFrom(`netgloss_watch_routes_${name}_total`, help, [], () => [[{}, this.#counts[name]]]);
-    metrics.counterFrom("netgloss_watch_speaker_failures_total", "Tries to announce or withdraw routes that failed; they are tried again.", [], () => [
-      [{}, this.#counts.failures],
-    ]);
-    metrics.counterFrom("netgloss_watch_answers_refused_total", "Answers that are never announced: SVC_WATCH_ANSWERS_NEVER, or no route was found.", [], () => [
-      [{}, this.#counts.refused],
-    ]);
+    metrics.counterFrom(
+      "netgloss_watch_speaker_failures_total",
+      "Tries to announce or withdraw routes that failed; they are tried again.",
+      [],
+      () => [[{}, this.#counts.failures]],
+    );
+    metrics.counterFrom(
+      "netgloss_watch_answers_refused_total",
+      "Answers that are never announced: SVC_WATCH_ANSWERS_NEVER, or no route was found.",
+      [],
+      () => [[{}, this.#counts.refused]],
+    );
   }
 }

@@ -1,4 +1,12 @@
-import { formatAddress, keyContains, parseAddress, parseKey, unmapAddress, familyBits, type Family } from "../../base/ip/index.ts";
+import {
+  formatAddress,
+  keyContains,
+  parseAddress,
+  parseKey,
+  unmapAddress,
+  familyBits,
+  type Family,
+} from "../../base/ip/index.ts";
 import type { FlowRow, WeighedRow } from "./flow-sample.ts";
 import type { Match } from "./route.ts";
 
@@ -125,11 +133,14 @@ class Excess {
 
 /** The longest prefix whose addresses have this part of the excess; undefined where it would be a short one. */
 function narrowPrefix(excess: Excess, of: "source" | "destination", share: number): string | undefined {
-  const sums = excess.by((row) => row[of]).flatMap(([text, weight]) => {
-    const address = parseAddress(text);
-    return address === undefined ? [] : [{ ...unmapAddress(address), weight }];
-  });
-  const sumOf = (list: readonly { readonly weight: number }[]): number => list.reduce((sum, { weight }) => sum + weight, 0);
+  const sums = excess
+    .by((row) => row[of])
+    .flatMap(([text, weight]) => {
+      const address = parseAddress(text);
+      return address === undefined ? [] : [{ ...unmapAddress(address), weight }];
+    });
+  const sumOf = (list: readonly { readonly weight: number }[]): number =>
+    list.reduce((sum, { weight }) => sum + weight, 0);
   const all = sumOf(sums);
   for (const family of [4, 6] as const) {
     const bits = familyBits(family);
@@ -153,7 +164,9 @@ function narrowPrefix(excess: Excess, of: "source" | "destination", share: numbe
 
 function portsOf(excess: Excess, of: "sourcePort" | "destinationPort"): readonly number[] | undefined {
   const { total } = excess;
-  const sums = excess.by((row) => ((row.protocol === tcp || row.protocol === udp) && !isFragment(row) ? row[of] : undefined));
+  const sums = excess.by((row) =>
+    (row.protocol === tcp || row.protocol === udp) && !isFragment(row) ? row[of] : undefined,
+  );
   const ports = sums.slice(0, maxPorts).filter(([, sum]) => sum >= leastOfPort * total);
   return ports.length === 0 ? undefined : ports.map(([port]) => port).toSorted((a, b) => a - b);
 }
@@ -202,7 +215,9 @@ interface Candidate {
 /** Sums of rows by the components that say yes to them, as bits. */
 function sumsByBits(rows: readonly WeighedRow[], components: Components): { all: Float64Array; syn: Float64Array } {
   const [all, syn] = [new Float64Array(1 << componentNames.length), new Float64Array(1 << componentNames.length)];
-  const single = componentNames.map((name) => (components[name] === undefined ? undefined : { [name]: components[name] }));
+  const single = componentNames.map((name) =>
+    components[name] === undefined ? undefined : { [name]: components[name] },
+  );
   for (const { row, weight } of rows) {
     let bits = 0;
     for (const [i, match] of single.entries()) if (match !== undefined && matchedShare(row, match) > 0) bits |= 1 << i;
@@ -235,9 +250,7 @@ function candidatesOf(excess: Excess, usual: readonly WeighedRow[]): Candidate[]
 /** The best of those that do: the fewest components, or the most where nothing is known of what is usual. */
 function bestOf(candidates: readonly Candidate[], isKnown: boolean): Candidate | undefined {
   const [best] = candidates.toSorted((a, b) =>
-    isKnown
-      ? a.size - b.size || a.harms - b.harms || b.takes - a.takes
-      : b.size - a.size || b.takes - a.takes,
+    isKnown ? a.size - b.size || a.harms - b.harms || b.takes - a.takes : b.size - a.size || b.takes - a.takes,
   );
   return best;
 }

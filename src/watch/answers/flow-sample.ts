@@ -1,3 +1,5 @@
+import type { ColumnReader } from "../batch-rows.ts";
+
 /** What a flow specification can tell of a flow. */
 export interface FlowRow {
   readonly source: string;
@@ -15,6 +17,53 @@ export interface FlowRow {
   readonly at: number;
   /** The rules whose filter it passes, as bits by their place. */
   readonly rules: number;
+}
+
+/** The fields that a flow specification is chosen by. */
+export const answerFields = {
+  source: "flow.src.ip.addr",
+  destination: "flow.dst.ip.addr",
+  protocol: "l4.proto.id",
+  sourcePort: "flow.src.l4.port.id",
+  destinationPort: "flow.dst.l4.port.id",
+  flags: "tcp.flags.bits",
+  bytes: "flow.bytes",
+  packets: "flow.packets",
+  scaledBytes: "flow.scaled.bytes",
+} as const;
+
+/** Reads out of a batch what of a flow a flow specification can tell. */
+export class FlowReader {
+  readonly #fields: Readonly<Record<keyof typeof answerFields, ColumnReader>>;
+
+  /** @param reader gives the reader of a field. */
+  constructor(reader: (field: string) => ColumnReader) {
+    const readers = Object.entries(answerFields).map(([name, field]) => [name, reader(field)]);
+    this.#fields = Object.fromEntries(readers) as Record<keyof typeof answerFields, ColumnReader>;
+  }
+
+  /** The bytes of a row, estimated by its sampling rate. */
+  bytes(row: number): number {
+    const { bytes, scaledBytes } = this.#fields;
+    return scaledBytes.has(row) ? scaledBytes.number(row) : bytes.number(row);
+  }
+
+  /** @param at milliseconds since the epoch. @param rules see {@link FlowRow}. */
+  read(row: number, at: number, rules: number): FlowRow {
+    const { source, destination, protocol, sourcePort, destinationPort, flags, bytes, packets } = this.#fields;
+    return {
+      source: source.text(row) ?? "",
+      destination: destination.text(row) ?? "",
+      protocol: protocol.number(row),
+      sourcePort: sourcePort.number(row),
+      destinationPort: destinationPort.number(row),
+      flags: flags.number(row),
+      bytes: bytes.number(row),
+      packets: packets.number(row),
+      at,
+      rules,
+    };
+  }
 }
 
 /** A row, and the bytes of all that it stands for. */

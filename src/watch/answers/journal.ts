@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isMissing, makeFolder, replaceContent, type FileIo } from "../../base/file/index.ts";
+import { isMissing, replaceContent, type FileIo } from "../../base/file/index.ts";
 import type { Choice } from "./choose-match.ts";
 import type { Route } from "./route.ts";
 import type { SpeakerConfig } from "./speaker.ts";
@@ -80,7 +80,7 @@ export class AnswerJournal {
 
   /** Writes all answers, and has them reach the disk. @throws SaveError; the file is as it was. */
   async write(answers: readonly Answer[]): Promise<void> {
-    await makeFolder(join(this.#path, ".."));
+    await this.#io.makeFolder(join(this.#path, ".."));
     const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;
     const content = Buffer.from(`${JSON.stringify({ version, answers })}\n`);
     await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);

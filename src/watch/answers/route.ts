@@ -92,7 +92,8 @@ export function routeText({ kind, prefix, nextHop, match = {}, bytesPerSecond = 
 export function exabgpText({ kind, prefix, nextHop, communities, match = {}, bytesPerSecond = 0 }: Route): string {
   const community = communities.length === 0 ? "" : ` community [ ${communities.join(" ")} ]`;
   if (kind === "blackhole") return `route ${prefix} next-hop ${nextHop ?? ""}${community}`;
-  const values = (list: readonly number[]): string => (list.length === 1 ? `=${list[0]}` : `[ ${list.map((each) => `=${each}`).join(" ")} ]`);
+  const values = (list: readonly number[]): string =>
+    list.length === 1 ? `=${list[0]}` : `[ ${list.map((each) => `=${each}`).join(" ")} ]`;
   const { source, protocol, sourcePorts, destinationPorts, packetLength, fragment, syn } = match;
   const terms = [
     source && `source ${source}`,

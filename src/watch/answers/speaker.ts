@@ -27,7 +27,8 @@ const argv = list(textLine).to((given: readonly string[], at) => {
   const [program = ""] = given;
   if (!program.startsWith("/")) return at.error("expected the absolute path of a program first");
   for (const [, name = ""] of given.join(" ").matchAll(placeholder))
-    if (!Object.hasOwn(placeholders, name)) return at.error(`there is no {${name}}, expected one of ${Object.keys(placeholders).join(", ")}`);
+    if (!Object.hasOwn(placeholders, name))
+      return at.error(`there is no {${name}}, expected one of ${Object.keys(placeholders).join(", ")}`);
   return given;
 });
 
@@ -106,6 +107,7 @@ class CommandSpeaker implements Speaker {
     child.stdin.on("error", () => {});
     child.stdin.end(`${JSON.stringify(route)}\n`);
     const [code, killedBy] = (await once(child, "close")) as [number | null, string | null];
-    if (code !== 0) throw new Error(`${program} ended with ${code ?? killedBy}${said === "" ? "" : `: ${said.trim()}`}`);
+    if (code !== 0)
+      throw new Error(`${program} ended with ${code ?? killedBy}${said === "" ? "" : `: ${said.trim()}`}`);
   }
 }
