@@ -93,7 +93,7 @@ export { LastCopies, type SourceDiff, type SourceState } from "./sources/source-
 export { readSourcesFile, SourcesFileError, sourcesShape } from "./sources/config/read-sources-file.ts";
 export { sourceKinds } from "./sources/kinds/kinds.ts";
 export { Scopes } from "./scopes/scopes.ts";
-export { readScopesFile, ScopesFileError, scopesShape } from "./scopes/scopes-file.ts";
+export { readScopesFile, scopeName, ScopesFileError, scopesShape } from "./scopes/scopes-file.ts";
 export { Sources } from "./sources/sources.ts";
 export type { SourcesOptions } from "./sources/source-runner.ts";
 export { SourceFault } from "./sources/source-config.ts";

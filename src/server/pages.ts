@@ -2,7 +2,6 @@ import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import {
   type Call,
-  type RouteAccess,
   headerOf,
   writeBytes,
   type HeaderFields,
@@ -10,7 +9,7 @@ import {
   sendTaggedJson,
   writeChunks,
 } from "./http/call.ts";
-import { lacks, type Area } from "./access/role.ts";
+import { lacks, type Area, type RouteAccess } from "./access/role.ts";
 import type { Clock, Health, Reporting } from "../base/report/index.ts";
 import { methodAt, type ListView, type View } from "./methods/collector-methods.ts";
 import {
@@ -134,7 +133,7 @@ export function pageEndpoints(parts: PageParts): readonly Endpoint[] {
     ),
     page(
       "/metrics",
-      parts.authMetrics ? allowed("viewer", "collector") : openToAll,
+      parts.authMetrics ? ofCollector : openToAll,
       (call) => metrics.serve(call),
       describe("collector", "metrics", "Metrics in the Prometheus text format", {
         "200": { description: "The metrics.", content: metricsContent },
@@ -142,13 +141,14 @@ export function pageEndpoints(parts: PageParts): readonly Endpoint[] {
     ),
     page(
       "/openapi.json",
-      allowed("viewer", undefined),
+      allowed("viewer", undefined, "nothing"),
       (call) => openApi.serve(call),
       describe("collector", "openapi", "This document", { "200": jsonResponse("OpenAPI 3.1.", anyObject) }),
     ),
   ];
 }
 
+const ofCollector = allowed("viewer", "collector");
 const openToAll: RouteAccess = { role: undefined, area: "collector" };
 
 const readiness = openObject({
@@ -162,8 +162,7 @@ const readiness = openObject({
 async function sendReadiness(call: Call, health: Health, isGuarded: boolean): Promise<void> {
   const ready = health.isReady();
   // The faults may name what only some may see: keys, hosts, what a store has answered.
-  const isTold =
-    !isGuarded || (call.principal !== undefined && lacks(call.principal, "viewer", "collector") === undefined);
+  const isTold = !isGuarded || (call.principal !== undefined && lacks(call.principal, ofCollector) === undefined);
   const checks = isTold
     ? health.checks()
     : health.checks().map((check) => ({ name: check.name, ready: check.ready, degraded: check.degraded }));
@@ -181,7 +180,7 @@ export function viewEndpoints(views: ReadonlyMap<string, View | ListView>): read
     const parameters = hasId(path) ? { parameters: [idParameter] } : {};
     const summary = method?.summary ?? `The state at ${path}`;
     const described = describe("collector", pageId("view", path), summary, responses, parameters);
-    const access = allowed(method?.role ?? "viewer", method?.area ?? areaAt(path));
+    const access = allowed(method?.role ?? "viewer", method?.area ?? areaAt(path), method?.reach);
     const serve = (call: Call): Promise<void> =>
       typeof view === "function" ? sendView(call, path, view) : sendList(call, view);
     return page(path, access, serve, described);

@@ -2,13 +2,13 @@ import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "./api-error.ts";
 import type { Admission, Refusal } from "./auth/admission.ts";
 import type { ApiMetrics } from "./http/call-log.ts";
-import { type Call, headerOf, sendError, type RouteAccess } from "./http/call.ts";
+import { scopeOf, type RouteAccess } from "./access/role.ts";
+import { type Call, headerOf, sendError } from "./http/call.ts";
 import { quote } from "../base/text/index.ts";
 import type { Engine } from "./rpc/engine.ts";
 import { acceptedTypes } from "./rpc/protocol.ts";
 import type { Reporting } from "../base/report/index.ts";
 import { Health } from "./gen/grpc/health/v1/health_pb.ts";
-import { UdmToolsService } from "./gen/udm/v1/tools_pb.ts";
 import { UdmService } from "./gen/udm/v1/udm_pb.ts";
 import type { ApiLimits } from "./http/limits.ts";
 import type { BodyReader } from "./http/request-body.ts";
@@ -27,12 +27,12 @@ import { healthMethods, reflectionMethods, reflectionVersions, SchemaFiles } fro
 import type { JsonSchema } from "./methods/shape.ts";
 import { sessionEndpoints, signInEndpoints, type Proof, type SignInEndpoints } from "./methods/sign-in-endpoints.ts";
 import { snmpEndpoints, type SnmpOperations } from "./methods/snmp-endpoints.ts";
-import { changesEndpoint, changesPath } from "./methods/tools-methods.ts";
+import { changesEndpoint } from "./methods/tools-methods.ts";
 import { openApiDocument } from "./openapi-document.ts";
 import { pageEndpoints, streamEndpoints, viewEndpoints, type StreamPage } from "./pages.ts";
 import type { RpcMethod, RpcService } from "./rpc/method.ts";
 import type { ScopedServices } from "./scoped-services.ts";
-import { type ChangeFeed, serveEvents } from "./tools/watch-udms.ts";
+import type { ChangeFeed } from "./tools/watch-udms.ts";
 import { WebPages } from "./web-pages.ts";
 
 /** The endpoint at a path, and the callers that may use it. */
@@ -44,8 +44,6 @@ type Route =
       readonly access: RouteAccess;
       readonly service: RpcService;
       readonly method: RpcMethod;
-      /** The scope of the metadata that the call names. */
-      readonly scope?: string;
     };
 
 /** Holds what the port offers besides metadata. */
@@ -93,8 +91,6 @@ interface RouteParts extends ApiOffer, Pick<Reporting, "health" | "metrics" | "c
 /** The path at which the contract has the service; tools that know only host and port find it at the root too. */
 export const contractPrefix = "/api/v1/enrich/ipaddr";
 const prefixes = [contractPrefix, ""];
-/** The services that there are in each scope, too. */
-const scopedTypes: ReadonlySet<string> = new Set([UdmService.typeName, UdmToolsService.typeName]);
 
 /** Finds what is at a path: the methods of services, and the rows of all else. */
 export class Routes {
@@ -121,7 +117,7 @@ export class Routes {
       ...exploreEndpoints(parts.explore, parts.bodies),
       ...(parts.completeFilter === undefined ? [] : [filterEndpoint(parts.completeFilter, parts.bodies)]),
       ...pageEndpoints({ ...parts, metricsAge: parts.limits.metricsAge, isGuarded, openApi }),
-      ...(parts.feed === undefined ? [] : [changesEndpoint(parts.feed)]),
+      ...changesEndpoints(parts),
       this.#web.index,
       ...(parts.signInAt === undefined ? [] : signInEndpoints(parts.signInAt)),
       ...sessionEndpoints(parts.proofs, parts.signInAt !== undefined),
@@ -136,10 +132,9 @@ export class Routes {
     const named = this.#scoped.named(call);
     if (named !== undefined) {
       const { scope, path } = named;
-      const unscoped = this.#byPath.get(path);
-      const isScoped =
-        unscoped?.kind === "rpc" ? scopedTypes.has(unscoped.service.schema.typeName) : path === changesPath;
-      if (unscoped !== undefined && isScoped) return this.#inScope(unscoped, scope);
+      const route = this.#byPath.get(path);
+      // Who may call is asked before whether there is such a scope.
+      if (typeof route?.access.reach === "object") return { ...route, access: { ...route.access, reach: { scope } } };
     }
     const found = this.#byPath.get(call.path);
     if (found !== undefined) return found;
@@ -159,18 +154,13 @@ export class Routes {
     return { service: own as RpcService, method: own?.methods[service.methods.indexOf(method)] as RpcMethod };
   }
 
-  /** Who may call is asked before whether there is such a scope. */
-  #inScope(route: Route, scope: string): Route {
-    if (route.kind === "rpc") return { ...route, scope };
-    return { ...route, serve: async (call) => serveEvents(call, this.#scoped.of(scope).feed) };
-  }
-
   #addMethods(service: RpcService): void {
     const { typeName, name } = service.schema;
     for (const method of service.methods) {
       const label = typeName === UdmService.typeName ? method.schema.name : `${name}/${method.schema.name}`;
       const isOpen = service.schema === Health && method.schema.name === "Check";
-      const access: RouteAccess = { role: isOpen ? undefined : method.role, area: service.area };
+      const { area, reach } = service;
+      const access: RouteAccess = { role: isOpen ? undefined : method.role, area, reach };
       const route: Route = { kind: "rpc", label, access, service, method };
       for (const prefix of prefixes) this.#byPath.set(`${prefix}/${typeName}/${method.schema.name}`, route);
     }
@@ -192,6 +182,11 @@ export class Routes {
     };
     return openApiDocument(version, schemas, contractPrefix, endpoints, schemes);
   }
+}
+
+function changesEndpoints({ feed, scoped }: RouteParts): readonly Endpoint[] {
+  if (feed === undefined) return [];
+  return [changesEndpoint((scope) => (scope === undefined ? feed : scoped.of(scope).feed))];
 }
 
 function allServices(
@@ -288,8 +283,9 @@ export class Dispatch {
       refuseMethod(call, allowed);
       return undefined;
     }
+    const scope = scopeOf(call.principal, route.access.reach);
     if (route.kind === "rpc") {
-      const { service, method: rpc } = route.scope === undefined ? route : this.#routes.methodIn(route.scope, route);
+      const { service, method: rpc } = scope === undefined ? route : this.#routes.methodIn(scope, route);
       if (!this.#engine.serve(call, service, rpc)) {
         refuseType(call, acceptedTypes[route.method.kind === "unary" ? "unary" : "stream"]);
       }
@@ -300,7 +296,7 @@ export class Dispatch {
       return undefined;
     }
     if (route.kind === "page") call.code = "ok";
-    return route.serve(call);
+    return route.serve(call, scope);
   }
 
   #answerFailure(call: Call, error: unknown): void {

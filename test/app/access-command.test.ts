@@ -54,9 +54,21 @@ test("users and tokens that commands make may ask a running collector, which rea
   assert.equal((await run([], "token", "create", "ci", ...on)).code, 4);
   const token = { NETGLOSS_TOKEN: made.out.trim() };
   await until("the file was read again", async () => (await ask(token, "set", "10.0.0.1")).code === 0);
-  assert.match((await run([], "token", "list", ...on)).out, /^TOKEN {2}ROLE .*\nci {5}editor {2}metadata {2}\d{4}-/);
+  assert.match((await run([], "token", "list", ...on)).out, /^TOKEN {2}ROLE .*\nci {5}editor {2}metadata {10}\d{4}-/);
   assert.match((await run([], "user", "list", ...on)).out, /^USER .*\nvera {2}viewer {2}yes\n$/);
   assert.equal((await run([], "user", "set", "vera", "--role", "admin", ...on)).code, 0, "the password stays");
+  // Who is limited to scopes stays so until it is said otherwise.
+  const shown = async (): Promise<string> => (await run([], "user", "list", ...on)).out;
+  assert.equal((await run([], "user", "set", "vera", "--scope", "acme", "beta", ...on)).code, 0);
+  assert.equal((await run([], "user", "set", "vera", "--role", "viewer", ...on)).code, 0);
+  assert.match(await shown(), /vera {2}viewer {2}yes {12,}acme,beta\n$/);
+  const misspelt = await run([], "user", "set", "vera", "--scope", "Acme", ...on);
+  assert.match(misspelt.err, /user vera: scopes 1: expected a name of up to 63 characters.*found "Acme"/);
+  assert.equal((await run([], "user", "set", "vera", "--no-scope", ...on)).code, 0);
+  assert.doesNotMatch(await shown(), /acme/);
+  const limited = await run([], "token", "create", "tenant", "--scope", "acme", ...on);
+  assert.match(limited.err, /^This is shown once\. It is for everything in acme as viewer, until \d{4}-/);
+  assert.match((await run([], "token", "list", ...on)).out, /\ntenant {2}viewer .* acme {4}\d{4}-/);
   assert.equal((await run([], "token", "delete", "ci", ...on)).code, 0);
   assert.equal((await run([], "user", "delete", "nobody", ...on)).code, 3);
 });

@@ -3,6 +3,7 @@ import { suite, test, type TestContext } from "node:test";
 import { createClient, ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { Identities, SignIn, createToken, parseAccessFile } from "../../src/server/index.ts";
+import type { CollectorUdmStore } from "../../src/metadata/index.ts";
 import { cheapHash } from "../support/cheap-hash.ts";
 import { UdmToolsService } from "../../src/server/gen/udm/v1/tools_pb.ts";
 import type { StreamPage } from "../../src/server/index.ts";
@@ -33,10 +34,13 @@ async function start(t: TestContext, file: string) {
   const time = { now: systemClock.now() };
   const identities = new Identities({ ...systemClock, now: () => time.now });
   identities.replace(parseAccessFile("users.yml", file));
-  const { api } = await startTools(t, "", {
+  const inScopes: { store?: CollectorUdmStore } = {};
+  const { api, store } = await startTools(t, "", {
     identities,
+    scopes: () => inScopes.store,
     streams: new Map([["/api/v1/flow/tail", tail]]),
   });
+  inScopes.store = store;
   return { api, time, replace: (text: string) => identities.replace(parseAccessFile("users.yml", text)) };
 }
 
@@ -78,6 +82,19 @@ async function follow(url: string, path: string, headers: Readonly<Record<string
 const streams = ["/api/v1/enrich/ipaddr/changes", "/api/v1/flow/tail"];
 
 suite("who loses what they may, loses what is open", { concurrency: true }, () => {
+  for (const [before, then] of [
+    ["", ", scopes: acme"],
+    [", scopes: acme", ", scopes: [acme, beta]"],
+    [", scopes: acme", ""],
+  ] as const) {
+    test(`what is open ends when the scopes of its token change: ${before} ${then}`, async (t) => {
+      const { api, replace } = await start(t, tokenFile(before));
+      const path = "/api/v1/enrich/ipaddr/changes";
+      const { end } = await follow(api.url, path, bearer);
+      replace(tokenFile(then));
+      assert.match(await end, /the scopes of watcher have changed/);
+    });
+  }
   for (const name of Object.keys(transports)) {
     test(`WatchUdms by ${name} ends when its token is deleted`, async (t) => {
       const { api, replace } = await start(t, tokenFile());

@@ -17,7 +17,10 @@ import { codeToString } from "@connectrpc/connect/protocol-connect";
 import { createConnectTransport, createGrpcTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
 import { BadRequestSchema } from "../../src/server/gen/google/rpc/details_pb.ts";
 import { UdmService } from "../../src/server/gen/udm/v1/udm_pb.ts";
-import type { UdmToolsService } from "../../src/server/gen/udm/v1/tools_pb.ts";
+import { UdmToolsService } from "../../src/server/gen/udm/v1/tools_pb.ts";
+
+/** The services that there are in each scope. */
+export const scopedServices: readonly DescService[] = [UdmService, UdmToolsService];
 
 export type Outcome =
   | { readonly code: "ok"; readonly answer: JsonValue }

@@ -1,8 +1,7 @@
 import { join } from "node:path";
-import type { TestContext } from "node:test";
 import { createCollector, readSettings, runProgram } from "../../src/app/index.ts";
 import { silentLog, systemClock } from "../../src/base/report/index.ts";
-import { cleanUp } from "./clean-up.ts";
+import { cleanUp, type Owner } from "./clean-up.ts";
 import { createFakeTerminal } from "./fake-terminal.ts";
 import { tempDirectory } from "./temp-directory.ts";
 
@@ -31,7 +30,7 @@ export interface CommandWorld {
 }
 
 /** A collector with an empty metadata file, and commands that ask it. */
-export async function startCommandWorld(t: TestContext, more: Record<string, string> = {}): Promise<CommandWorld> {
+export async function startCommandWorld(t: Owner, more: Record<string, string> = {}): Promise<CommandWorld> {
   const settings = {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, type Command } from "commander";
 import type { CollectorAnswer, ExplainAddressResponseJson, ExploreProfile } from "../../server/index.ts";
 import type { ApiClient } from "./client/api-call.ts";
-import { addClientOptions, clientOf } from "./client/client-options.ts";
+import { addClientOptions, addScopedOptions, clientOf } from "./client/client-options.ts";
 import type { DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, type Terminal } from "./terminal.ts";
@@ -26,7 +26,7 @@ interface Options {
 
 /** `address`: what the page of an address shows. */
 export const defineAddress: DefineCommand = (command, { terminal }) => {
-  addOptions(command).action(async (ip: string, options: Options) => {
+  addOptions(addScopedOptions(command)).action(async (ip: string, options: Options) => {
     const field = ip.includes("/") ? "prefix" : "address";
     const client = await clientOf(command, terminal);
     const explanation =
@@ -44,13 +44,13 @@ export const defineAddress: DefineCommand = (command, { terminal }) => {
 
 /** `value`: what the page of any other value shows. */
 export const defineValue: DefineCommand = (command, { terminal }) => {
-  addOptions(command).action(async (field: string, value: string, options: Options) => {
+  addOptions(addClientOptions(command)).action(async (field: string, value: string, options: Options) => {
     await show({ field, value }, {}, await clientOf(command, terminal), options, terminal);
   });
 };
 
 function addOptions(command: Command): Command {
-  return addOutput(addClientOptions(command)).option("--last <time>", "how far to look back", rangeOf, "1h");
+  return addOutput(command).option("--last <time>", "how far to look back", rangeOf, "1h");
 }
 
 function rangeOf(text: string): string {

@@ -27,7 +27,8 @@ import type { ScopeMatch } from "../model/scope.ts";
 const mostScopes = 10_000;
 const maxVlan = 4095;
 
-const name = scalar(
+/** The name of a scope. */
+export const scopeName = scalar(
   "a name of up to 63 characters: lower-case letters, digits, _ and -, the first a letter or digit",
   (given) => (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(given) ? given : undefined),
 );
@@ -84,7 +85,7 @@ const scope = mapping({
 }).orEmpty();
 
 /** The file of scopes: name → `{match, inherit, entries}`, in the order in which they are tried. */
-export const scopesShape = mapOf(name, scope, { each: "scope", name: "<scope>" }).to((scopes, at) => {
+export const scopesShape = mapOf(scopeName, scope, { each: "scope", name: "<scope>" }).to((scopes, at) => {
   if (scopes.size > mostScopes) return at.error(`there may be ${mostScopes} scopes at most`);
   return scopes;
 });

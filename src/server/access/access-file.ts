@@ -20,6 +20,7 @@ import {
   type YamlNode,
   type YamlPair,
 } from "../../base/yaml/index.ts";
+import { scopeName } from "../../metadata/index.ts";
 import { areas, roles } from "./role.ts";
 
 /** Its secret has 256 bits, so that a plain hash of it is as good as a slow one. */
@@ -143,6 +144,7 @@ const user = mapping(
       single(scalar("parts of a subject, such as CN=alice,O=Example", parseSubject)),
       "What the subject of the user's certificate must have.",
     ),
+    scopes: optional(oneOrList(scopeName), "The scopes that the user is limited to. Left out: the whole collector."),
   },
   strict,
 );
@@ -151,6 +153,7 @@ const token = mapping(
   {
     role: required(single(oneOf(roles)), "What may be done with it."),
     areas: optional(oneOrList(oneOf(areas)), "What it is for. Left out: all."),
+    scopes: optional(oneOrList(scopeName), "The scopes that it is limited to. Left out: the whole collector."),
     hash: required(
       single(scalar("a hash, as `netgloss token create` writes it", parseTokenHash, hidden)),
       "SHA-256 of the token.",

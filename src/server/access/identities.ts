@@ -135,13 +135,14 @@ export class Identities {
   }
 
   #principalOf(user: AccessUser, by: "basic" | "certificate" = "basic"): Principal {
-    return this.#found({ name: user.name, role: user.role, by }, user);
+    const { name, role, scopes } = user;
+    return this.#found({ name, role, ...(scopes && { scopes }), by }, user);
   }
 
   #principalOfToken(token: AccessToken): Principal | undefined {
     if (token.expires !== undefined && token.expires <= this.#clock.now()) return undefined;
-    const { name, role, areas } = token;
-    return this.#found({ name, role, ...(areas && { areas }), by: "token" }, token);
+    const { name, role, areas, scopes } = token;
+    return this.#found({ name, role, ...(areas && { areas }), ...(scopes && { scopes }), by: "token" }, token);
   }
 
   async #inTurn<T>(work: () => Promise<T>): Promise<T | "busy"> {

@@ -1,8 +1,9 @@
 import type { ConnectError } from "@connectrpc/connect";
+import { isDeepStrictEqual } from "node:util";
 import { parseAddress } from "../../base/ip/index.ts";
 import { createLineBudget, type Clock, type Log } from "../../base/report/index.ts";
-import { type Call, type RouteAccess, headerOf } from "../http/call.ts";
-import { lacks, type Area, type Principal, type Role } from "../access/role.ts";
+import { type Call, headerOf } from "../http/call.ts";
+import { lacks, type Principal, type RouteAccess } from "../access/role.ts";
 import type { Rejection } from "../http/call-log.ts";
 import { quote } from "../../base/text/index.ts";
 import { apiError, type ApiErrorCode } from "../api-error.ts";
@@ -101,7 +102,7 @@ type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCert
 type MaybeRefusal = Refusal | undefined;
 
 /** Routes that do not exist need as much as reading does. */
-const unknownRoute: RouteAccess = { role: "viewer", area: undefined };
+const unknownRoute: RouteAccess = { role: "viewer", area: undefined, reach: "nothing" };
 
 /** Decides which calls are let in, by their header alone. */
 export class Admission {
@@ -142,11 +143,18 @@ export class Admission {
     return found.then((principal) => this.#decide(call, access, principal));
   }
 
-  /** Returns why a call that was admitted would not be now: who asks was deleted, changed or signed out, or their role does not suffice any more. */
+  /**
+   * Returns why a call that was admitted would not be now: who asks was deleted, changed or signed out, their role does not suffice any more,
+   * or they are limited to other scopes than those that the call goes by.
+   */
   revoked({ principal, access }: Pick<Call, "principal" | "access">): MaybeRefusal {
     if (principal === undefined || access === undefined || this.#authenticator === undefined) return undefined;
     const found = this.#authenticator.current(principal);
-    if (found !== undefined) return refuseRole(found, access.role, access.area);
+    if (found !== undefined && isDeepStrictEqual(found.scopes, principal.scopes)) return refuseRole(found, access);
+    if (found !== undefined) {
+      const changed = `the scopes of ${principal.name} have changed`;
+      return { reason: "role", error: apiError("permission_denied", "SCOPES_CHANGED", changed) };
+    }
     const message = `the credentials of ${principal.name} are no longer good`;
     return { reason: "auth", error: apiError("unauthenticated", "BAD_CREDENTIALS", message) };
   }
@@ -180,11 +188,11 @@ function judge(call: Applicant, access: RouteAccess, found: Principal): MaybeRef
   call.principal = found;
   call.access = access;
   // A caller who may not use a path may still know what it takes.
-  return refuseRole(found, call.method === "OPTIONS" ? "viewer" : access.role, access.area) ?? refuseSite(call);
+  return refuseRole(found, call.method === "OPTIONS" ? { ...access, role: "viewer" } : access) ?? refuseSite(call);
 }
 
-function refuseRole(found: Principal, role: Role = "viewer", area: Area | undefined): MaybeRefusal {
-  const lack = lacks(found, role, area);
+function refuseRole(found: Principal, access: RouteAccess): MaybeRefusal {
+  const lack = lacks(found, access);
   return lack === undefined ? undefined : { reason: "role", error: apiError("permission_denied", "ROLE_NEEDED", lack) };
 }
 

@@ -4,10 +4,9 @@ import type { Readable } from "node:stream";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../base/report/index.ts";
-import type { Principal } from "../access/role.ts";
+import type { Principal, RouteAccess } from "../access/role.ts";
 import {
   type Call,
-  type RouteAccess,
   type ClientAddress,
   headerOf,
   type HeaderFields,

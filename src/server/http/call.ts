@@ -12,7 +12,7 @@ import {
   unmapAddress,
   type Address,
 } from "../../base/ip/index.ts";
-import type { Area, Principal, Role } from "../access/role.ts";
+import type { Principal, RouteAccess } from "../access/role.ts";
 
 /** The header of a request of either HTTP version, as Node has it. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -180,16 +180,6 @@ function withoutPort(text: string): string {
 
 /** Says whether somebody still waits for an answer, by throwing when not. */
 export type Waiting = Pick<AbortSignal, "throwIfAborted">;
-
-/** The callers that may use a route. */
-export interface RouteAccess {
-  /** Undefined: anybody, without a proof of who it is. */
-  readonly role: Role | undefined;
-  /** True if the caller is identified even where anybody may call: some get to see more. */
-  readonly isPersonal?: boolean;
-  /** Undefined: of every area. */
-  readonly area: Area | undefined;
-}
 
 /** A caller that waits for an answer. */
 interface Caller extends Waiting {

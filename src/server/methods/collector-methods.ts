@@ -1,4 +1,4 @@
-import type { Area, Role } from "../access/role.ts";
+import type { Area, Role, RouteReach } from "../access/role.ts";
 import {
   diagnosis,
   exporters,
@@ -38,6 +38,7 @@ export interface CollectorMethod<T = unknown> {
   readonly get: string;
   readonly role: Role;
   readonly area: Area;
+  readonly reach?: RouteReach;
   readonly summary: string;
   readonly answer: Shape<T>;
 }
@@ -92,7 +93,10 @@ export const collectorMethods = {
     "What applying the SNMP definitions would do now; nothing is changed",
   ),
   getOverview: row("/api/v1/overview", "collector", overview, "How much comes in, and what was lost where"),
-  listFields: row("/api/v1/fields", "collector", fields, "The fields of records, and the short names of filters"),
+  listFields: {
+    ...row("/api/v1/fields", "collector", fields, "The fields of records, and the short names of filters"),
+    reach: "nothing",
+  },
   getDiscovery: row("/api/v1/snmp/discovery", "snmp", discovery, "The search of networks for SNMP devices"),
   listCandidates: row(
     "/api/v1/snmp/candidates",

@@ -1,6 +1,6 @@
-import type { Area, Role } from "../access/role.ts";
+import type { Area, Role, RouteAccess, RouteReach } from "../access/role.ts";
 import { apiError } from "../api-error.ts";
-import { headerOf, type Call, type RouteAccess } from "../http/call.ts";
+import { headerOf, type Call } from "../http/call.ts";
 import type { JsonSchema } from "./shape.ts";
 
 /**
@@ -17,7 +17,8 @@ export interface Endpoint {
   readonly access: RouteAccess;
   /** True if an operation has a JSON body. */
   readonly takesBody: boolean;
-  readonly serve: (call: Call) => Promise<void>;
+  /** @param scope of the metadata in which the call is, where the access reaches into scopes. */
+  readonly serve: (call: Call, scope?: string) => Promise<void>;
   /** Its entry in the OpenAPI document; undefined: it is not in there. */
   readonly described?: JsonSchema | undefined;
 }
@@ -51,7 +52,7 @@ export function page(
 /** Anybody may use it, without a proof of who it is. */
 export const anybody: RouteAccess = { role: undefined, area: undefined };
 
-export const allowed = (role: Role, area: Area | undefined): RouteAccess => ({ role, area });
+export const allowed = (role: Role, area: Area | undefined, reach?: RouteReach): RouteAccess => ({ role, area, reach });
 
 /** Returns the entry of an endpoint in the document. */
 export function describe(

@@ -65,7 +65,8 @@ export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): En
     async (call) => {
       const body = plainJson(decodeJson(await bodies.readAll(call)));
       // A token for flows alone gets what flows have.
-      const mayRead = call.principal === undefined || lacks(call.principal, "viewer", "metadata") === undefined;
+      const mayRead =
+        call.principal === undefined || lacks(call.principal, allowed("viewer", "metadata")) === undefined;
       return sendJson(call, 200, await complete(body, mayRead), { "cache-control": "no-store" });
     },
     describe(

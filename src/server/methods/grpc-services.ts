@@ -68,6 +68,7 @@ export function healthMethods(
   return {
     schema,
     area: undefined,
+    reach: "nothing",
     methods: [
       unary(schema.method.check, "viewer", ({ service }) => {
         if (isKnown(service)) return response(state());
@@ -191,6 +192,7 @@ export function reflectionMethods(files: () => SchemaFiles, services: readonly s
     {
       schema: V1,
       area: undefined,
+      reach: "nothing",
       methods: [
         bidiStream(V1.method.serverReflectionInfo, "viewer", async function* answers(questions) {
           for await (const question of questions) yield create(ServerReflectionResponseSchema, answer(question));
@@ -200,6 +202,7 @@ export function reflectionMethods(files: () => SchemaFiles, services: readonly s
     {
       schema: V1Alpha,
       area: undefined,
+      reach: "nothing",
       methods: [
         bidiStream(V1Alpha.method.serverReflectionInfo, "viewer", async function* answers(questions) {
           for await (const question of questions) yield create(AlphaResponseSchema, answer(question) as never);

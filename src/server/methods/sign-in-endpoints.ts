@@ -123,7 +123,7 @@ export function sessionEndpoints(proofs: readonly Proof[], hasIssuer: boolean): 
   return [
     page(
       "/session",
-      allowed("viewer", undefined),
+      allowed("viewer", undefined, "nothing"),
       (call) => sendJson(call, 200, call.principal ?? {}, uncached),
       describe("collector", "session", "Who asks, and what they may do", {
         "200": jsonResponse("The user.", anyObject),

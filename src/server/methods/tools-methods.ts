@@ -18,6 +18,7 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcServic
   return {
     schema,
     area: "metadata",
+    reach: { scope: undefined },
     requireEnabled: () => void context.store(),
     methods: [
       unary(method.listChanges, "viewer", (request) => listChanges(context, request)),
@@ -26,7 +27,7 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcServic
       bulk(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
       bulk(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
       unary(method.searchUdms, "viewer", (request, call) => searchUdms(context, tagKeys, request, call)),
-      unary(method.explainAddress, "viewer", (request) => explainAddress(context, request)),
+      unary(method.explainAddress, "viewer", (request, call) => explainAddress(context, request, call.principal)),
       serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, signal)),
       bulk(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
       unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),
@@ -34,10 +35,14 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcServic
   };
 }
 
-export const changesPath = "/api/v1/enrich/ipaddr/changes";
+const changesPath = "/api/v1/enrich/ipaddr/changes";
 
-/** Returns the row of changes as server-sent events. */
-export function changesEndpoint(feed: ChangeFeed): Endpoint {
+/**
+ * Returns the row of changes as server-sent events.
+ *
+ * @param feedOf gives the changes in a scope; undefined: of all other entries.
+ */
+export function changesEndpoint(feedOf: (scope: string | undefined) => ChangeFeed): Endpoint {
   const text = { type: "string" };
   const events = { description: "Events.", content: { "text/event-stream": { schema: text } } };
   const parameters = [
@@ -48,8 +53,8 @@ export function changesEndpoint(feed: ChangeFeed): Endpoint {
   ];
   return page(
     changesPath,
-    allowed("viewer", "metadata"),
-    (call) => serveEvents(call, feed),
+    allowed("viewer", "metadata", { scope: undefined }),
+    async (call, scope) => serveEvents(call, feedOf(scope)),
     describe(
       "collector",
       "watchUdms",

@@ -208,6 +208,7 @@ export function udmMethods(service: UdmService): RpcService {
   return {
     schema,
     area: "metadata",
+    reach: { scope: undefined },
     requireEnabled: () => service.requireEnabled(),
     methods: [
       unary(method.countUdms, "viewer", () => create(CountUdmsResponseSchema, { count: service.countUdms() })),

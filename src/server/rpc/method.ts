@@ -6,7 +6,7 @@ import type {
   DescService,
   MessageShape,
 } from "@bufbuild/protobuf";
-import type { Area, Role } from "../access/role.ts";
+import type { Area, Role, RouteReach } from "../access/role.ts";
 import type { Call } from "../http/call.ts";
 import type { Encodable } from "./protocol.ts";
 
@@ -56,6 +56,8 @@ export interface RpcService {
   readonly schema: DescService;
   /** Undefined: a token for any area may call it. */
   readonly area: Area | undefined;
+  /** Undefined: callers who are limited to scopes may not call it. */
+  readonly reach?: RouteReach;
   readonly methods: readonly RpcMethod[];
   /** Called before a request is looked at. @throws ConnectError when the service is not to be had. */
   readonly requireEnabled?: () => void;

@@ -15,6 +15,7 @@ import {
 import { formatAddress, parseAddress, unmapAddress, type Address } from "../../base/ip/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { type FieldViolation, apiError } from "../api-error.ts";
+import { lacks, type Principal } from "../access/role.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import type { ObjectQuestion, ExplainObject, ToolsContext, ToolsStore } from "./tools-context.ts";
 import { fullUdm } from "./full-udm.ts";
@@ -193,15 +194,25 @@ const sources: readonly (readonly [suffix: string, source: string])[] = [
   ["locality", "locality"],
 ];
 
-/** @throws ConnectError `invalid_argument`; `unimplemented` where nothing is enriched. */
+/** What is known of exporters and their interfaces is in no scope. */
+const ofWhole = { role: "viewer", area: undefined } as const;
+
+/**
+ * @param principal who asks; one who is limited to scopes cannot ask for interfaces.
+ * @throws ConnectError `invalid_argument`; `permission_denied`; `unimplemented` where nothing is enriched.
+ */
 export async function explainAddress(
   context: ToolsContext,
   request: ExplainAddressRequest,
+  principal?: Principal,
 ): Promise<ExplainAddressResponse> {
   const store = context.store();
   if (context.explainObject === undefined)
     throw apiError("unimplemented", "API_DISABLED", "nothing is known of addresses here");
   const { address, names, end } = readQuestion(request);
+  // What an interface is called may say whose it is.
+  const lack = end.netif && principal && lacks(principal, ofWhole);
+  if (lack !== undefined) throw apiError("permission_denied", "ROLE_NEEDED", `if_index: ${lack}`);
   const covering = store.layers.covering(address);
   const ip = formatAddress(address);
   // The same in all contexts. Asked for first: another thread finds the lines, and has done so when the rest is done.

@@ -56,7 +56,7 @@ groups: {}
     'users.yml:2:17: user alice: role: expected one of viewer, editor, operator, admin; found "boss"',
     'users.yml:3:3: user a:b: expected a name without a colon, found "a:b"',
     "users.yml:4:34: user carl: password: expected a hash, as `netgloss user set` writes it",
-    "users.yml:5:24: user dora: shoe: unknown key, expected one of role, password, certificate",
+    "users.yml:5:24: user dora: shoe: unknown key, expected one of role, password, certificate, scopes",
     'users.yml:6:37: user emil: certificate: expected parts of a subject, such as CN=alice,O=Example; found "emil"',
     'users.yml:8:3: token a_b: expected a name of letters, digits, dots and dashes; found "a_b"',
     "users.yml:9:3: token c: hash is missing: expected a hash, as `netgloss token create` writes it",

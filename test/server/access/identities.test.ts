@@ -122,10 +122,10 @@ test("tokens have a secret and an end; certificates all parts of a subject", () 
 
 test("roles include those below, areas limit tokens", () => {
   const who = { name: "x", role: "editor", by: "token", areas: ["metadata"] } as const;
-  assert.equal(lacks(who, "viewer", "metadata"), undefined);
-  assert.equal(lacks(who, "editor", undefined), undefined);
-  assert.equal(lacks(who, "admin", "metadata"), "x has the role editor, this needs admin");
-  assert.equal(lacks(who, "viewer", "flow"), "x is for metadata, this is flow");
+  assert.equal(lacks(who, { role: "viewer", area: "metadata" }), undefined);
+  assert.equal(lacks(who, { role: "editor", area: undefined }), undefined);
+  assert.equal(lacks(who, { role: "admin", area: "metadata" }), "x has the role editor, this needs admin");
+  assert.equal(lacks(who, { role: "viewer", area: "flow" }), "x is for metadata, this is flow");
 });
 
 test("ten failures block a client, and time gives them back; an IPv6 client is its /64", () => {

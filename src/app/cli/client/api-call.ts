@@ -22,6 +22,8 @@ export interface ApiPlace {
   /** The client's own certificate and key, in PEM. */
   readonly cert?: string;
   readonly key?: string;
+  /** The scope of the metadata that is meant; left out: none. */
+  readonly scope?: string;
 }
 
 /** Reads the address from a URL that may have a user name and a password in it. */
@@ -215,10 +217,14 @@ export function createApiClient(place: ApiPlace): ApiClient {
 }
 
 function headersOf(
-  { credentials }: ApiPlace,
+  { credentials, scope }: ApiPlace,
   { contentType = "application/json" }: ReadOptions,
 ): Record<string, string> {
-  const headers = { "content-type": contentType, "user-agent": `netgloss/${packageVersion()}` };
+  const headers = {
+    "content-type": contentType,
+    "user-agent": `netgloss/${packageVersion()}`,
+    ...(scope !== undefined && { "udm-scope": scope }),
+  };
   if (credentials === undefined) return headers;
   const proof =
     credentials.kind === "token"

@@ -74,6 +74,7 @@ interface ClientOptions {
   readonly tokenFile?: string;
   readonly cert?: string;
   readonly key?: string;
+  readonly scope?: string;
   readonly config?: readonly string[];
 }
 
@@ -94,7 +95,19 @@ export function addClientOptions(command: Command): Command {
     .option("--key <file>", "its key in PEM (default: in the file of the certificate)");
 }
 
-/** The client of a command with {@link addClientOptions}. */
+/** Adds these options to a command about the metadata, which may be in a scope. */
+export function addScopedOptions(command: Command): Command {
+  return addClientOptions(command).option(
+    "--scope <name>",
+    "the scope whose entries are meant (or NETGLOSS_SCOPE; default: those of no scope, or the only one of who asks)",
+    (text) => {
+      if (isSendable(text)) return text;
+      throw new InvalidArgumentError(expectedScope);
+    },
+  );
+}
+
+/** The client of a command with {@link addClientOptions} or {@link addScopedOptions}. */
 export async function clientOf(command: Command, terminal: Terminal): Promise<ApiClient> {
   return createApiClient(await placeOf(command, terminal));
 }
@@ -121,6 +134,7 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
   for (const [option, text] of Object.entries({ "--ca": ca, "--cert": cert })) {
     if (text !== undefined && !text.includes("-----BEGIN CERTIFICATE-----")) fail(`${option}: no certificate in PEM`);
   }
+  const scope = options.scope ?? (takesScope(command) ? checkedScope(env["NETGLOSS_SCOPE"] ?? "") : "");
   const credentials = await credentialsOf({ options, profile, found, readText }, terminal);
   return {
     ...found,
@@ -128,7 +142,19 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
+    ...(scope !== "" && { scope }),
   };
+}
+
+const takesScope = (command: Command): boolean => command.options.some(({ long }) => long === "--scope");
+
+const expectedScope = "expected the name of a scope: lower-case letters, digits, _ and -.";
+
+/** Tells whether a text may stand in a header; whether there is such a scope the collector knows. */
+const isSendable = (text: string): boolean => /^[!-~]*$/.test(text);
+
+function checkedScope(text: string): string {
+  return isSendable(text) ? text : fail(`NETGLOSS_SCOPE: ${expectedScope}`);
 }
 
 /** The collector on this host. Where nothing is set, the table of settings need not be loaded to know its address. */

@@ -13,7 +13,7 @@ import {
 } from "./entry-changes.ts";
 import { readEntries, type EntriesRead } from "./entry-yaml.ts";
 import { callTools, type UdmJson } from "./udm-json.ts";
-import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { addScopedOptions, clientOf } from "../client/client-options.ts";
 
 /**
  * Makes the entries of a file those of the collector.
@@ -137,7 +137,7 @@ const file = "a metadata file, or JSON as `udm list` writes it; - is the standar
 
 /** `udm apply`. */
 export const defineApply: DefineCommand = (apply, { terminal }) => {
-  addClientOptions(apply)
+  addScopedOptions(apply)
     .requiredOption("-f, --filename <file>", file)
     .addOption(replaceOption())
     .option("--max-deletes <number>", "with --replace: refuse to delete more, a number or a percentage (default 20%)")
@@ -150,7 +150,7 @@ export const defineApply: DefineCommand = (apply, { terminal }) => {
 
 /** `udm diff`. */
 export const defineDiff: DefineCommand = (diff, { terminal, setExitCode }) => {
-  addClientOptions(diff)
+  addScopedOptions(diff)
     .requiredOption("-f, --filename <file>", file)
     .addOption(replaceOption())
     .option("--exit-code", "end with exit code 1 when something would change")

@@ -15,7 +15,7 @@ import {
 } from "./entry-changes.ts";
 import { entryYaml, canonicalKey, readEntries, type EntriesRead } from "./entry-yaml.ts";
 import type { UdmJson } from "./udm-json.ts";
-import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { addScopedOptions, clientOf } from "../client/client-options.ts";
 
 const help = [
   "# Entries as in a metadata file. Save and leave the editor to change them; what is taken out is deleted.",
@@ -137,7 +137,7 @@ function runEditor(path: string, env: Readonly<Record<string, string | undefined
 
 /** `udm edit`. */
 export const defineEdit: DefineCommand = (edit, { terminal }) => {
-  addClientOptions(edit).action(async (keys: readonly string[]) => {
+  addScopedOptions(edit).action(async (keys: readonly string[]) => {
     await editEntries(await clientOf(edit, terminal), keys, terminal);
   });
 };

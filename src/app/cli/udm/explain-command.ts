@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { addScopedOptions, clientOf } from "../client/client-options.ts";
 import { CommandError } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
 import { callTools } from "./udm-json.ts";
@@ -143,7 +143,7 @@ function readNetif(text: string): Netif {
 
 /** `udm explain`. */
 export const defineExplain: DefineCommand = (explain, { terminal }) => {
-  addClientOptions(explain)
+  addScopedOptions(explain)
     .addOption(
       new Option("--context <name>", "only as this end of a flow, or as this device").choices([
         "src",

@@ -1,7 +1,7 @@
 import type { ChangeJson } from "../../../server/index.ts";
 import { InvalidArgumentError, Option } from "commander";
 import { type Terminal, confirm, CommandError } from "../terminal.ts";
-import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { addScopedOptions, clientOf } from "../client/client-options.ts";
 import { type DefineCommand } from "../command.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
 import { searchUdms, callTools, listChanges, callUdm, noEntries, readUdmKeys, type UdmJson } from "./udm-json.ts";
@@ -42,7 +42,7 @@ interface SearchOptions {
 
 /** `udm search`. */
 export const defineSearch: DefineCommand = (search, { terminal }) => {
-  addClientOptions(search)
+  addScopedOptions(search)
     .option("--filter <udm-filter>", "such as 'tag = pci and metadata.site in (AMS1, FRA2)'; see docs/filters.md")
     .option("--order <field>", "key, name or vlan; -name is the other way round")
     .option("--limit <number>", "as many at most", wholeNumber)
@@ -81,7 +81,7 @@ const changesAreOff =
 
 /** `udm history`. */
 export const defineHistory: DefineCommand = (history, { terminal }) => {
-  addClientOptions(history)
+  addScopedOptions(history)
     .option("--author <name>", "only changes by this author")
     .option("--after <number>", "only changes with higher numbers", afterNumber)
     .option("--limit <number>", "as many at most", wholeNumber, 20)
@@ -111,7 +111,7 @@ export const defineUndo: DefineCommand = (undo, { terminal }) => {
     number.description = "the number of the change";
     number.argParser(wholeNumber);
   }
-  addClientOptions(undo)
+  addScopedOptions(undo)
     .option("--dry-run", "only show what would be done")
     .option("-y, --yes", "do not ask")
     .action(async (id: number, { dryRun = false, yes = false }: { dryRun?: boolean; yes?: boolean }) => {
@@ -137,7 +137,7 @@ interface WatchOptions {
 
 /** `udm watch`. */
 export const defineWatch: DefineCommand = (watch, { terminal }) => {
-  addClientOptions(watch)
+  addScopedOptions(watch)
     .option("--filter <udm-filter>", "only changes of entries that match it, before or after")
     .option("--after <number>", "first those with higher numbers, of all after 0 (default: only new ones)", afterNumber)
     .option("--limit <number>", "end after this many", wholeNumber)
@@ -191,7 +191,7 @@ interface ListOptions {
 
 /** `udm get`. */
 export const defineGet: DefineCommand = (get, { terminal }) => {
-  addClientOptions(get)
+  addScopedOptions(get)
     .addOption(outputOption())
     .action(async (keys: readonly string[], { output }: { output: FormatName }) => {
       const client = await clientOf(get, terminal);
@@ -214,7 +214,7 @@ export const defineGet: DefineCommand = (get, { terminal }) => {
 
 /** `udm list`. */
 export const defineList: DefineCommand = (list, { terminal }) => {
-  addClientOptions(list)
+  addScopedOptions(list)
     .option("--exact", "only the entry with exactly this key")
     .addOption(outputOption())
     .option("--json", "short for --output ndjson: one JSON object per line")
@@ -235,7 +235,7 @@ export const defineList: DefineCommand = (list, { terminal }) => {
 
 /** `udm count`. */
 export const defineCount: DefineCommand = (count, { terminal }) => {
-  addClientOptions(count).action(async () => {
+  addScopedOptions(count).action(async () => {
     const { count: entries = 0 } = (await callUdm(await clientOf(count, terminal), "CountUdms", {})) as {
       count?: number;
     };

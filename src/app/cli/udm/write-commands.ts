@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { addClientOptions, clientOf } from "../client/client-options.ts";
+import { addScopedOptions, clientOf } from "../client/client-options.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { CommandError, confirm } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
@@ -18,7 +18,7 @@ interface DeleteOptions {
 
 /** `udm delete`. */
 export const defineDelete: DefineCommand = (remove, { terminal }) => {
-  addClientOptions(remove)
+  addScopedOptions(remove)
     .option("--filter <udm-filter>", "such as 'tag = old'; shows the keys and asks")
     .option("--ignore-missing", "a key without an entry is no fault")
     .option("--dry-run", "only show which entries would be deleted")
@@ -82,7 +82,7 @@ interface SetOptions {
 
 /** `udm set`: creates an entry, or changes single fields, tags and values of one. */
 export const defineSet: DefineCommand = (set, { terminal }) => {
-  addClientOptions(set)
+  addScopedOptions(set)
     .option("--name <name>", "its name")
     .option(
       "--tag <tag>",

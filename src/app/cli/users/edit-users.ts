@@ -26,7 +26,9 @@ export async function setUser(name: string, options: UserOptions, command: Comma
   const { users } = parsed(path, textOf(path));
   const isNew = !users.has(name);
   if (isNew && options.role === undefined) throw new CommandError("usage", `there is no user ${name} yet: give --role`);
-  const asksPassword = options.password !== false && (isNew || (options.role ?? options.certificate) === undefined);
+  const { scope } = options;
+  const asksPassword =
+    options.password !== false && (isNew || (options.role ?? options.certificate ?? scope) === undefined);
   const password =
     options.passwordFile === undefined
       ? asksPassword
@@ -38,6 +40,7 @@ export async function setUser(name: string, options: UserOptions, command: Comma
     ...(options.role !== undefined && { role: options.role }),
     ...(password !== undefined && { password: await hashPassword(password) }),
     ...(options.certificate !== undefined && { certificate: options.certificate }),
+    ...(scope !== undefined && { scopes: scope === false ? undefined : scope }),
   });
   terminal.out(`${path}: user ${name} ${isNew ? "added" : "changed"}\n`);
 }
@@ -53,7 +56,7 @@ async function askTwice(name: string, terminal: Terminal): Promise<string> {
 /** `token create` @throws CommandError */
 export async function createApiToken(
   name: string,
-  { role, area, expires, ...rest }: TokenOptions,
+  { role, area, scope, expires, ...rest }: TokenOptions,
   command: Command,
   terminal: Terminal,
 ): Promise<void> {
@@ -67,9 +70,9 @@ export async function createApiToken(
   // It is shown once: a token that nobody could read is not made.
   terminal.out(`${token}\n`);
   if (!(await terminal.drained())) throw new CommandError("failed", "the token could not be shown, so none was made");
-  await save(path, "tokens", name, { role, areas: area, hash, expires: until });
+  await save(path, "tokens", name, { role, areas: area, scopes: scope, hash, expires: until });
   terminal.err(
-    `This is shown once. It is for ${(area ?? ["everything"]).join(", ")} as ${role}, until ${until ?? "it is deleted"}.\n`,
+    `This is shown once. It is for ${(area ?? ["everything"]).join(", ")} ${scope === undefined ? "" : `in ${scope.join(", ")} `}as ${role}, until ${until ?? "it is deleted"}.\n`,
   );
 }
 
@@ -92,22 +95,29 @@ export async function listAccess(
   const path = await pathOf(options, command, terminal);
   const { users, tokens } = parsed(path, textOf(path));
   if (section === "users") {
-    const rows = Array.from(users.values(), ({ name, role, password, certificate = [] }) => [
+    const rows = Array.from(users.values(), ({ name, role, password, certificate = [], scopes }) => [
       name,
       role,
       password === undefined ? "" : "yes",
       certificate.join(","),
+      shownScopes(scopes),
     ]);
-    terminal.out(textTable(["USER", "ROLE", "PASSWORD", "CERTIFICATE"], rows));
+    terminal.out(textTable(["USER", "ROLE", "PASSWORD", "CERTIFICATE", "SCOPES"], rows));
     return;
   }
-  const rows = Array.from(tokens.values(), ({ name, role, areas = [], expires }) => [
+  const rows = Array.from(tokens.values(), ({ name, role, areas = [], scopes, expires }) => [
     name,
     role,
     areas.join(","),
+    shownScopes(scopes),
     expires === undefined ? "never" : new Date(expires).toISOString(),
   ]);
-  terminal.out(textTable(["TOKEN", "ROLE", "AREAS", "EXPIRES"], rows));
+  terminal.out(textTable(["TOKEN", "ROLE", "AREAS", "SCOPES", "EXPIRES"], rows));
+}
+
+/** Who is limited to no scope at all may see none; who is not limited is for all. */
+function shownScopes(scopes: readonly string[] | undefined): string {
+  return scopes === undefined ? "" : scopes.join(",") || "none";
 }
 
 /** `user delete`, `token delete` @throws CommandError */

@@ -15,11 +15,13 @@ export interface UserOptions extends UsersFileOptions {
   readonly passwordFile?: string;
   readonly password?: boolean;
   readonly certificate?: string;
+  readonly scope?: readonly string[] | false;
 }
 
 export interface TokenOptions extends UsersFileOptions {
   readonly role: string;
   readonly area?: readonly string[];
+  readonly scope?: readonly string[];
   readonly expires: string;
 }
 
@@ -37,6 +39,8 @@ export const defineUser: DefineCommand = (user, { terminal }) => {
     .option("--password-file <file>", "a file whose first line is the password")
     .option("--no-password", "leave the password as it is, or have none")
     .option("--certificate <subject>", "the subject of the user's client certificate: CN=alice,O=Example")
+    .option("--scope <scope...>", "the scopes of the metadata that the user is limited to")
+    .option("--no-scope", "the user is not limited to scopes")
     .action(async (name: string, options: UserOptions) => {
       await (await import("./edit-users.ts")).setUser(name, options, set, terminal);
     });
@@ -55,6 +59,7 @@ export const defineToken: DefineCommand = (token, { terminal }) => {
   const create = onFile(token, "create <name>", "make a token and show it; the file keeps its hash alone")
     .addOption(role().default("viewer"))
     .addOption(new Option("--area <area...>", "what it is for (default: everything)").choices(areaNames))
+    .option("--scope <scope...>", "the scopes of the metadata that it is limited to (default: it is not)")
     .option("--expires <time>", "days such as 90d, a time such as 2027-01-31, or never", "90d")
     .action(async (name: string, options: TokenOptions) => {
       await (await import("./edit-users.ts")).createApiToken(name, options, create, terminal);
