@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 644,
-  singleUserFiles: 100,
-  interfaces: 1059,
-  interfacesWithOneImplementation: 68,
+  files: 653,
+  singleUserFiles: 101,
+  interfaces: 1072,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;
