@@ -97,8 +97,9 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "answers",
     "rule-watch.ts",
     "alerts.ts",
-    "actions.ts",
-    "watch-file.ts",
+    "alert-file.ts",
+    "actions",
+    ["notifier.ts", "watch-file.ts"],
     ".",
   ],
   flow: [

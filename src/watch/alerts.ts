@@ -1,5 +1,3 @@
-import { join } from "node:path";
-import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 import type { Rule } from "./rule.ts";
 import type { Top, Verdict } from "./rule-watch.ts";
 
@@ -27,12 +25,23 @@ export interface Alert {
   readonly because?: string;
 }
 
-/** An alert that has begun or ended. */
+/** What receivers are told: an alert has begun or ended, or many of one rule have. */
 export interface Notice {
   /** The same when it is sent again. */
   readonly id: string;
-  readonly kind: "firing" | "cleared";
+  readonly kind: "firing" | "cleared" | "summary";
+  /** Of a summary the one with the greatest value. */
   readonly alert: Alert;
+  /** Of a summary: how many alerts began that have no notice of their own. */
+  readonly began?: number;
+  /** The same of those that ended. */
+  readonly ended?: number;
+}
+
+/** The words of a notice for people. */
+export function textOf({ kind, alert, began = 0, ended = 0 }: Notice): string {
+  if (kind !== "summary") return `${kind === "firing" ? "ALERT" : "over"}: ${alert.text}`;
+  return `MORE of ${alert.rule}: ${began} further began, ${ended} ended; the largest: ${alert.text}`;
 }
 
 /** Where the evidence of a key comes from. */
@@ -208,59 +217,4 @@ function amountText(value: number, unit: string): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
   const shown = Number((value / 1000 ** power).toPrecision(4));
   return `${shown} ${["", "k", "M", "G", "T"][power] ?? ""}${unit}`;
-}
-
-/** What outlives a restart: alerts, and notices that nobody has taken yet, by the action. */
-export interface KeptAlerts {
-  readonly alerts: readonly Alert[];
-  readonly waiting: Readonly<Record<string, readonly Notice[]>>;
-}
-
-function isWaiting(waiting: unknown): boolean {
-  return typeof waiting === "object" && waiting !== null && Object.values(waiting).every(Array.isArray);
-}
-
-const version = 1;
-const nothing: KeptAlerts = { alerts: [], waiting: {} };
-
-/** Keeps alerts in a file, so that a restart forgets none and tells of none twice. */
-export class AlertFile {
-  readonly #path: string;
-  readonly #io: FileIo;
-  readonly #run: string;
-  #number = 0;
-
-  /** @param run letters and digits that no other run has. */
-  constructor(directory: string, io: FileIo, run: string) {
-    this.#path = join(directory, "alerts.json");
-    this.#io = io;
-    this.#run = run;
-  }
-
-  get path(): string {
-    return this.#path;
-  }
-
-  /** @throws Error for a file that is not of this form; the errors of {@link FileIo}. */
-  async read(): Promise<KeptAlerts> {
-    let text: string;
-    try {
-      text = Buffer.from(await this.#io.read(this.#path)).toString();
-    } catch (error) {
-      if (isMissing(error)) return nothing;
-      throw error;
-    }
-    const kept = JSON.parse(text) as (Partial<KeptAlerts> & { readonly version?: number }) | null;
-    if (kept?.version !== version || !Array.isArray(kept.alerts) || !isWaiting(kept.waiting))
-      throw new Error(`${this.#path} is no file of alerts of version ${version}`);
-    return kept as KeptAlerts;
-  }
-
-  /** @throws SaveError; the file is as it was. */
-  async write(kept: KeptAlerts): Promise<void> {
-    await this.#io.makeFolder(join(this.#path, ".."));
-    const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;
-    const content = Buffer.from(`${JSON.stringify({ version, ...kept })}\n`);
-    await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);
-  }
 }

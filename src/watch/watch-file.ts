@@ -1,6 +1,6 @@
 import { nearName, quote } from "../base/text/index.ts";
 import { defaulted, formatShapeFinding, list, mapOf, mapping, readShape, scalar } from "../base/yaml/index.ts";
-import { action, type ActionConfig } from "./actions.ts";
+import { action, type ActionConfig } from "./actions/action.ts";
 import { answerConfig, speakerShape, type AnswerConfig, type SpeakerConfig } from "./answers/index.ts";
 import { ruleShape, type Rule } from "./rule.ts";
 
@@ -42,8 +42,17 @@ export const watchShape = mapping(
     rules: defaulted(list(ruleShape, "rule"), [], `Up to ${maxRules} rules.`),
   },
   {
-    check({ actions, speakers, rules = [] }, at) {
-      const answers = answersOf(actions ?? new Map());
+    check({ actions = new Map(), speakers, rules = [] }, at) {
+      // Also those with faults of their own.
+      const named = new Set(
+        at.has("actions")
+          ? at
+              .below("actions")
+              .children()
+              .map(({ step }) => String(step))
+          : [],
+      );
+      const answers = answersOf(actions);
       for (const [name, { speaker }] of answers)
         if (speakers?.has(speaker) === false)
           at.error(`action ${name}: there is no speaker ${quote(speaker)}`, nearName(speaker, speakers.keys()));
@@ -54,8 +63,7 @@ export const watchShape = mapping(
         const node = at.below("rules").children("rule")[i] ?? at;
         if (names.size === names.add(name).size) node.error(`there are two rules ${quote(name)}`);
         for (const each of act)
-          if (actions?.has(each) === false)
-            node.error(`act: there is no action ${quote(each)}`, nearName(each, actions.keys()));
+          if (!named.has(each)) node.error(`act: there is no action ${quote(each)}`, nearName(each, named));
         for (const each of act) {
           const kind = answers.get(each)?.kind;
           const fault = kind && answerFault(kind, rule);

@@ -1,8 +1,8 @@
 import { WatchedFile, type FileIo } from "../base/file/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../base/report/index.ts";
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
-import { ActionQueue } from "./actions.ts";
-import { AlertBook, AlertFile, type Alert, type Notice } from "./alerts.ts";
+import { AlertFile } from "./alert-file.ts";
+import { AlertBook, type Alert, type Notice } from "./alerts.ts";
 import {
   answerFields,
   AnswerJournal,
@@ -18,6 +18,7 @@ import {
   type SpeakerConfig,
 } from "./answers/index.ts";
 import { BatchRows } from "./batch-rows.ts";
+import { Notifier, type ActionStatus } from "./notifier.ts";
 import { fieldsOf, flowFields, RuleWatch, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
 import { answersOf, destinationField, parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
@@ -40,16 +41,6 @@ export interface RuleStatus {
   /** Records of keys that were more than there may be. */
   readonly refused: number;
   readonly act: readonly string[];
-}
-
-/** The state of an action, as it is shown. */
-export interface ActionStatus {
-  readonly name: string;
-  readonly waiting: number;
-  readonly sent: number;
-  readonly failures: number;
-  readonly dropped: number;
-  readonly fault?: string;
 }
 
 export interface WatchStatus {
@@ -173,15 +164,13 @@ export class Watch {
   readonly #around: WatchSurroundings;
   readonly #log: Log;
   readonly #book: AlertBook;
+  readonly #notifier: Notifier;
   readonly #file: AlertFile | undefined;
   readonly #rulesFile: WatchedFile;
   #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), speakers: new Map(), rules: [] };
   readonly #answers: Answers;
-  #queues: readonly ActionQueue[] = [];
   #faults: { rules?: string | undefined; file?: string | undefined; answers?: string | undefined } = {};
-  /** Notices of the last run, by action, until a file of rules says which actions there are. */
-  #kept: Readonly<Record<string, readonly Notice[]>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
   readonly #began: number;
   #lines = 0;
@@ -197,6 +186,8 @@ export class Watch {
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
+    const { clock } = around;
+    this.#notifier = new Notifier({ clock, log: around.log }, () => (this.#isChanged = true));
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
     this.#rules = new RuleSet(this.#config, options.maxKeys, this.#now());
     this.#answers = new Answers(options.answers, {
@@ -221,13 +212,12 @@ export class Watch {
   }
 
   async start(): Promise<void> {
-    try {
-      const kept = await this.#file?.read();
-      this.#book.restore(kept?.alerts ?? []);
-      this.#kept = kept?.waiting ?? {};
-    } catch (error) {
-      this.#setFault("file", `alerts of the last run cannot be read: ${(error as Error).message}`);
-      this.#log.error({ error }, "alerts of the last run cannot be read");
+    const kept = await this.#file?.read();
+    if (kept !== undefined) {
+      this.#book.restore(kept.alerts);
+      this.#notifier.restore(kept);
+      this.#setFault("file", kept.fault);
+      if (kept.fault !== undefined) this.#log.error({}, kept.fault);
     }
     await this.#answers.start();
     await this.#rulesFile.start();
@@ -256,10 +246,10 @@ export class Watch {
       const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
       this.#tell(rule, this.#book.judge(rule, dated(verdicts, wall - now), watch, watch.stepMs, wall));
     }
-    for (const queue of this.#queues) {
-      const acting = this.#config.rules.filter(({ act }) => act.includes(queue.name));
-      queue.repeat(() => acting.flatMap(({ name }) => this.#book.firing(name)));
-    }
+    this.#notifier.tick((action) => {
+      const acting = this.#config.rules.filter(({ act }) => act.includes(action));
+      return acting.flatMap(({ name }) => this.#book.firing(name));
+    });
     this.#answers.reconcile(this.#attacks(wall - now));
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
   }
@@ -292,10 +282,8 @@ export class Watch {
 
   /** Tells an action of a made alert. @throws Error when it does not take it; undefined where there is no such action. */
   async test(name: string): Promise<true | undefined> {
-    const queue = this.#queues.find((each) => each.name === name);
-    if (queue === undefined) return undefined;
     const now = this.#around.clock.now();
-    await queue.test({
+    const isThere = await this.#notifier.test(name, {
       id: this.#around.newId(),
       rule: "test",
       key: {},
@@ -309,7 +297,12 @@ export class Watch {
       top: {},
       series: { stepMs: 0, values: [] },
     });
-    return true;
+    return isThere || undefined;
+  }
+
+  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
+  resend(name: string): number | undefined {
+    return this.#notifier.resend(name);
   }
 
   status(): WatchStatus {
@@ -323,12 +316,7 @@ export class Watch {
         refused: keys.refused,
         act,
       })),
-      actions: this.#queues.map(({ name, waiting, counts, fault: found }) => ({
-        name,
-        waiting: waiting.length,
-        ...counts,
-        ...(found !== undefined && { fault: found }),
-      })),
+      actions: this.#notifier.status(),
     };
   }
 
@@ -336,7 +324,7 @@ export class Watch {
     clearInterval(this.#timer);
     await this.#rulesFile.stop();
     await this.#answers.stop();
-    await Promise.all(this.#queues.map((queue) => queue.stop()));
+    await this.#notifier.stop();
     await this.#saving;
     this.#save();
     await this.#saving;
@@ -347,17 +335,8 @@ export class Watch {
     const { clock, log } = this.#around;
     const wall = clock.now();
     const now = this.#now();
-    const waiting = new Map(Object.entries(this.#waiting()));
-    this.#kept = {};
-    for (const queue of this.#queues) void queue.stop();
     const answers = answersOf(config.actions);
     this.#answers.use(config.speakers, answers);
-    const receivers = [...config.actions].filter(([name]) => !answers.has(name));
-    this.#queues = receivers.map(([name, action]) => {
-      const queue = new ActionQueue(name, action, { clock, log }, () => (this.#isChanged = true));
-      for (const notice of waiting.get(name) ?? []) queue.add(notice);
-      return queue;
-    });
     this.#rules = new RuleSet(config, this.#options.maxKeys, now);
     const before = this.#config;
     this.#config = config;
@@ -366,6 +345,7 @@ export class Watch {
       const rule = before.rules.find(({ name }) => name === notice.alert.rule);
       if (rule !== undefined) this.#tell(rule, [notice]);
     }
+    this.#notifier.use(new Map([...config.actions].filter(([name]) => !answers.has(name))));
     for (const watch of this.#rules.watches)
       for (const alert of this.#book.firing(watch.rule.name)) {
         watch.resume(Object.values(alert.key), now - (wall - alert.since), now);
@@ -393,7 +373,7 @@ export class Watch {
     for (const notice of notices) {
       this.#isChanged = true;
       this.#around.onRecord(recordOf(notice, this.#around.clock.now()));
-      for (const queue of this.#queues) if (act.includes(queue.name)) queue.add(notice);
+      this.#notifier.tell(act, notice);
       const { rule, text } = notice.alert;
       this.#around.log.info({ rule, alert: notice.alert.id }, `alert ${notice.kind}: ${text}`);
     }
@@ -405,10 +385,10 @@ export class Watch {
     this.#isChanged = false;
     const { clock } = this.#around;
     const began = clock.monotonic();
-    const waiting = this.#waiting();
+    const notices = this.#notifier.kept();
     const alerts = this.#book.list().filter(({ state }) => state !== "pending");
     this.#saving = this.#file
-      .write({ alerts, waiting })
+      .write({ alerts, ...notices })
       .then(() => this.#setFault("file", undefined))
       .catch((error: unknown) => {
         this.#isChanged = true;
@@ -425,11 +405,6 @@ export class Watch {
   /** Milliseconds since the epoch by the clock as it was at the start. */
   #now(): number {
     return this.#began + this.#around.clock.monotonic();
-  }
-
-  /** Notices that nobody has taken yet, by action. */
-  #waiting(): Readonly<Record<string, readonly Notice[]>> {
-    return { ...this.#kept, ...Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.waiting])) };
   }
 
   get #fault(): string | undefined {
@@ -465,14 +440,13 @@ export class Watch {
       ["rule"],
       () => this.#rules.watches.map(({ rule, keys }) => [{ rule: rule.name }, keys.refused]),
     );
-    for (const [kind, help] of [
-      ["sent", "Notices that an action took."],
-      ["failures", "Tries to tell an action that failed; it is tried again."],
-      ["dropped", "Notices that were lost: too many waited, or the action refused them for a day."],
-    ] as const)
-      metrics.counterFrom(`netgloss_watch_notices_${kind}_total`, help, ["action"], () =>
-        this.#queues.map(({ name, counts }) => [{ action: name }, counts[kind]]),
-      );
+    metrics.counterFrom(
+      "netgloss_watch_broken_files_total",
+      "Files of alerts that could not be understood and were set aside.",
+      [],
+      () => [[{}, this.#file?.setAside ?? 0]],
+    );
+    this.#notifier.reportMetrics(metrics);
   }
 }
 

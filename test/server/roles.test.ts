@@ -212,6 +212,7 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/enrich/sources/run": "editor",
   "/api/v1/outputs/{id}/resend": "editor",
   "/api/v1/outputs/{id}/test": "editor",
+  "/api/v1/watch/actions/{id}/resend": "editor",
   "/api/v1/watch/actions/{id}/test": "editor",
   "/api/v1/watch/alerts/{id}/acknowledge": "editor",
   "/api/v1/watch/answers/{id}/approve": "operator",

@@ -160,19 +160,38 @@ export interface Received {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
+  /** The status that it was answered with. */
+  readonly answered: number;
+}
+
+/** A web server that takes what is posted. */
+export interface TestReceiver {
+  readonly url: string;
+  readonly received: Received[];
+  /** What it answers. */
+  status: number;
+  /** A longer body is refused. */
+  longest: number;
+  /** The status with which a body is refused; undefined: it is not. */
+  refuses: (body: string) => number | undefined;
 }
 
 /** A web server that takes what is posted, and answers with the status that the test wants. */
-export async function startReceiver(
-  t: TestContext,
-): Promise<{ readonly url: string; readonly received: Received[]; status: number; longest: number }> {
-  const receiver = { url: "", received: [] as Received[], status: 200, longest: Infinity };
+export async function startReceiver(t: TestContext): Promise<TestReceiver> {
+  const receiver: TestReceiver & { url: string } = {
+    url: "",
+    received: [],
+    status: 200,
+    longest: Infinity,
+    refuses: () => undefined,
+  };
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (part: Buffer) => (body += part.toString()));
     request.on("end", () => {
-      receiver.received.push({ path: request.url ?? "", headers: request.headers, body });
-      response.writeHead(body.length > receiver.longest ? 413 : receiver.status).end();
+      const answered = receiver.refuses(body) ?? (body.length > receiver.longest ? 413 : receiver.status);
+      receiver.received.push({ path: request.url ?? "", headers: request.headers, body, answered });
+      response.writeHead(answered).end();
     });
   });
   server.listen(0, "127.0.0.1");

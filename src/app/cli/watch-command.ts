@@ -79,6 +79,14 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       if (!ok) setExitCode(exitCodes.failure);
     });
 
+  const resend = addClientOptions(watch.command("resend <action>").helpGroup(throughApi))
+    .description("send again the notices that an action refused")
+    .action(async (action: string) => {
+      const path = `/api/v1/watch/actions/${encodeURIComponent(action)}/resend`;
+      const { notices } = (await (await clientOf(resend, terminal)).ask("POST", path)) as { readonly notices: number };
+      terminal.out(`${notices} notices are sent again\n`);
+    });
+
   watch
     .command("check <file>")
     .description("check a file of rules; needs no collector")
@@ -136,9 +144,11 @@ function ruleRow({ name, keys, firing, act }: WatchState["rules"][number]): read
 }
 
 function rulesText({ fault, rules, actions }: WatchState): string {
-  const actionRows = actions.map((each) => [each.name, each.sent, each.waiting, each.dropped, each.fault]);
+  const actionRows = actions.map((each) => [each.name, each.sent, each.waiting, each.aside, each.dropped, each.fault]);
   const receivers =
-    actions.length === 0 ? "" : `\n${printTable(["action", "sent", "waiting", "lost", "fault"], actionRows)}`;
+    actions.length === 0
+      ? ""
+      : `\n${printTable(["action", "sent", "waiting", "refused", "lost", "fault"], actionRows)}`;
   const head = fault === undefined ? "" : `fault: ${printable(fault)}\n`;
   return `${head}${printTable(ruleHead, rules.map(ruleRow))}${receivers}`;
 }

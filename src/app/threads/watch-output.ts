@@ -105,6 +105,11 @@ export class WatchOutput implements Component {
     return this.taker.thread()?.call(decision, seen);
   }
 
+  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
+  async resend(action: string): Promise<number | undefined> {
+    return this.taker.thread()?.call("resend", action);
+  }
+
   /** Reads the file of rules again. */
   reload(): void {
     this.taker.thread()?.post("reload");

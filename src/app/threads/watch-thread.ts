@@ -67,6 +67,7 @@ serveThread({
   answers: () => watch.answers(),
   allow: ({ id, by }: Acknowledgement) => decide(() => watch.allow(id, by)),
   withdraw: ({ id, by }: Acknowledgement) => decide(() => watch.withdraw(id, by)),
+  resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),
   stop() {

@@ -93,5 +93,18 @@ export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<str
         },
       },
     ],
+    [
+      "/api/v1/watch/actions/{id}/resend",
+      {
+        summary: "Sends again the notices that an action refused",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["notices"], properties: { notices: { type: "integer" } } },
+        async run(name) {
+          const notices = await watch?.resend(name);
+          return notices === undefined ? undefined : { notices };
+        },
+      },
+    ],
   ]);
 }

@@ -151,6 +151,7 @@ export const watchState = object(
           sent: integer("Notices that it took."),
           failures: integer("Tries that failed."),
           dropped: integer("Notices that were lost."),
+          aside: integer("Notices that it refuses though it takes others; they can be sent again."),
           fault: text("Why the last try failed."),
         },
         "fault",

@@ -147,6 +147,7 @@ export type GetWatchAnswer = {
     readonly sent: number;
     readonly failures: number;
     readonly dropped: number;
+    readonly aside: number;
     readonly fault?: string;
   }[];
 };

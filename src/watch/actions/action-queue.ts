@@ -1,0 +1,295 @@
+import { Backoff, type Clock, type Log } from "../../base/report/index.ts";
+import { DeliveryError } from "../../output/index.ts";
+import type { RefusedNotice } from "../alert-file.ts";
+import type { Alert, Notice } from "../alerts.ts";
+import { createReceiver, quietHoursOf, type ActionConfig } from "./action.ts";
+import type { QuietHours } from "./quiet-hours.ts";
+import { firingNotice, type Receiver, type ReceiverSurroundings } from "./receiver.ts";
+
+/** What became of the notices of an action since the start of the collector. */
+export interface NoticeCounts {
+  sent: number;
+  failures: number;
+  dropped: number;
+  /** Set aside: refused by a receiver that takes others. */
+  refused: number;
+  /** Notices that became a part of a summary. */
+  folded: number;
+}
+
+/** A notice on its way. */
+interface Waiting {
+  notice: Notice;
+  /** By the monotonic clock, as all times here. */
+  readonly since: number;
+  readonly notBefore: number;
+  /** How often the receiver refused it alone, each time after it had taken another one; and how many it had taken by then. */
+  refusals: number;
+  refusedAfter: number;
+}
+
+const maxWaiting = 10_000;
+const maxRefused = 100;
+const maxAtOnce = 100;
+const sendMs = 10_000;
+/** A receiver that refuses for this long does not get the notice any more. */
+const giveUpMs = 86_400_000;
+const firstPauseMs = 1000;
+const longestPauseMs = 300_000;
+/** So many refusals of contents in a row are no reason for a pause where there is another to try: a batch is halved, or a notice goes to the end. */
+const freeRefusals = 10;
+/** A notice is set aside when it was refused this often while others were taken; a receiver that says it has a fault is asked more often. */
+const mostRefusals = 2;
+const mostFaults = 4;
+
+/** Notices on their way to one action: in order, each until it is taken. */
+export class ActionQueue {
+  readonly name: string;
+  readonly config: ActionConfig;
+  readonly counts: NoticeCounts;
+  readonly #receiver: Receiver;
+  readonly #quiet: QuietHours;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #changed: () => void;
+  readonly #backoff = new Backoff(firstPauseMs, longestPauseMs, Math.random);
+  readonly #stop = new AbortController();
+  /** Of each rule, how many notices there were since a time. */
+  readonly #rates = new Map<string, { readonly from: number; count: number }>();
+  #waiting: Waiting[] = [];
+  #refused: readonly RefusedNotice[] = [];
+  /** Those that are being sent. */
+  #underWay: ReadonlySet<Waiting> = new Set();
+  #atOnce = maxAtOnce;
+  #failures = 0;
+  /** The last failure was one of a content. */
+  #isContent = false;
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
+  #repeatedAt: number;
+  /** Why the last try failed. */
+  fault: string | undefined;
+
+  /** @param counts go on from an earlier queue of this name. @param changed called when fewer wait. */
+  constructor(
+    name: string,
+    config: ActionConfig,
+    counts: NoticeCounts,
+    around: ReceiverSurroundings,
+    changed: () => void,
+  ) {
+    this.name = name;
+    this.config = config;
+    this.counts = counts;
+    this.#receiver = createReceiver(config, around);
+    this.#quiet = quietHoursOf(config);
+    this.#clock = around.clock;
+    this.#log = around.log;
+    this.#changed = changed;
+    this.#repeatedAt = around.clock.monotonic();
+  }
+
+  /** Notices that nobody has taken yet. */
+  get waiting(): readonly Notice[] {
+    return this.#waiting.map(({ notice }) => notice);
+  }
+
+  /** Notices that were set aside, the last ones. */
+  get refused(): readonly RefusedNotice[] {
+    return this.#refused;
+  }
+
+  /** Takes what waited in an earlier queue, or run. */
+  restore(waiting: readonly Notice[], refused: readonly RefusedNotice[]): void {
+    const now = this.#clock.monotonic();
+    for (const notice of waiting) this.#enqueue(notice, now);
+    this.#refused = refused;
+    this.tick();
+  }
+
+  /** Takes a notice. When too many wait, the oldest is dropped and counted. */
+  add(notice: Notice): void {
+    if (notice.kind === "cleared" && !this.config.ended) return;
+    const now = this.#clock.monotonic();
+    if (this.#receiver.repeatMs === undefined && this.#isOverLimit(notice, now)) this.#fold(notice, now);
+    else this.#enqueue(notice, this.#groupEnd(now));
+    this.tick();
+  }
+
+  /** Sends what is due. It happens by itself but for what waits until a time. */
+  tick(): void {
+    // What was refused for its content holds up no other.
+    const isFree = this.#failures === 0 || (this.#isContent && this.#failures <= freeRefusals);
+    if (!isFree) return;
+    const due = this.#due();
+    if (due.length === 0 || (this.#failures > 0 && due.every(({ refusals }) => refusals > 0))) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#sendSoon(0);
+  }
+
+  /** Sends what fires again, where the action wants that. @param firing all alerts that name this action. */
+  repeat(firing: () => readonly Alert[]): void {
+    const { repeatMs } = this.#receiver;
+    if (repeatMs === undefined || this.#clock.monotonic() - this.#repeatedAt < repeatMs) return;
+    this.#repeatedAt = this.#clock.monotonic();
+    const waits = new Set(this.#waiting.map(({ notice }) => notice.alert.id));
+    for (const alert of firing()) if (!waits.has(alert.id)) this.add(firingNotice(alert));
+  }
+
+  /** Tries the action with a made alert. @throws Error with why it does not work. */
+  async test(alert: Alert): Promise<void> {
+    await this.#receiver.send([firingNotice(alert)], AbortSignal.timeout(sendMs));
+  }
+
+  /** Sends again what was set aside. @returns how many. */
+  resend(): number {
+    const again = this.#refused;
+    this.#refused = [];
+    const now = this.#clock.monotonic();
+    for (const { notice } of again) this.#enqueue(notice, now);
+    this.#changed();
+    this.tick();
+    return again.length;
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#stop.abort(new Error("the collector stops"));
+    await this.#sending;
+    this.#receiver.close();
+  }
+
+  #enqueue(notice: Notice, notBefore: number): void {
+    const since = this.#clock.monotonic();
+    this.#waiting.push({ notice, since, notBefore, refusals: 0, refusedAfter: -1 });
+    if (this.#waiting.length <= maxWaiting) return;
+    this.#waiting.shift();
+    this.counts.dropped++;
+  }
+
+  #groupEnd(now: number): number {
+    return this.#waiting.find(({ notBefore }) => notBefore > now)?.notBefore ?? now + this.config.group;
+  }
+
+  #isOverLimit({ alert: { rule } }: Notice, now: number): boolean {
+    const { count: most, perMs } = this.config.limit;
+    const known = this.#rates.get(rule);
+    if (known !== undefined && now - known.from < perMs) return ++known.count > most;
+    this.#rates.set(rule, { from: now, count: 1 });
+    return false;
+  }
+
+  /** Makes a notice a part of the summary of its rule, which is sent when the time of the limit is over. */
+  #fold({ kind, alert }: Notice, now: number): void {
+    this.counts.folded++;
+    const isSame = ({ notice }: Waiting): boolean => notice.kind === "summary" && notice.alert.rule === alert.rule;
+    let entry = this.#waiting.find((each) => isSame(each) && !this.#underWay.has(each));
+    if (entry === undefined) {
+      const notBefore = (this.#rates.get(alert.rule)?.from ?? now) + this.config.limit.perMs;
+      this.#enqueue({ id: `${alert.id}-summary`, kind: "summary", alert, began: 0, ended: 0 }, notBefore);
+      entry = this.#waiting.at(-1) as Waiting;
+    }
+    const { notice } = entry;
+    const { began = 0, ended = 0 } = notice;
+    entry.notice = {
+      ...notice,
+      alert: alert.peak > notice.alert.peak ? alert : notice.alert,
+      began: began + (kind === "firing" ? 1 : 0),
+      ended: ended + (kind === "cleared" ? 1 : 0),
+    };
+  }
+
+  #due(): readonly Waiting[] {
+    if (this.#quiet.isQuiet(this.#clock.now())) return [];
+    const now = this.#clock.monotonic();
+    return this.#waiting.filter(({ notBefore }) => notBefore <= now);
+  }
+
+  #sendSoon(ms: number): void {
+    if (this.#stop.signal.aborted || this.#sending !== undefined || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#sending = this.#run();
+    }, ms);
+  }
+
+  async #run(): Promise<void> {
+    const pauseMs = await this.#send();
+    this.#sending = undefined;
+    if (this.#failures > 0 || this.#due().length > 0) this.#sendSoon(pauseMs);
+  }
+
+  /** @returns how long to wait before the next try, milliseconds. */
+  async #send(): Promise<number> {
+    const batch = this.#due()
+      .toSorted((a, b) => a.refusals - b.refusals)
+      .slice(0, this.#atOnce);
+    if (batch.length === 0) return firstPauseMs;
+    this.#underWay = new Set(batch);
+    try {
+      const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendMs)]);
+      await this.#receiver.send(
+        batch.map(({ notice }) => notice),
+        signal,
+      );
+      this.counts.sent += batch.length;
+      this.#failures = 0;
+      this.#atOnce = Math.min(maxAtOnce, 2 * this.#atOnce);
+      this.fault = undefined;
+      this.#remove(batch);
+      return 0;
+    } catch (error) {
+      return this.#stop.signal.aborted ? 0 : this.#failed(batch, error);
+    } finally {
+      this.#underWay = new Set();
+    }
+  }
+
+  #failed(batch: readonly Waiting[], error: unknown): number {
+    this.#failures++;
+    this.counts.failures++;
+    this.fault = error instanceof Error ? error.message : String(error);
+    if (this.#failures === 1) this.#log.warn({ action: this.name, error }, "notices of alerts cannot be sent");
+    const late = batch.filter(({ since }) => this.#clock.monotonic() - since > giveUpMs);
+    this.counts.dropped += late.length;
+    if (late.length > 0) this.#remove(late);
+    const { blame, retryAfterMs } = error instanceof DeliveryError ? error : { blame: "store", retryAfterMs: 0 };
+    this.#isContent = blame === "record" && late.length === 0;
+    if (blame !== "record" && blame !== "unclear") return this.#backoff.delay(this.#failures, retryAfterMs);
+    // Its content is refused, or may be the reason: which one it is, is found by halves.
+    this.#atOnce = Math.max(1, batch.length >> 1);
+    const [alone] = batch;
+    if (batch.length === 1 && alone !== undefined && late.length === 0)
+      this.#refuse(alone, this.fault, blame === "record" ? mostRefusals : mostFaults);
+    const isAnother = batch.length > 1 || this.#due().some(({ refusals }) => refusals === 0);
+    if (this.#isContent && isAnother && this.#failures <= freeRefusals) return 0;
+    return this.#backoff.delay(Math.max(1, this.#failures - freeRefusals), retryAfterMs);
+  }
+
+  /** Puts a notice that was refused alone behind the others, or aside where the receiver takes those. */
+  #refuse(entry: Waiting, because: string, most: number): void {
+    const { sent } = this.counts;
+    if (entry.refusedAfter < sent) entry.refusals++;
+    entry.refusedAfter = sent;
+    const { id } = entry.notice.alert;
+    if (entry.refusals < most) {
+      // What is told of one alert stays in order.
+      const isOf = ({ notice }: Waiting): boolean => notice.alert.id === id;
+      this.#waiting = [...this.#waiting.filter((each) => !isOf(each)), ...this.#waiting.filter(isOf)];
+      return;
+    }
+    this.counts.refused++;
+    this.#refused = [...this.#refused, { notice: entry.notice, because, at: this.#clock.now() }];
+    this.counts.dropped += Math.max(0, this.#refused.length - maxRefused);
+    this.#refused = this.#refused.slice(-maxRefused);
+    this.#log.error({ action: this.name, alert: id, because }, "a notice is set aside: its receiver refuses it");
+    this.#remove([entry]);
+  }
+
+  #remove(gone: readonly Waiting[]): void {
+    const all = new Set(gone);
+    this.#waiting = this.#waiting.filter((each) => !all.has(each));
+    this.#changed();
+  }
+}

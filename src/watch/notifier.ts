@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Metrics } from "../base/report/index.ts";
+import { ActionQueue, type NoticeCounts } from "./actions/action-queue.ts";
+import type { ActionConfig } from "./actions/action.ts";
+import type { ReceiverSurroundings } from "./actions/receiver.ts";
+import type { KeptAlerts } from "./alert-file.ts";
+import type { Alert, Notice } from "./alerts.ts";
+
+/** The state of an action, as it is shown. */
+export interface ActionStatus {
+  readonly name: string;
+  readonly waiting: number;
+  readonly sent: number;
+  readonly failures: number;
+  readonly dropped: number;
+  /** Notices that were set aside and can be sent again. */
+  readonly aside: number;
+  readonly fault?: string;
+}
+
+type Lists<T> = Readonly<Record<string, readonly T[]>>;
+type KeptNotices = Pick<KeptAlerts, "waiting"> & Required<Pick<KeptAlerts, "refused">>;
+
+/** Tells actions of alerts: a queue for each action of the file of rules. */
+export class Notifier {
+  readonly #around: ReceiverSurroundings;
+  readonly #changed: () => void;
+  /** Of all actions that there were, so that a counter does not fall when the file is read again. */
+  readonly #counts = new Map<string, NoticeCounts>();
+  #queues: readonly ActionQueue[] = [];
+  /** Notices of the last run, until a file of rules says which actions there are. */
+  #kept: KeptNotices | undefined;
+
+  /** @param changed called when what is to be kept has changed. */
+  constructor(around: ReceiverSurroundings, changed: () => void) {
+    this.#around = around;
+    this.#changed = changed;
+  }
+
+  /** Takes what waited in another run. */
+  restore({ waiting, refused = {} }: KeptAlerts): void {
+    this.#kept = { waiting, refused };
+  }
+
+  /** Has these actions from now on. What waits for one that has gone is dropped and counted. */
+  use(actions: ReadonlyMap<string, ActionConfig>): void {
+    const { waiting, refused } = this.kept();
+    this.#kept = undefined;
+    const before = new Map(this.#queues.map((queue) => [queue.name, queue]));
+    this.#queues = Array.from(actions, ([name, config]) => {
+      const same = before.get(name);
+      if (same !== undefined && isDeepStrictEqual(same.config, config)) return same;
+      const queue = new ActionQueue(name, config, this.#countsOf(name), this.#around, this.#changed);
+      queue.restore(waiting[name] ?? [], refused[name] ?? []);
+      return queue;
+    });
+    const inUse = new Set(this.#queues);
+    for (const queue of before.values()) if (!inUse.has(queue)) void queue.stop();
+    this.#dropOthers(waiting, actions);
+    this.#dropOthers(refused, actions);
+    this.#changed();
+  }
+
+  tell(actions: readonly string[], notice: Notice): void {
+    for (const queue of this.#queues) if (actions.includes(queue.name)) queue.add(notice);
+  }
+
+  /** Sends what is due, and again what actions want to hear again. @param firing the alerts that an action is told of. */
+  tick(firing: (action: string) => readonly Alert[]): void {
+    for (const queue of this.#queues) {
+      queue.repeat(() => firing(queue.name));
+      queue.tick();
+    }
+  }
+
+  /** @throws Error when the action does not take it. @returns false where there is no such action. */
+  async test(name: string, alert: Alert): Promise<boolean> {
+    const queue = this.#queue(name);
+    await queue?.test(alert);
+    return queue !== undefined;
+  }
+
+  /** Sends again what was set aside. @returns how many; undefined where there is no such action. */
+  resend(name: string): number | undefined {
+    return this.#queue(name)?.resend();
+  }
+
+  /** What is to outlive a restart. */
+  kept(): KeptNotices {
+    if (this.#kept !== undefined) return this.#kept;
+    const lists = <T>(of: (queue: ActionQueue) => T): Readonly<Record<string, T>> =>
+      Object.fromEntries(this.#queues.map((queue) => [queue.name, of(queue)]));
+    return { waiting: lists(({ waiting }) => waiting), refused: lists(({ refused }) => refused) };
+  }
+
+  status(): readonly ActionStatus[] {
+    return this.#queues.map(({ name, waiting, refused, counts, fault }) => ({
+      name,
+      waiting: waiting.length,
+      sent: counts.sent,
+      failures: counts.failures,
+      dropped: counts.dropped,
+      aside: refused.length,
+      ...(fault !== undefined && { fault }),
+    }));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#queues.map((queue) => queue.stop()));
+  }
+
+  reportMetrics(metrics: Metrics): void {
+    for (const [kind, help] of [
+      ["sent", "Notices that an action took."],
+      ["failures", "Tries to tell an action that failed; it is tried again."],
+      ["dropped", "Notices that were lost: too many waited, the action refused them for a day, or it was removed."],
+      ["refused", "Notices that an action refused though it took others; they are set aside."],
+      ["folded", "Notices beyond the limit of an action, which became parts of a summary."],
+    ] as const)
+      metrics.counterFrom(`netgloss_watch_notices_${kind}_total`, help, ["action"], () =>
+        Array.from(this.#counts, ([action, counts]) => [{ action }, counts[kind]]),
+      );
+  }
+
+  #queue(name: string): ActionQueue | undefined {
+    return this.#queues.find((each) => each.name === name);
+  }
+
+  #countsOf(name: string): NoticeCounts {
+    const counts = this.#counts.get(name) ?? { sent: 0, failures: 0, dropped: 0, refused: 0, folded: 0 };
+    this.#counts.set(name, counts);
+    return counts;
+  }
+
+  #dropOthers(lists: Lists<unknown>, actions: ReadonlyMap<string, unknown>): void {
+    for (const [name, { length }] of Object.entries(lists)) {
+      if (actions.has(name) || length === 0) continue;
+      this.#countsOf(name).dropped += length;
+      this.#around.log.warn({ action: name, notices: length }, "notices are dropped: their action was removed");
+    }
+  }
+}
