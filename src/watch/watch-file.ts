@@ -81,12 +81,15 @@ export function answersOf(actions: ReadonlyMap<string, ActionConfig>): ReadonlyM
 }
 
 /** Says why a rule cannot be answered; undefined where it can. */
-function answerFault(kind: AnswerConfig["kind"], { by, when, measure }: Rule): string | undefined {
+function answerFault(kind: AnswerConfig["kind"], { of, by, when, measure }: Rule): string | undefined {
+  if (of !== "flow") return "only rules on flows are answered";
   if (kind === "blackhole" && !by.some(({ field }) => field === destinationField))
     return `a blackhole needs ${destinationField} in \`by\`: it is what is announced`;
   const isFlood = when.kind === "compare" && when.operator.startsWith(">");
   if (!isFlood) return "only what is above a limit is answered";
-  if (kind === "flowspec" && measure.kind === "distinct") return "a flowspec needs a measure of bits, packets or flows";
+  const isRate = measure.kind === "bits" || measure.kind === "packets" || measure.kind === "flows";
+  if (kind === "flowspec" && !(isRate && when.unit === "plain"))
+    return "a flowspec needs a measure of bits, packets or flows, and a limit that is a number of them";
   return undefined;
 }
 

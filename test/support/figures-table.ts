@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 653,
+  files: 668,
   singleUserFiles: 103,
-  interfaces: 1083,
+  interfaces: 1092,
   interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,

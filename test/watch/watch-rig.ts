@@ -8,6 +8,7 @@ import { nodeFileIo, type FileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import { Watch, type Alert, type AnswerLimits, type WatchSurroundings } from "../../src/watch/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { until } from "../support/until.ts";
 import type { MemoryFileIo } from "../support/memory-file-io.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
@@ -31,8 +32,14 @@ export interface WatchRig {
   readonly directory: string;
   /** Takes flows now, each of which stands for `weight`. */
   take(flows: readonly TestFlow[], weight?: number): void;
+  /** Takes records of devices, exporters, outputs now. */
+  takeOthers(records: readonly Readonly<Record<string, unknown>>[]): void;
   /** Lets seconds pass, and judges after each. */
   pass(seconds: number): void;
+  /** Lets seconds pass in which nobody looked. */
+  jump(seconds: number): void;
+  /** Waits for a fault. */
+  settled(): Promise<void>;
   /** Sets the clock on the wall on or back. */
   setClock(seconds: number): void;
   /** Alerts by their state. */
@@ -41,6 +48,8 @@ export interface WatchRig {
   metric(name: string): Promise<number>;
   now(): number;
 }
+
+const memoryRules = "/memory/watch.yml";
 
 /** What the settings say by default. */
 const cautious: AnswerLimits = {
@@ -59,17 +68,19 @@ export async function startWatch(
   {
     maxKeys = 1000,
     directory,
+    memory,
+    start = (memory?.text(memoryRules) ?? directory) === undefined ? 1_800_000_000_000 : 1_800_000_100_000,
     answers,
     openSpeaker = () => Promise.reject(new Error("no speaker here")),
-    memory,
     io = memory ?? nodeFileIo,
   }: {
     maxKeys?: number;
     directory?: string;
-    answers?: Partial<AnswerLimits>;
-    openSpeaker?: WatchSurroundings["openSpeaker"];
     /** A disk in memory, which may have the state of a run before. */
     memory?: MemoryFileIo;
+    start?: number;
+    answers?: Partial<AnswerLimits>;
+    openSpeaker?: WatchSurroundings["openSpeaker"];
     io?: FileIo;
   } = {},
 ): Promise<WatchRig> {
@@ -78,18 +89,16 @@ export async function startWatch(
   const rulesPath = join(folder, "watch.yml");
   const write = async (text: string): Promise<void> =>
     memory === undefined ? writeFile(rulesPath, text) : memory.put(rulesPath, text);
-  const isFirst = directory === undefined && memory?.text(rulesPath) === undefined;
   await write(rules);
   let passed = 0;
   let set = 0;
   let ids = 0;
-  const start = isFirst ? 1_800_000_000_000 : 1_800_000_100_000;
   const clock = { now: () => start + passed + set, monotonic: () => passed };
   const records: Readonly<Record<string, unknown>>[] = [];
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
-    { rulesPath, directory: stateFolder, maxKeys, answers: { ...cautious, ...answers } },
+    { rulesPath, directory: stateFolder, maxKeys, maxHistory: maxKeys, answers: { ...cautious, ...answers } },
     {
       clock,
       log: silentLog,
@@ -114,11 +123,23 @@ export async function startWatch(
       const lines = flows.map((flow) => `${JSON.stringify(fieldsOf(flow, clock.now()))}\n`).join("");
       watch.take(Buffer.from(lines), flows.length * weight);
     },
+    takeOthers(given) {
+      const at = new Date(clock.now()).toISOString();
+      const lines = given.map((record) => `${JSON.stringify({ "@timestamp": at, ...record })}\n`);
+      watch.takeOthers(Buffer.from(lines.join("")));
+    },
     pass(seconds) {
       for (let i = 0; i < seconds; i++) {
         passed += 1000;
         watch.judge();
       }
+    },
+    jump(seconds) {
+      passed += 1000 * seconds;
+      watch.judge();
+    },
+    async settled() {
+      await until("a fault", () => faults.some((fault) => fault !== undefined));
     },
     setClock(seconds) {
       set += 1000 * seconds;

@@ -13,7 +13,8 @@ type WatchAnswers = CollectorAnswer<"listAnswers">;
 const off = new CommandError("unimplemented", "no rules are set up: SVC_WATCH_RULES_PATH names their file");
 
 /** `watch`: rules on the flows of a running collector, and their alerts. */
-export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => {
+export const defineWatch: DefineCommand = (watch, context) => {
+  const { terminal, setExitCode } = context;
   const alerts = addOutput(addClientOptions(watch.command("alerts").helpGroup(throughApi)))
     .description("list the alerts; exit code 1 when one fires")
     .option("--all", "those that have ended, too")
@@ -43,31 +44,7 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       await (await clientOf(acknowledge, terminal)).ask("POST", path);
     });
 
-  const answers = addOutput(addClientOptions(watch.command("answers").helpGroup(throughApi)))
-    .description("list the routes that are proposed and announced against attacks")
-    .option("--all", "those that have ended or were refused, too")
-    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
-      const answer = (await (await clientOf(answers, terminal)).ask("GET", "/api/v1/watch/answers")) as WatchAnswers;
-      if (!answer.enabled) throw off;
-      const shown = answer.answers.filter(({ state }) => all || (state !== "ended" && state !== "refused"));
-      const rows = shown.map(answerRow);
-      await print({ value: shown, head: answerHead, rows }, output, terminal);
-    });
-
-  for (const [name, description] of [
-    ["approve", "allow an answer: its routes are announced"],
-    ["withdraw", "withdraw the routes of an answer, or drop one that is proposed"],
-  ] as const) {
-    const decide = addClientOptions(watch.command(`${name} <id>`).helpGroup(throughApi))
-      .description(description)
-      .action(async (id: string) => {
-        const path = `/api/v1/watch/answers/${encodeURIComponent(id)}/${name}`;
-        const answer = (await (await clientOf(decide, terminal)).ask("POST", path)) as WatchAnswers["answers"][number];
-        const { state, text, allowed } = answer;
-        const by = state === "proposed" ? `, allowed by ${allowed.length}; another user has to allow it, too` : "";
-        terminal.out(`${state}${by}: ${printable(text)}\n`);
-      });
-  }
+  void defineAnswers(watch, context);
 
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
     .description("tell an action of a made alert; exit code 1 when it does not take it")
@@ -100,6 +77,35 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
         terminal.err(faults.map((fault) => `error: ${fault}\n`).join(""));
       }
     });
+};
+
+/** Routes against attacks. */
+const defineAnswers: DefineCommand = (watch, { terminal }) => {
+  const answers = addOutput(addClientOptions(watch.command("answers").helpGroup(throughApi)))
+    .description("list the routes that are proposed and announced against attacks")
+    .option("--all", "those that have ended or were refused, too")
+    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
+      const answer = (await (await clientOf(answers, terminal)).ask("GET", "/api/v1/watch/answers")) as WatchAnswers;
+      if (!answer.enabled) throw off;
+      const shown = answer.answers.filter(({ state }) => all || (state !== "ended" && state !== "refused"));
+      const rows = shown.map(answerRow);
+      await print({ value: shown, head: answerHead, rows }, output, terminal);
+    });
+
+  for (const [name, description] of [
+    ["approve", "allow an answer: its routes are announced"],
+    ["withdraw", "withdraw the routes of an answer, or drop one that is proposed"],
+  ] as const) {
+    const decide = addClientOptions(watch.command(`${name} <id>`).helpGroup(throughApi))
+      .description(description)
+      .action(async (id: string) => {
+        const path = `/api/v1/watch/answers/${encodeURIComponent(id)}/${name}`;
+        const answer = (await (await clientOf(decide, terminal)).ask("POST", path)) as WatchAnswers["answers"][number];
+        const { state, text, allowed } = answer;
+        const by = state === "proposed" ? `, allowed by ${allowed.length}; another user has to allow it, too` : "";
+        terminal.out(`${state}${by}: ${printable(text)}\n`);
+      });
+  }
 };
 
 function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
@@ -137,10 +143,10 @@ function share(part: number | undefined): string | undefined {
   return part === undefined ? undefined : `${Math.round(1000 * part) / 10} %`;
 }
 
-const ruleHead = ["rule", "keys", "firing", "actions"];
+const ruleHead = ["rule", "keys", "firing", "actions", "history"];
 
-function ruleRow({ name, keys, firing, act }: WatchState["rules"][number]): readonly Cell[] {
-  return [name, keys, firing, act.join(", ")];
+function ruleRow({ name, keys, firing, act, history }: WatchState["rules"][number]): readonly Cell[] {
+  return [name, keys, firing, act.join(", "), history];
 }
 
 function rulesText({ fault, rules, actions }: WatchState): string {

@@ -1,4 +1,4 @@
-import type { ColumnReader } from "../batch-rows.ts";
+import type { Reader } from "../batch-rows.ts";
 
 /** What a flow specification can tell of a flow. */
 export interface FlowRow {
@@ -34,18 +34,23 @@ export const answerFields = {
 
 /** Reads out of a batch what of a flow a flow specification can tell. */
 export class FlowReader {
-  readonly #fields: Readonly<Record<keyof typeof answerFields, ColumnReader>>;
+  readonly #fields: Readonly<Record<keyof typeof answerFields, Reader>>;
 
   /** @param reader gives the reader of a field. */
-  constructor(reader: (field: string) => ColumnReader) {
+  constructor(reader: (field: string) => Reader) {
     const readers = Object.entries(answerFields).map(([name, field]) => [name, reader(field)]);
-    this.#fields = Object.fromEntries(readers) as Record<keyof typeof answerFields, ColumnReader>;
+    this.#fields = Object.fromEntries(readers) as Record<keyof typeof answerFields, Reader>;
   }
 
   /** The bytes of a row, estimated by its sampling rate. */
   bytes(row: number): number {
     const { bytes, scaledBytes } = this.#fields;
     return scaledBytes.has(row) ? scaledBytes.number(row) : bytes.number(row);
+  }
+
+  /** Keeps a row in a sample, if it is to. @param weight how many records it stands for. */
+  keep(sample: FlowSample | undefined, row: number, weight: number, now: number): void {
+    sample?.add(this.bytes(row) * weight, () => this.read(row, now, 0));
   }
 
   /** @param at milliseconds since the epoch. @param rules see {@link FlowRow}. */
