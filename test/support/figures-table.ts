@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 668,
-  singleUserFiles: 103,
-  interfaces: 1092,
+  files: 671,
+  singleUserFiles: 105,
+  interfaces: 1095,
   interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,
