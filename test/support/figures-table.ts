@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 663,
-  singleUserFiles: 104,
-  interfaces: 1085,
-  interfacesWithOneImplementation: 69,
+  files: 673,
+  singleUserFiles: 105,
+  interfaces: 1100,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

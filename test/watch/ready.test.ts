@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import { parseWatchFile, readReadyRules, WatchFileError } from "../../src/watch/index.ts";
 import { attacks, FlowCache, flowOf, ordinary, random, type Attack } from "./attacks.ts";
-import { readyPath, startWatch, type WatchRig } from "./watch-rig.ts";
+import { readyRules, startWatch, type WatchRig } from "./watch-rig.ts";
 
-const ready = readReadyRules(readFileSync(readyPath, "utf8"));
+const ready = readReadyRules(readyRules);
 const root = join(import.meta.dirname, "../../..");
 const names = ready.map(({ rule }) => rule.name);
 const all = `ready:\n${names.map((name) => `  ${name}: {}\n`).join("")}`;
