@@ -215,9 +215,15 @@ export function createCollector(options: CollectorOptions): Collector {
   const sink = new RecordTap(fanOut([...outputs.sinks, ...sinks]));
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
   const sharing = createDeviceSharingPart(settings, fleet, reporting);
-  const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
+  const states = {
+    exporters,
+    nameOf: (address: string) => exporterName(address, metadata),
+    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
+  };
+  const watch = createWatch(settings, states, sink, outputs.metrics, reporting);
+  const toDevices = watch?.alsoTo(sink) ?? sink;
+  const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink: toDevices, progress, exporters, sharing };
   const snmp = createSnmpPart(settings, snmpSources, reporting);
-  const watch = createWatch(settings, sink, outputs.metrics, reporting);
   const takers = [explore?.taker, watch?.taker].filter((taker) => taker !== undefined);
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
@@ -232,10 +238,10 @@ export function createCollector(options: CollectorOptions): Collector {
   };
   const doctor = new Doctor({
     ...listening,
-    nameOf: (address) => exporterName(address, metadata),
+    nameOf: states.nameOf,
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
-    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
+    outputs: states.outputs,
     refusedTraps: () => snmp?.refusedTraps(),
     leftFleet() {
       const reason = fleet?.membership.problem();
@@ -308,6 +314,10 @@ export function createCollector(options: CollectorOptions): Collector {
     udm: writtenMetadata,
     tools: writtenMetadata,
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
+    definitions:
+      "disabled" in writtenMetadata
+        ? writtenMetadata
+        : (scopes ?? { disabled: "there are no scopes: SVC_PROCESSOR_ENRICH_SCOPES_PATH must be set" }),
     explainObject: () => explainer.ready(),
     select: createSelect(),
     pagesFolder: packagePath("dist/pages"),

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 653,
-  singleUserFiles: 102,
-  interfaces: 1070,
+  files: 661,
+  singleUserFiles: 104,
+  interfaces: 1084,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,
