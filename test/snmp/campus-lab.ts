@@ -109,7 +109,8 @@ export class Campus {
   tablesOf(device: Switch): LabDevice {
     const tables = new Map<string, RecordFields[]>();
     const row = (table: string, fields: Row): void => {
-      tables.set(table, [...(tables.get(table) ?? []), new Map(Object.entries(fields))]);
+      const rows = tables.get(table) ?? [];
+      if (rows.push(new Map(Object.entries(fields))) === 1) tables.set(table, rows);
     };
     for (const port of [...device.ports, ...device.wholes])
       row("IF-MIB::ifTable", { "netif.index": port.index, "netif.descr": port.name, "netif.mac.addr": port.mac });

@@ -5,6 +5,8 @@ import type { PolledObject } from "../../src/snmp/poller/poll-plan.ts";
 import { Topology, type LinkView } from "../../src/snmp/topology/topology.ts";
 import type { LabDevice } from "./topology-lab.ts";
 
+export type { LinkView, Topology };
+
 /** A topology on its own, with a clock that tests move, and what it writes. */
 export interface Rig {
   readonly topology: Topology;

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { RecordFields } from "../../src/record/index.ts";
-import type { LinkView, Topology } from "../../src/snmp/topology/topology.ts";
 import { crowdedPort, makeLab, manyPorts, type Lab, type LabDevice } from "./topology-lab.ts";
-import { linkText, rigOf, type Rig } from "./topology-rig.ts";
+import { linkText, rigOf, type LinkView, type Rig, type Topology } from "./topology-rig.ts";
 
 async function mapOf(t: TestContext, lab: Lab): Promise<Rig> {
   const rig = rigOf(t);

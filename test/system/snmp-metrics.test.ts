@@ -18,7 +18,9 @@ test("promtool finds nothing wrong with the metrics of devices of all makes", { 
   await until(
     "records of all tables",
     () => {
-      const polled = new Set(records.map((record) => `${record["system.ip.addr"]} ${record["snmp.object.name"]}`));
+      const polled = new Set(
+        records.map((record) => `${String(record["system.ip.addr"])} ${String(record["snmp.object.name"])}`),
+      );
       return wanted.every((table) => polled.has(table));
     },
     60_000,
