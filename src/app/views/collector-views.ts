@@ -41,7 +41,7 @@ import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 import { rulesView } from "./rule-trials.ts";
-import { alertsView, watchView } from "./watch-views.ts";
+import { alertsView, answersView, watchView } from "./watch-views.ts";
 
 /** Matches the sources of values that no exporter or device has sent. */
 const addedBy =
@@ -228,6 +228,7 @@ export function collectorViews(
       locate: (address) => locate(snmp, address),
       listAlerts: () => alertsView(watch),
       getWatch: () => watchView(watch),
+      listAnswers: () => answersView(watch, settings),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),
