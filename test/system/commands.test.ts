@@ -107,6 +107,7 @@ const offline: readonly (readonly string[])[] = [
   ["replay", "CAPTURE"],
   ["filter", "bytes > 1", "RECORDS"],
   ["watch", "check", "RULES"],
+  ["watch", "ready"],
   ["rules", "check", "GIVEN"],
 ];
 
