@@ -20,20 +20,20 @@ const answers = {
 } as const;
 
 const fiveRules = `rules:
-  - {name: bits, by: [dst.addr], measure: bits_per_second, when: '> 500M for 20s'}
-  - {name: syn, filter: 'tcp.flags.bits = 2', by: [dst.addr], measure: packets_per_second, when: '> 10k'}
-  - {name: dns, filter: 'proto = udp and src.port = 53', by: [dst.addr], measure: bits_per_second, when: '> 100M'}
-  - {name: scan, by: [src.addr, dst.addr], measure: distinct flow.dst.l4.port.id, over: 1m, when: '> 100'}
+  - {name: bits, by: [dst], measure: bits_per_second, when: '> 500M for 20s'}
+  - {name: syn, filter: 'tcp.flags.bits = 2', by: [dst], measure: packets_per_second, when: '> 10k'}
+  - {name: dns, filter: 'proto = udp and src.port = 53', by: [dst], measure: bits_per_second, when: '> 100M'}
+  - {name: scan, by: [src, dst], measure: distinct flow.dst.l4.port.id, over: 1m, when: '> 100'}
   - {name: exporters, by: [exporter], when: silent for 5m}
 `;
 const manyRules = `rules:\n${Array.from(
   { length: 1000 },
   (_, i) =>
-    `  - {name: r${i}, filter: 'dst in 10.${i >> 8}.${i & 255}.0/24', by: [dst.addr], measure: bits_per_second, when: '> 1G'}\n`,
+    `  - {name: r${i}, filter: 'dst in 10.${i >> 8}.${i & 255}.0/24', by: [dst], measure: bits_per_second, when: '> 1G'}\n`,
 ).join("")}`;
-const oneRule = "rules:\n  - {name: bits, by: [dst.addr], measure: bits_per_second, when: '> 500M'}\n";
+const oneRule = "rules:\n  - {name: bits, by: [dst], measure: bits_per_second, when: '> 500M'}\n";
 
-async function watchBy(rules: string, maxKeys: number): Promise<{ watch: Watch; pass(): void }> {
+async function watchBy(rules: string, maxKeys: number): Promise<{ watch: Watch; pass: () => void }> {
   const rulesPath = join(folder, "watch.yml");
   writeFileSync(rulesPath, rules);
   let passed = 0;
@@ -47,7 +47,9 @@ async function watchBy(rules: string, maxKeys: number): Promise<{ watch: Watch; 
       io: nodeFileIo,
       newId: () => `${passed}`,
       onRecord() {},
-      onFault() {},
+      onFault(fault) {
+        if (fault !== undefined) throw new Error(fault);
+      },
       openSpeaker: () => Promise.reject(new Error("nothing is announced")),
     },
     "bench",

@@ -187,7 +187,7 @@ function ruleMapping(source: Source) {
       by: defaulted(
         list(scalar("the name of a field", (name, at) => keyField(name, source, at))),
         [],
-        `Up to ${maxBy} fields: each combination of their values is watched by itself. An address as dst.addr/24: its network, of IPv6 with twice as many bits. Left out: all records together.`,
+        `Up to ${maxBy} fields: each combination of their values is watched by itself. An address as dst/24: its network, of IPv6 with twice as many bits. Left out: all records together.`,
       ),
       measure: optional(
         measureOf(source),
