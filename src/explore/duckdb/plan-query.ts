@@ -34,14 +34,19 @@ export const sumColumns = {
   bytes: ["explore.bytes", "explore.bytes.high"],
   packets: ["explore.packets", "explore.packets.high"],
   flows: ["explore.flows", "explore.flows.high"],
+  /** What of records that count for both flowed in the minute of the row, and in the one before; without a value where none did. */
+  bytesThen: ["explore.bytes.then", "explore.bytes.then.high"],
+  packetsThen: ["explore.packets.then", "explore.packets.then.high"],
+  bytesBefore: ["explore.bytes.before", "explore.bytes.before.high"],
+  packetsBefore: ["explore.packets.before", "explore.packets.before.high"],
 } as const;
 
 /**
- * The column of what a row counts for: nothing where bytes flowed in the minute in which their records came. Sums of other records are there
- * twice, in the minute of the record and in those of the flow. A file from before true time has the former alone, for both.
+ * The column of what a row counts for. Most count for both, each in columns of its own. What flowed earlier has rows of its own. Files of earlier versions also have
+ * rows that count by receipt alone, and such without a value, which count for both with the same sums.
  */
 export const whenColumn = "explore.when";
-export const countsFor = { received: 1, flowed: 2 } as const satisfies Readonly<Record<When, number>>;
+export const countsFor = { received: 1, flowed: 2, both: 3 } as const satisfies Readonly<Record<When | "both", number>>;
 
 /** Returns a condition that is true of rows that count. */
 export function isOf(when: When): string {
@@ -71,7 +76,11 @@ export async function readRollupFile(
   await connection.run(
     `CREATE TABLE IF NOT EXISTS ${sourcesOf(name)} (id UINTEGER, name VARCHAR, "from" BIGINT, "to" BIGINT, weight UINTEGER, flowed BIGINT)`,
   );
+  // Files of earlier versions lack some.
   await connection.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS "${whenColumn}" UTINYINT`);
+  for (const name of Object.values(sumColumns).flat()) {
+    await connection.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS "${name}" UBIGINT`);
+  }
   await connection.run(`ALTER TABLE ${sourcesOf(name)} ADD COLUMN IF NOT EXISTS flowed BIGINT`);
   const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
   const sources = await connection.runAndReadAll(
