@@ -1,5 +1,6 @@
 import { compileFilter, type Matches } from "../record/index.ts";
-import type { Reader, Rows } from "./batch-rows.ts";
+import { FlowReader, type WeighedRow } from "./answers/index.ts";
+import { networkOf, type Reader, type Rows } from "./batch-rows.ts";
 import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
 import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
@@ -37,6 +38,8 @@ const maxKeyLength = 256;
 const silentMs = 7 * 86_400_000;
 /** Devices are asked every few minutes: a key without records lives for so long. */
 const devicesMs = 30 * 60_000;
+/** A beat that comes less often is none. */
+const beatsMs = 3 * 3_600_000;
 /** How long there is an alert about what is new. */
 const newMs = 3_600_000;
 
@@ -85,6 +88,8 @@ export class RuleWatch {
   readonly #known: SeenKeys | undefined;
   readonly #isAbove: boolean;
   readonly #closeFrom: number;
+  /** Reads rows to be kept; undefined where none are asked for. */
+  readonly #flows: FlowReader | undefined;
   readonly #close = new Map<number, CloseLook>();
   /** When a key was seen first and last, milliseconds since the epoch. */
   #seen: { first: Float64Array; last: Float64Array } = { first: new Float64Array(0), last: new Float64Array(0) };
@@ -95,13 +100,14 @@ export class RuleWatch {
   #sweepAt = 0;
   #capacity = 0;
 
-  /** @param now milliseconds since the epoch. */
-  constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number) {
+  /** @param now milliseconds since the epoch. @param keepsRows whether rows of what fires are asked for. */
+  constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number, keepsRows = false) {
+    this.#flows = keepsRows ? new FlowReader((field) => rows.reader(field)) : undefined;
     this.rule = rule;
     this.keys = new Keys(rule.by.length === 0 ? 1 : limits.keys);
     this.#rows = rows;
     this.#matches = rule.filter && compileFilter(rule.filter);
-    this.#by = rule.by.map(({ field }) => rows.reader(field));
+    this.#by = rule.by.map(({ field, bits }) => keyReader(rows.reader(field), bits));
     this.#evidence = rule.of === "flow" ? evidenceFields.map((field) => rows.reader(field)) : [];
     this.#values = createValues(rule, rows, now);
     const { measure, when } = rule;
@@ -127,7 +133,7 @@ export class RuleWatch {
   get identity(): string {
     const { of, filter, by, measure, overMs, when } = this.rule;
     const plain = (_name: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
-    return JSON.stringify([of, filter, by.map(({ field }) => field), measure, overMs, when.kind], plain);
+    return JSON.stringify([of, filter, by.map(({ field, bits }) => [field, bits]), measure, overMs, when.kind], plain);
   }
 
   /** What it keeps of the time before; undefined where it needs nothing. */
@@ -154,10 +160,11 @@ export class RuleWatch {
       const { amount, most } = values.take(slot, row, weight, now);
       let close = this.#close.get(slot);
       if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
-        this.#close.set(slot, (close = new CloseLook(now)));
+        this.#close.set(slot, (close = new CloseLook(now, this.#flows !== undefined)));
       if (close === undefined || amount === 0) continue;
       close.usedAt = now;
       close.add(this.#evidence, row, amount);
+      this.#flows?.keep(close.sample, row, weight, now);
     }
   }
 
@@ -207,6 +214,19 @@ export class RuleWatch {
   series(key: readonly string[]): readonly number[] {
     const slot = this.keys.find(key.join(separator));
     return slot === undefined ? [] : this.#values.series(slot);
+  }
+
+  /** Tells whether the rule counts a row of the batch in use. */
+  passes(row: number): boolean {
+    this.#rows.row = row;
+    return this.#matches?.(this.#rows) !== false;
+  }
+
+  /** The rows of a key since it came near its limit; undefined where none were kept. */
+  rows(key: readonly string[]): { readonly rows: readonly WeighedRow[]; readonly since: number } | undefined {
+    const slot = this.keys.find(key.join(separator));
+    const close = slot === undefined ? undefined : this.#close.get(slot);
+    return close?.sample && { rows: close.sample.rows(), since: close.since };
   }
 
   #keyOf(row: number): string | undefined {
@@ -264,7 +284,8 @@ export class RuleWatch {
     const hasLasted = hasHeld || now - since >= when.forMs;
     // From here on it is asked when the alert ends, records or not.
     if (hasLasted) this.#holding.set(slot, now);
-    if (this.#close.size < maxClose && !this.#close.has(slot)) this.#close.set(slot, new CloseLook(now));
+    if (this.#close.size < maxClose && !this.#close.has(slot))
+      this.#close.set(slot, new CloseLook(now, this.#flows !== undefined));
     return { key, state: hasLasted ? "firing" : "pending", value, peak, since, limit, ...(note && { note }) };
   }
 
@@ -325,9 +346,9 @@ export class RuleWatch {
   /** Forgets keys that had no records for a while: some at a time. */
   #sweep(now: number, firing: ReadonlySet<number>): void {
     if (this.rule.by.length === 0) return;
-    const { when, overMs, of } = this.rule;
+    const { when, overMs, of, measure } = this.rule;
     const heldMs = when.kind === "compare" ? when.forMs : 0;
-    const restMs = of === "flow" ? 60_000 : devicesMs;
+    const restMs = measure.kind === "beats" ? beatsMs : of === "flow" ? 60_000 : devicesMs;
     const keepMs = when.kind === "compare" ? Math.max(2 * overMs + restMs, heldMs) : silentMs;
     const count = Math.ceil(this.keys.end / 16);
     for (let i = 0; i < count; i++) {
@@ -347,6 +368,28 @@ export class RuleWatch {
     this.#close.delete(slot);
     this.#seen.last[slot] = 0;
   }
+}
+
+const maxNetworks = 10_000;
+
+/** Reads values as parts of keys: of addresses their networks. */
+function keyReader(reader: Reader, bits: number | undefined): Reader {
+  if (bits === undefined) return reader;
+  const networks = new Map<string, string>();
+  return {
+    has: (row) => reader.has(row),
+    number: (row) => reader.number(row),
+    text(row) {
+      const text = reader.text(row);
+      if (text === undefined) return undefined;
+      let network = networks.get(text);
+      if (network === undefined) {
+        if (networks.size >= maxNetworks) networks.clear();
+        networks.set(text, (network = networkOf(text, bits)));
+      }
+      return network;
+    },
+  };
 }
 
 function* range(end: number): Generator<number> {

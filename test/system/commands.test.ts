@@ -40,6 +40,8 @@ interface Case {
 /** By the names of commands; words in capitals are files and numbers of the test. */
 const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   doctor: { code: 1 },
+  exporters: {},
+  outputs: {},
   "rules try": { argv: ["GIVEN"], code: 3 },
   address: ["text", "json", "yaml", "csv"].map((format) => ({ argv: ["10.0.0.1", "-o", format] })),
   value: { argv: ["tag", "pci"] },
@@ -69,6 +71,9 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "flows top": { argv: ["--by", "dst.name", "--for", "1"] },
   "watch alerts": {},
   "watch rules": {},
+  "watch answers": {},
+  "watch approve": { argv: ["none"], silent: true },
+  "watch withdraw": { argv: ["none"], silent: true },
   "watch ack": { argv: ["none"], silent: true },
   "watch test": { argv: ["noc"], silent: true },
   "watch resend": { argv: ["noc"] },
@@ -101,6 +106,7 @@ const offline: readonly (readonly string[])[] = [
   ["replay", "CAPTURE"],
   ["filter", "bytes > 1", "RECORDS"],
   ["watch", "check", "RULES"],
+  ["watch", "ready"],
   ["rules", "check", "GIVEN"],
 ];
 

@@ -1,18 +1,21 @@
 import { readFile } from "node:fs/promises";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
+import { readyRulesPath, shippedReadyRules } from "../ready-rules.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
-import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
+import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, exitCodes } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
 type WatchState = CollectorAnswer<"getWatch">;
+type WatchAnswers = CollectorAnswer<"listAnswers">;
 
 const off = new CommandError("unimplemented", "no rules are set up: SVC_WATCH_RULES_PATH names their file");
 
 /** `watch`: rules on the flows of a running collector, and their alerts. */
-export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => {
+export const defineWatch: DefineCommand = (watch, context) => {
+  const { terminal, setExitCode } = context;
   const alerts = addOutput(addClientOptions(watch.command("alerts").helpGroup(throughApi)))
     .description("list the alerts; exit code 1 when one fires")
     .option("--all", "those that have ended, too")
@@ -42,6 +45,8 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       await (await clientOf(acknowledge, terminal)).ask("POST", path);
     });
 
+  void defineAnswers(watch, context);
+
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
     .description("tell an action of a made alert; exit code 1 when it does not take it")
     .action(async (action: string) => {
@@ -60,12 +65,14 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       terminal.out(`${notices} notices are sent again\n`);
     });
 
+  defineReady(watch, terminal);
+
   watch
     .command("check <file>")
     .description("check a file of rules; needs no collector")
     .action(async (file: string) => {
       try {
-        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"));
+        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"), await shippedReadyRules());
         terminal.out(`${found.length} rules, ${actions.size} actions\n`);
       } catch (error) {
         setExitCode(exitCodes.failure);
@@ -75,9 +82,97 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
     });
 };
 
+/** `watch ready`: the rules that come with the program. */
+function defineReady(watch: Parameters<DefineCommand>[0], terminal: Parameters<DefineCommand>[1]["terminal"]): void {
+  addOutput(watch.command("ready [name]"))
+    .description("list the rules that come with netgloss, or show one; needs no collector")
+    .action(async (name: string | undefined, { output }: { output: OutputFormat }) => {
+      const all = await shippedReadyRules();
+      if (name === undefined) {
+        const value = all.map(({ rule, ...texts }) => ({ name: rule.name, of: rule.of, ...texts }));
+        const rows = value.map((each) => [each.name, each.of, each.sees]);
+        await print({ value, head: ["rule", "of", "what it sees"], rows }, output, terminal);
+        return;
+      }
+      const found = all.find(({ rule }) => rule.name === name);
+      if (found === undefined)
+        throw new CommandError("not_found", `there is no ready rule ${name}; netgloss watch ready lists them`);
+      const { sees, misses, number } = found;
+      const source = (await readFile(readyRulesPath(), "utf8"))
+        .split(/^- rule:\n/m)
+        .find((each) => each.startsWith(`    name: ${name}\n`));
+      const rule = (source ?? "").split(/^  sees:/m)[0] ?? "";
+      const text = `It sees: ${sees}\nIt misses: ${misses}\nIts number: ${number}\n\nready:\n  ${name}: {}\n\n# is the rule\n${rule}`;
+      await print(
+        { value: { name, sees, misses, number, rule }, head: [], rows: [], text: () => text },
+        output,
+        terminal,
+      );
+    });
+}
+
+/** Routes against attacks. */
+const defineAnswers: DefineCommand = (watch, { terminal }) => {
+  const answers = addOutput(addClientOptions(watch.command("answers").helpGroup(throughApi)))
+    .description("list the routes that are proposed and announced against attacks")
+    .option("--all", "those that have ended or were refused, too")
+    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
+      const answer = (await (await clientOf(answers, terminal)).ask("GET", "/api/v1/watch/answers")) as WatchAnswers;
+      if (!answer.enabled) throw off;
+      const shown = answer.answers.filter(({ state }) => all || (state !== "ended" && state !== "refused"));
+      const rows = shown.map(answerRow);
+      await print({ value: shown, head: answerHead, rows }, output, terminal);
+    });
+
+  for (const [name, description] of [
+    ["approve", "allow an answer: its routes are announced"],
+    ["withdraw", "withdraw the routes of an answer, or drop one that is proposed"],
+  ] as const) {
+    const decide = addClientOptions(watch.command(`${name} <id>`).helpGroup(throughApi))
+      .description(description)
+      .action(async (id: string) => {
+        const path = `/api/v1/watch/answers/${encodeURIComponent(id)}/${name}`;
+        const answer = (await (await clientOf(decide, terminal)).ask("POST", path)) as WatchAnswers["answers"][number];
+        const { state, text, allowed } = answer;
+        const by = state === "proposed" ? `, allowed by ${allowed.length}; another user has to allow it, too` : "";
+        terminal.out(`${state}${by}: ${printable(text)}\n`);
+      });
+  }
+};
+
 function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
   const shown = acknowledged === undefined ? state : `${state}, seen`;
-  return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
+  return [id, shown, shownTime(since), text];
+}
+
+const answerHead = ["id", "state", "until", "routes", "takes", "harms", "alert"];
+
+function answerRow({
+  id,
+  state,
+  because,
+  endsAt,
+  text,
+  evidence,
+  reason,
+  fault,
+}: WatchAnswers["answers"][number]): readonly Cell[] {
+  const note = fault ?? because;
+  const until =
+    endsAt === undefined || state === "ended" ? undefined : new Date(endsAt).toISOString().replace(/\.\d+/, "");
+  return [
+    id,
+    note === undefined ? state : `${state}: ${note}`,
+    until,
+    text,
+    share(evidence?.takes),
+    share(evidence?.harms),
+    reason,
+  ];
+}
+
+function share(part: number | undefined): string | undefined {
+  return part === undefined ? undefined : `${Math.round(1000 * part) / 10} %`;
 }
 
 const ruleHead = ["rule", "keys", "firing", "actions", "history"];
