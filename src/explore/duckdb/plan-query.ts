@@ -56,6 +56,14 @@ export function isOf(when: When): string {
 export const minutesOf = (name: string): string => `${quoted(name)}.main.minutes`;
 export const sourcesOf = (name: string): string => `${quoted(name)}.main.sources`;
 
+/** The columns that every file has, with their types. */
+const ownColumns: readonly (readonly [string, string])[] = [
+  [sourceColumn, "UINTEGER"],
+  [timeField, "TIMESTAMP_NS"],
+  [whenColumn, "UTINYINT"],
+  ...Object.values(sumColumns).flatMap((pair) => pair.map((each) => [each, "UBIGINT"] as const)),
+];
+
 const definition = (column: Column): string => `${quoted(column.field)} ${sqlType(column)}`;
 
 /** Makes the tables of an attached file if it has none, and says what is in them. */
@@ -65,30 +73,25 @@ export async function readRollupFile(
   columns: readonly Column[],
 ): Promise<RollupFile> {
   const table = minutesOf(name);
-  const cells = [
-    `"${sourceColumn}" UINTEGER`,
-    `"${timeField}" TIMESTAMP_NS`,
-    `"${whenColumn}" UTINYINT`,
-    ...columns.map(definition),
-    ...Object.values(sumColumns).flatMap((pair) => pair.map((each) => `"${each}" UBIGINT`)),
-  ];
+  const cells = [...ownColumns.map(([own, type]) => `"${own}" ${type}`), ...columns.map(definition)];
   await connection.run(`CREATE TABLE IF NOT EXISTS ${table} (${cells.join(", ")})`);
   await connection.run(
     `CREATE TABLE IF NOT EXISTS ${sourcesOf(name)} (id UINTEGER, name VARCHAR, "from" BIGINT, "to" BIGINT, weight UINTEGER, flowed BIGINT)`,
   );
-  // Files of earlier versions lack some.
-  await connection.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS "${whenColumn}" UTINYINT`);
-  for (const name of Object.values(sumColumns).flat()) {
-    await connection.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS "${name}" UBIGINT`);
-  }
   await connection.run(`ALTER TABLE ${sourcesOf(name)} ADD COLUMN IF NOT EXISTS flowed BIGINT`);
   const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
+  const found = new Set(described.getRows().map(([column]) => String(column)));
+  // Files of earlier versions lack some.
+  for (const [own, type] of ownColumns) {
+    if (!found.has(own)) await connection.run(`ALTER TABLE ${table} ADD COLUMN "${own}" ${type}`);
+    found.add(own);
+  }
   const sources = await connection.runAndReadAll(
     `SELECT id, name, "from", "to", weight, flowed FROM ${sourcesOf(name)} ORDER BY id`,
   );
   return {
     name,
-    columns: new Set(described.getRows().map(([column]) => String(column))),
+    columns: found,
     sources: sources.getRows().map(([id, source, from, to, weight, flowed]) => ({
       id: Number(id),
       name: String(source),
