@@ -19,19 +19,16 @@ test("routes that a killed collector left are withdrawn at the next start, also 
     rule: "flood",
     action: "rtbh",
     reason: "a flood",
-    routes: [{ kind: "blackhole", prefix: "192.0.2.1/32", nextHop: "192.0.2.66", communities: [] }],
     text: "all packets to 192.0.2.1/32 to 192.0.2.66",
     proposedAt: 1,
     allowed: [{ by: "ann", at: 2 }],
     speaker: { name: "edge", config: { command: { announce: argv("announce"), withdraw: argv("withdraw") } } },
   };
   const states = ["announcing", "announced", "withdrawing", "ended", "proposed"];
-  const answers = states.map((state, i) => ({
-    ...answer,
-    id: state,
-    state,
-    routes: [{ ...answer.routes[0], prefix: `192.0.2.${i}/32` }],
-  }));
+  const answers = Array.from(states, (state, i) => {
+    const route = { kind: "blackhole", prefix: `192.0.2.${i}/32`, nextHop: "192.0.2.66", communities: [] };
+    return Object.assign({}, answer, { id: state, state, routes: [route] });
+  });
   const journal = join(folder, "answers.json");
   writeFileSync(journal, JSON.stringify({ version: 1, answers }));
   const settings = { SVC_STATE_DIRECTORY_PATH: join(directory, "state") };
