@@ -174,6 +174,7 @@ test(
     await once(file, "close");
     const known: Readonly<Record<string, string>> = {
       FILE: fileOf("some.yml", "10.0.0.9: {name: applied}\n"),
+      VIEWS: fileOf("views.yml", "views: [{name: a view}]\n"),
       SHEET: fileOf("sheet.csv", "key,name\n10.0.0.8,imported\n"),
     };
     const lines = fileOf("lines.txt", "198.51.100.0/24\n");
