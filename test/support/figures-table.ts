@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 650,
-  singleUserFiles: 102,
-  interfaces: 1065,
-  interfacesWithOneImplementation: 68,
+  files: 662,
+  singleUserFiles: 104,
+  interfaces: 1082,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

@@ -80,10 +80,10 @@ function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cel
   return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
 }
 
-const ruleHead = ["rule", "keys", "firing", "actions"];
+const ruleHead = ["rule", "keys", "firing", "actions", "history"];
 
-function ruleRow({ name, keys, firing, act }: WatchState["rules"][number]): readonly Cell[] {
-  return [name, keys, firing, act.join(", ")];
+function ruleRow({ name, keys, firing, act, history }: WatchState["rules"][number]): readonly Cell[] {
+  return [name, keys, firing, act.join(", "), history];
 }
 
 function rulesText({ fault, rules, actions }: WatchState): string {

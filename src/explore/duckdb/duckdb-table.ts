@@ -52,6 +52,7 @@ export const duckDbDialect: SqlDialect = {
   typed: (value, column) => `CAST(${value} AS ${elementType(column)})`,
   lower: (text) => `lower(${text})`,
   like: (text, pattern) => `${text} LIKE ${pattern} ESCAPE '\\'`,
+  left: (text, characters) => `left(${text}, ${characters})`,
   hasRegex: (text, expression) => `regexp_matches(${text}, ${expression})`,
   asText: (value, type) => (type === "text" ? value : `CAST(${value} AS VARCHAR)`),
   isBetween(address, first, last, values) {
@@ -64,6 +65,7 @@ export const duckDbDialect: SqlDialect = {
   isNotEmpty: (list) => `len(${list}) > 0`,
   unnest: (list) => `unnest(CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL] END)`,
   bucket: (time, seconds) => `(epoch_ms(${time}) // ${1000 * seconds}) * ${1000 * seconds}`,
+  instant: (milliseconds) => `make_timestamp_ns(${BigInt(milliseconds) * 1_000_000n})`,
   milliseconds: (time) => `epoch_ms(${time})`,
   divide: (dividend, divisor) => `(${dividend} // ${divisor})`,
   double: (value) => `CAST(${value} AS DOUBLE)`,

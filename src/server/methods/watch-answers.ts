@@ -26,11 +26,13 @@ export const alert = object(
       values: list(number(), "The values before it fired, oldest first."),
     }),
     acknowledged: object({ by: text("The user; empty where nobody has to sign in."), at: instant("When") }),
+    note: text("How the value, or the limit, was come by, where that is not plain."),
     because: text("Why it ended where its value did not."),
   },
   "firedAt",
   "clearedAt",
   "acknowledged",
+  "note",
   "because",
 );
 
@@ -46,13 +48,17 @@ export const watchState = object(
     enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
     fault: text("What is wrong with the file of rules, or with keeping alerts."),
     rules: list(
-      object({
-        name: text(),
-        keys: integer("How many keys are watched at present."),
-        firing: integer("Alerts that fire."),
-        refused: integer("Records of keys that were more than there may be."),
-        act: list(text(), "The actions that get notices."),
-      }),
+      object(
+        {
+          name: text(),
+          keys: integer("How many keys are watched at present."),
+          firing: integer("Alerts that fire."),
+          refused: integer("Records of keys that were more than there may be."),
+          history: text("How much it knows of the time before, where it needs that."),
+          act: list(text(), "The actions that get notices."),
+        },
+        "history",
+      ),
     ),
     actions: list(
       object(

@@ -126,6 +126,7 @@ export type ListAlertsAnswer = {
     readonly top: Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
     readonly series: { readonly stepMs: number; readonly values: readonly number[] };
     readonly acknowledged?: { readonly by: string; readonly at: number };
+    readonly note?: string;
     readonly because?: string;
   }[];
 };
@@ -139,6 +140,7 @@ export type GetWatchAnswer = {
     readonly keys: number;
     readonly firing: number;
     readonly refused: number;
+    readonly history?: string;
     readonly act: readonly string[];
   }[];
   readonly actions: readonly {
