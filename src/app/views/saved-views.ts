@@ -153,7 +153,7 @@ export class SavedViews implements Component, SavedViewOperations {
         for (const [at, given] of list.entries()) {
           const draft = this.#read(kind, given, `${name}[${at}]`, state);
           const before = state[kind].get(draft.id);
-          const isSame = before !== undefined && JSON.stringify(draftOf(before)) === JSON.stringify(draft);
+          const isSame = before !== undefined && JSON.stringify({ ...before, ...draft }) === JSON.stringify(before);
           outcome[before === undefined ? "created" : isSame ? "unchanged" : "changed"].push(draft.id);
           if (!isSame) state = this.#with(state, kind, draft, who);
         }
@@ -334,7 +334,7 @@ function readViews(fields: Readonly<Record<string, unknown>>, at: string, state:
 
 function readText(given: unknown, at: string, otherwise: string, most: number): string {
   if (given === undefined) return otherwise;
-  if (typeof given !== "string" || given.length > most || /[\0-\x08\x0B-\x1F\x7F]/.test(given))
+  if (typeof given !== "string" || given.length > most || /(?![\n\t])\p{Cc}/u.test(given))
     throw wrong(
       at,
       `${at.replace(/^.*\./, "")} must be a text of at most ${most} characters, without control characters`,
@@ -367,10 +367,6 @@ function freeId(name: string, taken: ReadonlyMap<string, unknown>): string {
     const id = count === 1 ? slug : `${slug}-${count}`;
     if (!taken.has(id)) return id;
   }
-}
-
-function draftOf({ revision: _, changedAt: __, changedBy: ___, ...draft }: Item): Draft {
-  return draft as Draft;
 }
 
 class BrokenFile extends Error {}
