@@ -216,7 +216,7 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/watch/actions/{id}/test": "editor",
   "/api/v1/watch/alerts/{id}/acknowledge": "editor",
 };
-const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo)/;
+const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo|Set)/;
 
 test("every path of a collector asks for its role, and for a token of its area", async (t) => {
   const directory = tempDirectory(t);

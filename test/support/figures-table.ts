@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 662,
-  singleUserFiles: 104,
-  interfaces: 1082,
+  files: 664,
+  singleUserFiles: 105,
+  interfaces: 1087,
   interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -3,7 +3,7 @@ import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
-import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
+import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, exitCodes } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
@@ -77,7 +77,7 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
 
 function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
   const shown = acknowledged === undefined ? state : `${state}, seen`;
-  return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
+  return [id, shown, shownTime(since), text];
 }
 
 const ruleHead = ["rule", "keys", "firing", "actions", "history"];
