@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 664,
-  singleUserFiles: 105,
-  interfaces: 1087,
-  interfacesWithOneImplementation: 69,
+  files: 674,
+  singleUserFiles: 106,
+  interfaces: 1101,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;
