@@ -1,16 +1,33 @@
 import type { JSX } from "preact";
 import type { DiagnoseAnswer, ListAlertsAnswer } from "../../api/answers.gen.ts";
 import type { ApiCall } from "../../api/call.ts";
-import { exploreQueryCall } from "../../api/explore.ts";
+import { exploreQueryCall, type ExploreQuestion } from "../../api/explore.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
 import { useCall } from "../../api/use-call.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { Section } from "../../ui/page.tsx";
 import { Failure } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
-import { findNetworkTrouble, linkQuestion } from "./network-trouble.ts";
+import { findNetworkTrouble, type Way } from "./network-trouble.ts";
 
 export const alertsCall: ApiCall = { path: "api/v1/watch/alerts" };
+
+/** How full the interfaces were in the last minutes. */
+const linkQuestion = (way: Way): ExploreQuestion => ({
+  from: "-5m",
+  to: "now",
+  filter: "",
+  dimensions: [
+    "flow.export.ip.addr",
+    `flow.${way}.netif.index`,
+    `flow.${way}.netif.name`,
+    "flow.export.ip.subnet.name",
+  ],
+  measure: `utilisation_${way}`,
+  when: "flowed",
+  limit: 20,
+  granularity: "1m",
+});
 
 /** What is wrong in the network, which is not the collector's fault: alerts, full links, silent exporters. */
 export function NetworkSection({

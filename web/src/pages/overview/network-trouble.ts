@@ -1,5 +1,4 @@
 import type { DiagnoseAnswer, ListAlertsAnswer } from "../../api/answers.gen.ts";
-import type { ExploreQuestion } from "../../api/explore.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatNumber } from "../../format/numbers.ts";
@@ -19,23 +18,6 @@ export interface NetworkTrouble {
 /** A link is full above this many percent, for two minutes one after the other. */
 const fullPercent = 80;
 export type Way = "in" | "out";
-
-/** How full the interfaces were in the last minutes. */
-export const linkQuestion = (way: Way): ExploreQuestion => ({
-  from: "-5m",
-  to: "now",
-  filter: "",
-  dimensions: [
-    "flow.export.ip.addr",
-    `flow.${way}.netif.index`,
-    `flow.${way}.netif.name`,
-    "flow.export.ip.subnet.name",
-  ],
-  measure: `utilisation_${way}`,
-  when: "flowed",
-  limit: 20,
-  granularity: "1m",
-});
 
 type Alert = ListAlertsAnswer["alerts"][number];
 
