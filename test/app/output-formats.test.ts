@@ -39,6 +39,7 @@ const tried: Readonly<Record<string, { readonly argv?: readonly string[]; readon
   "udm sources": {},
   "user list": { argv: ["--users-file", "USERS"] },
   value: { argv: ["tag", "web"] },
+  "view list": {},
   "watch alerts": {},
   "watch rules": {},
 };
