@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 674,
+  files: 676,
   singleUserFiles: 106,
-  interfaces: 1101,
-  interfacesWithOneImplementation: 70,
+  interfaces: 1103,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;
