@@ -215,6 +215,8 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/watch/actions/{id}/resend": "editor",
   "/api/v1/watch/actions/{id}/test": "editor",
   "/api/v1/watch/alerts/{id}/acknowledge": "editor",
+  "/api/v1/watch/answers/{id}/approve": "operator",
+  "/api/v1/watch/answers/{id}/withdraw": "operator",
 };
 const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo|Set)/;
 

@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 661,
-  singleUserFiles: 104,
-  interfaces: 1084,
-  interfacesWithOneImplementation: 68,
+  files: 671,
+  singleUserFiles: 105,
+  interfaces: 1098,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

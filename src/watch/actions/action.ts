@@ -1,4 +1,5 @@
 import { bool, defaulted, list, mapping, optional, scalar } from "../../base/yaml/index.ts";
+import { blackhole, flowspec } from "../answers/index.ts";
 import { Alertmanager, alertmanager, Webhook, webhook } from "./http-receivers.ts";
 import { QuietHours, quietTime, timeZone } from "./quiet-hours.ts";
 import type { Receiver, ReceiverSurroundings } from "./receiver.ts";
@@ -32,13 +33,15 @@ const limit = scalar("such as `20 per 10m`, up to 1000 in up to 24h", (text): No
 /** Of a storm people read the first. */
 const usualLimit: NoticeLimit = { count: 100, perMs: 600_000 };
 
-const kinds = ["webhook", "alertmanager"] as const;
+const kinds = ["webhook", "alertmanager", "blackhole", "flowspec"] as const;
 
-/** An action of the file: exactly one of the receivers, and when it is told. */
+/** An action of the file: exactly one of the receivers or answers, and when it is told. */
 export const action = mapping(
   {
     webhook: optional(webhook, "Posts notices by HTTP."),
     alertmanager: optional(alertmanager, "Tells an Alertmanager, again and again as long as an alert fires."),
+    blackhole: optional(blackhole, "Has routers discard all packets to the destination."),
+    flowspec: optional(flowspec, "Has routers discard the packets of the attack."),
     group: defaulted(group, 0, "How long a notice waits for others, which are sent with it."),
     limit: defaulted(
       limit,
