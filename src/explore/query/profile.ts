@@ -184,7 +184,20 @@ export class Profiles {
     const subject = subjectOf(field, value);
     // Also for a part that does not ask for it: a wrong value gets one message.
     readQuery({ ...range, limit, filter: subject.filter }, at);
-    const running = new RunningProfile(subject, { ...range, limit }, limited(this.#questions, scopes), at, signal);
+    const questions = this.#questions;
+    const running = new RunningProfile(
+      subject,
+      { ...range, limit },
+      scopes === undefined
+        ? questions
+        : {
+            status: (until) => questions.status(until),
+            query: (query, until) => questions.query(inScopes(query, scopes), until),
+            flows: (query, until) => questions.flows(inScopes(query, scopes), until),
+          },
+      at,
+      signal,
+    );
     const has = (part: ProfilePart): boolean => parts.includes(part);
     return this.#gate.run(signal, async () => {
       const traffic = has("traffic") ? await running.traffic() : undefined;
@@ -204,15 +217,6 @@ export class Profiles {
 }
 
 type Body = Readonly<Record<string, unknown>>;
-
-function limited(questions: ProfileQuestions, scopes: readonly string[] | undefined): ProfileQuestions {
-  if (scopes === undefined) return questions;
-  return {
-    status: (signal) => questions.status(signal),
-    query: (query, signal) => questions.query(inScopes(query, scopes), signal),
-    flows: (query, signal) => questions.flows(inScopes(query, scopes), signal),
-  };
-}
 
 /** A profile while it is answered: its questions go one after the other, so that others have their turn between them. */
 class RunningProfile {
