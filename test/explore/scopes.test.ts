@@ -51,7 +51,7 @@ test("answers to a caller for a scope are those of a model over what it may see"
 
 test("no field, key, filter or profile gives a word of another scope, of no scope, of an exporter or an interface", async (t) => {
   const explore = await openExplore(t, { clockNow: () => now });
-  const { fields } = await explore.status();
+  const { fields } = explore.status();
   const texts = fields.filter(({ type, isArray, name }) => type === "string" && !isArray && !plain.test(name));
   const ofField = (record: ModelRecord, name: string): string => {
     const end = /^flow\.(src|dst)\./.exec(name)?.[1];
@@ -70,13 +70,12 @@ test("no field, key, filter or profile gives a word of another scope, of no scop
       i,
     ),
   );
-  const named = scoped.map((record): ModelRecord => ({
-    ...record,
-    ...Object.fromEntries(
-      texts.filter(({ name }) => !name.endsWith(".scope")).map(({ name }) => [name, ofField(record, name)]),
-    ),
-    ...(record["flow.dst.scope"] !== "acme" && { "flow.dst.secret.key": "secret" }),
-  }));
+  const named = scoped.map((record): ModelRecord => {
+    const words = texts.filter(({ name }) => !name.endsWith(".scope"));
+    const own = Object.fromEntries(words.map(({ name }) => [name, ofField(record, name)]));
+    const key = record["flow.dst.scope"] === "acme" ? {} : { "flow.dst.secret.key": "secret" };
+    return Object.assign(own, key, record);
+  });
   // Both ends in the scope: what is of neither end is shown.
   const visible = named.filter(
     (record) => !(record["flow.src.scope"] === "acme" && record["flow.dst.scope"] === "acme"),
@@ -122,6 +121,6 @@ test("no field, key, filter or profile gives a word of another scope, of no scop
   // Names that records of others have are not offered in place of a slip.
   const slip = (field: string): Promise<unknown> =>
     explore.query(inScopes(readQuery({ dimensions: [field] }, now), limited), never).catch((error: unknown) => error);
-  assert.doesNotMatch(String((await slip("flow.nothing")) as Error), /did you mean/);
+  assert.doesNotMatch(String(await slip("flow.nothing")), /did you mean/);
   isClean(((await slip("flow.dst.secet.key")) as { rows?: unknown }).rows, "a slip");
 });
