@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 672,
+  files: 674,
   singleUserFiles: 105,
-  interfaces: 1098,
-  interfacesWithOneImplementation: 69,
+  interfaces: 1100,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;
