@@ -8,6 +8,7 @@ import {
   answerTable,
   ExploreError,
   flowsTable,
+  inScopes,
   readFlowsQuery,
   readQuery,
   tableArrow,
@@ -78,18 +79,19 @@ function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: 
   const trials = new RuleTrials(explore, rulesPath, clock);
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
-    query: (body, format, signal) =>
+    query: (body, format, signal, scopes) =>
       explained(async () => {
-        const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
+        const query = readQuery(body, clock.now(), format === "json" ? "auto" : "none");
+        const answer = await explore.query(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](answerTable(answer));
       }),
-    flows: (body, format, signal) =>
+    flows: (body, format, signal, scopes) =>
       explained(async () => {
         const query = readFlowsQuery(body, clock.now());
-        const answer = await explore.flows(query, signal);
+        const answer = await explore.flows(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
-    profile: (body, signal) => explained(() => profiles.answer(body, signal)),
+    profile: (body, signal, scopes) => explained(() => profiles.answer(body, signal, scopes)),
     rules: (body, signal) => explained(() => trials.answer(body, signal)),
   };
 }
