@@ -8,6 +8,7 @@ import {
   answerTable,
   ExploreError,
   flowsTable,
+  inScopes,
   readFlowsQuery,
   readQuery,
   tableArrow,
@@ -40,7 +41,7 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createScopesPart, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { createWatch } from "./parts/watch-parts.ts";
+import { createLeftOverRoutes, createWatch } from "./parts/watch-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { Doctor } from "./doctor/doctor.ts";
 import { ObjectExplainer } from "./enrichment/explain-objects.ts";
@@ -51,6 +52,7 @@ import { flowCredentials } from "./parts/flow-streams.ts";
 import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
+import { SavedViews } from "./views/saved-views.ts";
 import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { RuleTrials } from "./views/rule-trials.ts";
@@ -77,18 +79,19 @@ function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: 
   const trials = new RuleTrials(explore, rulesPath, clock);
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
-    query: (body, format, signal) =>
+    query: (body, format, signal, scopes) =>
       explained(async () => {
-        const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
+        const query = readQuery(body, clock.now(), format === "json" ? "auto" : "none");
+        const answer = await explore.query(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](answerTable(answer));
       }),
-    flows: (body, format, signal) =>
+    flows: (body, format, signal, scopes) =>
       explained(async () => {
         const query = readFlowsQuery(body, clock.now());
-        const answer = await explore.flows(query, signal);
+        const answer = await explore.flows(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
-    profile: (body, signal) => explained(() => profiles.answer(body, signal)),
+    profile: (body, signal, scopes) => explained(() => profiles.answer(body, signal, scopes)),
     rules: (body, signal) => explained(() => trials.answer(body, signal)),
   };
 }
@@ -220,6 +223,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address: string) => exporterName(address, metadata),
     outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
   };
+  const leftOver = createLeftOverRoutes(settings, reporting);
   const watch = createWatch(settings, states, sink, outputs.metrics, reporting);
   const toDevices = watch?.alsoTo(sink) ?? sink;
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink: toDevices, progress, exporters, sharing };
@@ -270,6 +274,8 @@ export function createCollector(options: CollectorOptions): Collector {
     exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
     reporting,
   );
+  const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
+  const savedViews = new SavedViews(stateDirectory === "" ? undefined : stateDirectory, nodeFileIo, reporting);
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
@@ -311,6 +317,7 @@ export function createCollector(options: CollectorOptions): Collector {
     }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     completeFilter: (body, mayReadMetadata) => completer.complete(body, mayReadMetadata),
+    savedViews,
     udm: writtenMetadata,
     tools: writtenMetadata,
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
@@ -325,8 +332,8 @@ export function createCollector(options: CollectorOptions): Collector {
 
   // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
-  const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
+  components.push(savedViews);
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (fleet !== undefined) components.push(fleet);
@@ -336,6 +343,7 @@ export function createCollector(options: CollectorOptions): Collector {
   components.push(...enrichment.components, ...outputs.local);
   if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
   if (explore !== undefined) components.push(explore);
+  if (leftOver !== undefined) components.push(leftOver);
   if (watch !== undefined) components.push(watch);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);

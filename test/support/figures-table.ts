@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 673,
-  singleUserFiles: 105,
-  interfaces: 1100,
-  interfacesWithOneImplementation: 70,
+  files: 677,
+  singleUserFiles: 106,
+  interfaces: 1103,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;
