@@ -96,6 +96,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["settings.ts", "windows.ts", "batch-rows.ts", "rule.ts"],
     "rule-watch.ts",
     "alerts.ts",
+    "silences.ts",
     "alert-file.ts",
     "actions",
     ["notifier.ts", "watch-file.ts"],

@@ -1,4 +1,4 @@
-import { int, path, row } from "../base/settings/index.ts";
+import { bool, int, path, row } from "../base/settings/index.ts";
 
 /** Rules on flows, and alerts. */
 export const watchSettings = {
@@ -7,6 +7,11 @@ export const watchSettings = {
     "",
     "The file of rules that flows are watched by; empty: none are. docs/watch.md describes it. It is read again when it changes.",
     "/etc/netgloss/watch.yml",
+  ),
+  SVC_WATCH_COMMANDS_ENABLE: row(
+    bool,
+    false,
+    "Whether actions of the file of rules may run programs, as the user of the collector.",
   ),
   SVC_WATCH_MAX_KEYS: row(
     int(1000, 10_000_000, "keys"),

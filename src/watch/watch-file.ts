@@ -54,10 +54,20 @@ export const watchShape = mapping(
   },
 );
 
-/** Reads a file of rules. @throws WatchFileError with all faults. */
-export function parseWatchFile(path: string, text: string): WatchConfig {
+/**
+ * Reads a file of rules.
+ *
+ * @param mayRun whether actions may run programs.
+ * @throws WatchFileError with all faults.
+ */
+export function parseWatchFile(path: string, text: string, mayRun: boolean): WatchConfig {
   const { value, findings, hasErrors } = readShape(text, watchShape);
   if (hasErrors || value === undefined)
     throw new WatchFileError(findings.map((finding) => `${path}:${formatShapeFinding(finding)}`));
+  const running = Array.from(value.actions).filter(([, { command }]) => command !== undefined && !mayRun);
+  if (running.length > 0) {
+    const said = "commands are off: SVC_WATCH_COMMANDS_ENABLE allows them";
+    throw new WatchFileError(running.map(([name]) => `${path}: action ${name}: ${said}`));
+  }
   return value;
 }

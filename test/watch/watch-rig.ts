@@ -45,7 +45,7 @@ export interface WatchRig {
 export async function startWatch(
   t: TestContext,
   rules: string,
-  { maxKeys = 1000, directory }: { maxKeys?: number; directory?: string } = {},
+  { maxKeys = 1000, directory, mayRun = false }: { maxKeys?: number; directory?: string; mayRun?: boolean } = {},
 ): Promise<WatchRig> {
   const folder = directory ?? tempDirectory(t);
   const rulesPath = join(folder, "watch.yml");
@@ -59,7 +59,7 @@ export async function startWatch(
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
-    { rulesPath, directory: join(folder, "state"), maxKeys },
+    { rulesPath, mayRun, directory: join(folder, "state"), maxKeys },
     {
       clock,
       log: silentLog,

@@ -65,7 +65,7 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
     .description("check a file of rules; needs no collector")
     .action(async (file: string) => {
       try {
-        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"));
+        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"), true);
         terminal.out(`${found.length} rules, ${actions.size} actions\n`);
       } catch (error) {
         setExitCode(exitCodes.failure);

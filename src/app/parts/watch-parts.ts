@@ -21,6 +21,7 @@ export function createWatch(
   if (state === "") reporting.log.info({}, "alerts are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
   const options = {
     rulesPath: resolve(settings.SVC_WATCH_RULES_PATH),
+    mayRun: settings.SVC_WATCH_COMMANDS_ENABLE,
     directory: state === "" ? undefined : join(resolve(state), "watch"),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
   };

@@ -32,6 +32,7 @@ const maxWaiting = 10_000;
 const maxRefused = 100;
 const maxAtOnce = 100;
 const sendMs = 10_000;
+const longestTestMs = 30_000;
 /** A receiver that refuses for this long does not get the notice any more. */
 const giveUpMs = 86_400_000;
 const firstPauseMs = 1000;
@@ -139,7 +140,10 @@ export class ActionQueue {
 
   /** Tries the action with a made alert. @throws Error with why it does not work. */
   async test(alert: Alert): Promise<void> {
-    await this.#receiver.send([firingNotice(alert)], AbortSignal.timeout(sendMs));
+    await this.#receiver.send(
+      [firingNotice(alert)],
+      AbortSignal.timeout(Math.min(this.#receiver.sendMs ?? sendMs, longestTestMs)),
+    );
   }
 
   /** Sends again what was set aside. @returns how many. */
@@ -228,7 +232,7 @@ export class ActionQueue {
     if (batch.length === 0) return firstPauseMs;
     this.#underWay = new Set(batch);
     try {
-      const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendMs)]);
+      const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(this.#receiver.sendMs ?? sendMs)]);
       await this.#receiver.send(
         batch.map(({ notice }) => notice),
         signal,
