@@ -93,7 +93,9 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   watch: [
-    ["settings.ts", "windows.ts", "batch-rows.ts", "rule.ts"],
+    ["settings.ts", "windows.ts", "batch-rows.ts", "condition.ts", "sources.ts", "history.ts"],
+    ["rule.ts", "close-look.ts"],
+    "measures.ts",
     "rule-watch.ts",
     "alerts.ts",
     "silences.ts",

@@ -53,6 +53,7 @@ import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
 import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
+import { RuleTrials } from "./views/rule-trials.ts";
 import { watchOperations } from "./views/watch-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
 import { outputResendOperation, outputTestOperation, outputsView } from "./views/outputs-view.ts";
@@ -64,7 +65,7 @@ import { plainSettings, type Settings } from "./settings/index.ts";
 import { missingForMetadataApi } from "../metadata/settings.ts";
 
 /** The questions of the API to Explore. */
-function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOperations {
+function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: Clock): ExploreOperations {
   const files: Readonly<
     Record<Exclude<ExploreFormat, "json">, (table: AnswerTable) => Uint8Array | Promise<Uint8Array>>
   > = {
@@ -73,6 +74,7 @@ function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOper
     arrow: tableArrow,
   };
   const profiles = new Profiles(explore, () => clock.now());
+  const trials = new RuleTrials(explore, rulesPath, clock);
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
     query: (body, format, signal) =>
@@ -87,6 +89,7 @@ function exploreOperations(explore: ExploreQuestions, clock: Clock): ExploreOper
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
     profile: (body, signal) => explained(() => profiles.answer(body, signal)),
+    rules: (body, signal) => explained(() => trials.answer(body, signal)),
   };
 }
 
@@ -212,9 +215,15 @@ export function createCollector(options: CollectorOptions): Collector {
   const sink = new RecordTap(fanOut([...outputs.sinks, ...sinks]));
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
   const sharing = createDeviceSharingPart(settings, fleet, reporting);
-  const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink, progress, exporters, sharing };
+  const states = {
+    exporters,
+    nameOf: (address: string) => exporterName(address, metadata),
+    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
+  };
+  const watch = createWatch(settings, states, sink, outputs.metrics, reporting);
+  const toDevices = watch?.alsoTo(sink) ?? sink;
+  const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink: toDevices, progress, exporters, sharing };
   const snmp = createSnmpPart(settings, snmpSources, reporting);
-  const watch = createWatch(settings, sink, outputs.metrics, reporting);
   const takers = [explore?.taker, watch?.taker].filter((taker) => taker !== undefined);
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
@@ -229,10 +238,10 @@ export function createCollector(options: CollectorOptions): Collector {
   };
   const doctor = new Doctor({
     ...listening,
-    nameOf: (address) => exporterName(address, metadata),
+    nameOf: states.nameOf,
     traffic: async () => (await flows?.traffic()) ?? [],
     counters: (address) => snmp?.counters(address),
-    outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
+    outputs: states.outputs,
     refusedTraps: () => snmp?.refusedTraps(),
     leftFleet() {
       const reason = fleet?.membership.problem();
@@ -297,7 +306,9 @@ export function createCollector(options: CollectorOptions): Collector {
       ...watchOperations(watch),
     ]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
-    ...(questions !== undefined && { explore: exploreOperations(questions, clock) }),
+    ...(questions !== undefined && {
+      explore: exploreOperations(questions, settings.SVC_PROCESSOR_ENRICH_RULES_PATH, clock),
+    }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     completeFilter: (body, mayReadMetadata) => completer.complete(body, mayReadMetadata),
     udm: writtenMetadata,

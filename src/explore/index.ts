@@ -8,6 +8,7 @@ export { ExploreError, type ExploreErrorCode } from "./column.ts";
 export { answerTable, flowsTable, type AnswerTable } from "./query/answer.ts";
 export { tableArrow, tableCsv } from "./query/answer.ts";
 export type { ExploreAnswer } from "./query/answer.ts";
-export { readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./query/explore-query.ts";
+export { objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./query/explore-query.ts";
+export { QueryGate } from "./query/run-query.ts";
 export { Profiles, profileParts, subjectOf, type Profile } from "./query/profile.ts";
 export type { ExploreStatus } from "./status.ts";

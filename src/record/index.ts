@@ -1,7 +1,7 @@
 export { compileFilter, type Matches } from "./filter/evaluate/match-lines.ts";
 export { compileLineFilter, type MatchesLine } from "./filter/evaluate/match-lines.ts";
 export { AddressSet } from "./filter/evaluate/match-lines.ts";
-export { Regex, regexCost } from "./filter/syntax/regex.ts";
+export { maxRegexText, portableRegex, Regex, regexCost } from "./filter/syntax/regex.ts";
 export { FilterError } from "./filter/filter.ts";
 export type { Filter, FilterTerm, Quantity, QuantityRange, TermOf } from "./filter/filter.ts";
 export { parseFilter } from "./filter/parse-filter.ts";

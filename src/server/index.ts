@@ -19,6 +19,7 @@ export {
   type ExploreFormat,
   type ExploreOperations,
   type ExploreProfile,
+  type ExploreRules,
 } from "./methods/explore-endpoints.ts";
 export {
   SourceRefusal,

@@ -1,5 +1,6 @@
 import type { Rule } from "./rule.ts";
-import type { Top, Verdict } from "./rule-watch.ts";
+import type { Top } from "./close-look.ts";
+import type { Verdict } from "./rule-watch.ts";
 
 /** An alert of one rule and one key; plain data, as it is shown, kept and sent. */
 export interface Alert {
@@ -27,6 +28,8 @@ export interface Alert {
   readonly untold?: true;
   /** The silence that it has at present. */
   readonly silence?: { readonly id: string; readonly until: number };
+  /** How the value, or the limit, was come by, where that is not plain. */
+  readonly note?: string;
   /** Why it ended, where its value did not. */
   readonly because?: string;
 }
@@ -81,7 +84,27 @@ const maxCleared = 1000;
 /** Returns the unit of what a rule measures. */
 export function unitOf({ measure, when }: Rule): string {
   if (when.kind === "silent") return "seconds";
-  return measure.kind === "distinct" ? `different ${measure.column.field}` : `${measure.kind}/s`;
+  if (when.kind === "new") return "";
+  switch (measure.kind) {
+    case "distinct":
+      return `different ${measure.column.field}`;
+    case "changes":
+      return `changes of ${measure.column.field}`;
+    case "value":
+      return measure.column.field;
+    case "rate":
+      return `${measure.column.field}/s`;
+    case "share":
+    case "utilisation":
+      return "%";
+    case "records":
+      return "records";
+    case "bits":
+    case "packets":
+    case "flows":
+      break;
+  }
+  return `${measure.kind}/s`;
 }
 
 /** The alerts of all rules: those that begin, go on and have ended. */
@@ -186,7 +209,7 @@ export class AlertBook {
     stepMs: number,
     now: number,
   ): Alert {
-    const { key, value, since } = verdict;
+    const { key, value, since, note = known?.note } = verdict;
     const isNew = known?.firedAt === undefined && verdict.state === "firing";
     const state = verdict.state === "clear" ? "cleared" : verdict.state;
     const top = state === "cleared" ? (known?.top ?? {}) : evidence.top(key);
@@ -195,10 +218,11 @@ export class AlertBook {
       rule: rule.name,
       key: Object.fromEntries(rule.by.map(({ field }, i) => [field, key[i] ?? ""])),
       since: known?.firedAt === undefined ? since : known.since,
-      peak: Math.max(known?.peak ?? 0, verdict.peak, value),
+      peak: Math.max(known?.peak ?? -Infinity, verdict.peak, value),
       unit: unitOf(rule),
       top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
       series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
+      ...(note !== undefined && { note }),
       ...(known?.acknowledged && { acknowledged: known.acknowledged }),
       ...(known?.snoozed && { snoozed: known.snoozed }),
       ...(known?.untold && { untold: known.untold }),
@@ -211,7 +235,10 @@ export class AlertBook {
       ...(firedAt !== undefined && { firedAt }),
       ...(state === "cleared" && { clearedAt: now }),
     } as const;
-    return { ...alert, text: known?.firedAt === undefined || known.text === "" ? say(rule, alert) : known.text };
+    return {
+      ...alert,
+      text: known?.firedAt === undefined || known.text === "" ? say(rule, alert, verdict.limit) : known.text,
+    };
   }
 
   #keep(alert: Alert): void {
@@ -229,8 +256,11 @@ function noticeOf(kind: Notice["kind"], alert: Alert): Notice {
 }
 
 /** The text of an alert, as the rule words it. What it does not know stands as a question mark. */
-function say({ say: template, when }: Rule, alert: Omit<Alert, "text">): string {
-  const limit = when.kind === "compare" ? amountText(when.limit, alert.unit) : `${when.forMs / 1000} s`;
+function say({ say: template, when }: Rule, alert: Omit<Alert, "text">, compared = 0): string {
+  const limit =
+    when.kind === "compare"
+      ? amountText(compared, alert.unit)
+      : `${(when.kind === "silent" ? when.forMs : when.afterMs) / 1000} s`;
   const known: Readonly<Record<string, string>> = {
     rule: alert.rule,
     key: Object.values(alert.key).join(", ") || "all traffic",
@@ -245,7 +275,7 @@ function say({ say: template, when }: Rule, alert: Omit<Alert, "text">): string 
 
 /** Such as `512.3 Mbits/s`. */
 function amountText(value: number, unit: string): string {
-  const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(value))) / 3)));
   const shown = Number((value / 1000 ** power).toPrecision(4));
   return `${shown} ${["", "k", "M", "G", "T"][power] ?? ""}${unit}`;
 }

@@ -1,9 +1,25 @@
 import { formatAddressBytes } from "../base/ip/index.ts";
 import type { BatchColumn, Column, ColumnBatch, FieldValues, TextTable, Value } from "../record/index.ts";
 
-/** Reads single values out of a batch of columns: for keys, filters and evidence. */
-export class BatchRows implements FieldValues {
-  /** The row that is read. */
+/** One field of the records that are in use, by their numbers. */
+export interface Reader {
+  has(row: number): boolean;
+  /** The value as a number; 0 where there is none. Of a time nanoseconds since the epoch. */
+  number(row: number): number;
+  /** The value as text; undefined where there is none. */
+  text(row: number): string | undefined;
+}
+
+/** Records that are in use: their single values, for keys, filters and evidence. */
+export interface Rows extends FieldValues {
+  /** The row that filters are asked about. */
+  row: number;
+  /** The reader of a field that a rule names. */
+  reader(field: string): Reader;
+}
+
+/** Records as columns, as flows are read. */
+export class BatchRows implements Rows {
   row = 0;
   readonly #readers: ReadonlyMap<string, ColumnReader>;
 
@@ -16,7 +32,6 @@ export class BatchRows implements FieldValues {
     for (const reader of this.#readers.values()) reader.use(batch);
   }
 
-  /** The reader of a field that a rule names. */
   reader(field: string): ColumnReader {
     const reader = this.#readers.get(field);
     if (reader === undefined) throw new TypeError(`no column of ${field}`);
@@ -30,8 +45,37 @@ export class BatchRows implements FieldValues {
 
 const rememberedAddresses = 4096;
 
+/** Records as objects, as devices give them: few, with fields that only definitions know. */
+export class ObjectRows implements Rows {
+  row = 0;
+  #objects: readonly Readonly<Record<string, unknown>>[] = [];
+
+  use(objects: readonly Readonly<Record<string, unknown>>[]): void {
+    this.#objects = objects;
+  }
+
+  get(field: string): Value | undefined {
+    return this.#objects[this.row]?.[field] as Value | undefined;
+  }
+
+  reader(field: string): Reader {
+    const value = (row: number): unknown => this.#objects[row]?.[field];
+    const has = (row: number): boolean => value(row) !== undefined;
+    return {
+      has,
+      number(row) {
+        const given = value(row);
+        if (typeof given !== "string") return Number(given ?? 0) || 0;
+        const time = Date.parse(given);
+        return (/^-?[\d.]+$/.test(given) ? Number(given) : 1e6 * time) || 0;
+      },
+      text: (row) => (has(row) ? String(value(row)) : undefined),
+    };
+  }
+}
+
 /** One column of a batch. */
-export class ColumnReader {
+class ColumnReader implements Reader {
   readonly #index: number;
   #batch: BatchColumn | undefined;
   /** Texts by their codes, as far as they were asked for. */
@@ -56,7 +100,6 @@ export class ColumnReader {
     return presence !== undefined && ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
   }
 
-  /** The value as a number; 0 where there is none. */
   number(row: number): number {
     return this.has(row) ? Number((this.#batch as BatchColumn).data[row]) : 0;
   }
@@ -71,7 +114,6 @@ export class ColumnReader {
     return items as unknown as Value;
   }
 
-  /** The value as text; undefined where there is none. */
   text(row: number): string | undefined {
     if (!this.has(row)) return undefined;
     const value = this.#item(row);

@@ -1,7 +1,11 @@
-import { compileFilter, type Column, type Matches } from "../record/index.ts";
-import type { BatchRows, ColumnReader } from "./batch-rows.ts";
-import { holds, type Condition, type Rule } from "./rule.ts";
-import { DistinctWindows, Keys, SumWindows, windowSteps } from "./windows.ts";
+import { compileFilter, type Matches } from "../record/index.ts";
+import type { Reader, Rows } from "./batch-rows.ts";
+import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
+import { type Comparison } from "./condition.ts";
+import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
+import { createValues, measuredFields, type Look, type Values } from "./measures.ts";
+import { speedFieldOf, type Rule } from "./rule.ts";
+import { Keys, windowSteps } from "./windows.ts";
 
 /** What is found of a key that is not calm. */
 export interface Verdict {
@@ -14,39 +18,33 @@ export interface Verdict {
   readonly peak: number;
   /** When the present state began, milliseconds since the epoch. */
   readonly since: number;
+  /** The limit that it is compared with, in the unit of the measure. */
+  readonly limit?: number;
+  /** How the value, or the limit, was come by, where that is not plain. */
+  readonly note?: string;
 }
 
-/** Parts of what a key is made of: values of a field, with their bits or packets or flows. */
-export type Top = Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
-
+const estimateNote = "an estimate, within some percent";
 const separator = "\0";
 const second = 1000;
 /** A key is looked at closely when a step of it has this part of what a whole window would need. */
 const closeShare = 1 / (2 * windowSteps);
-/** Keys that are looked at closely at a time, and values of a field that are counted for each. */
+/** Keys that are looked at closely at a time. */
 const maxClose = 200;
-const maxValues = 500;
-const topValues = 10;
 /** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
 const maxKeyLength = 256;
 /** How long a key that is silent for good is remembered. */
 const silentMs = 7 * 86_400_000;
-
-/** The fields that evidence is made of. */
-export const evidenceFields: readonly string[] = [
-  "flow.src.ip.addr",
-  "flow.dst.ip.addr",
-  "flow.src.l4.port.id",
-  "flow.dst.l4.port.id",
-  "l4.proto.name",
-  "flow.src.as.label",
-  "flow.dst.as.label",
-  "flow.export.ip.addr",
-];
+/** Devices are asked every few minutes: a key without records lives for so long. */
+const devicesMs = 30 * 60_000;
+/** How long there is an alert about what is new. */
+const newMs = 3_600_000;
 
 /** Fields that every rule needs of a flow. */
 export const flowFields: readonly string[] = [
+  "@timestamp",
   "flow.export.type",
+  "flow.export.clock.offset",
   "flow.record.type",
   "flow.bytes",
   "flow.packets",
@@ -56,42 +54,12 @@ export const flowFields: readonly string[] = [
   "flow.end.timestamp",
 ];
 
-/** The values of a key by field, each with its amount. */
-class CloseLook {
-  readonly #tallies = evidenceFields.map(() => new Map<string, number>());
-  #total = 0;
-  usedAt: number;
-
-  constructor(now: number) {
-    this.usedAt = now;
-  }
-
-  add(readers: readonly ColumnReader[], row: number, amount: number): void {
-    this.#total += amount;
-    for (const [i, tally] of this.#tallies.entries()) {
-      const text = readers[i]?.text(row);
-      if (text === undefined) continue;
-      tally.set(text, (tally.get(text) ?? 0) + amount);
-      if (tally.size > maxValues) keepLargest(tally);
-    }
-  }
-
-  top(): Top {
-    const fields = this.#tallies.map((tally, i) => {
-      const values = [...tally]
-        .sort(([, a], [, b]) => b - a)
-        .slice(0, topValues)
-        .map(([value, amount]) => ({ value, share: Math.round((1000 * amount) / this.#total) / 1000 }));
-      return [evidenceFields[i] ?? "", values] as const;
-    });
-    return Object.fromEntries(fields.filter(([, values]) => values.length > 0));
-  }
-}
-
-/** Leaves the larger half of the amounts: one large value among many small ones is to be seen whenever it comes. */
-function keepLargest(tally: Map<string, number>): void {
-  const values = [...tally].sort(([, a], [, b]) => b - a);
-  for (const [value] of values.slice(maxValues / 2)) tally.delete(value);
+/** How many keys there may be of a rule. */
+export interface KeyLimits {
+  /** At a time. */
+  readonly keys: number;
+  /** In its history. */
+  readonly history: number;
 }
 
 /** A value as part of a key: not too long, and without what separates the parts. */
@@ -106,14 +74,16 @@ export class RuleWatch {
   readonly rule: Rule;
   readonly keys: Keys;
   readonly #matches: Matches | undefined;
-  readonly #by: readonly ColumnReader[];
-  readonly #evidence: readonly ColumnReader[];
-  readonly #rows: BatchRows;
-  readonly #sums: SumWindows;
-  readonly #distinct: DistinctWindows | undefined;
-  readonly #counted: ColumnReader | undefined;
-  readonly #amount: (row: number) => number;
-  readonly #times: readonly [start: ColumnReader, end: ColumnReader];
+  readonly #by: readonly Reader[];
+  readonly #evidence: readonly Reader[];
+  readonly #rows: Rows;
+  readonly #values: Values;
+  /** The speed of the interface of a key, where a limit is about it. */
+  readonly #speed: Reader | undefined;
+  readonly #speeds: number[] = [];
+  readonly #usual: UsualValues | undefined;
+  readonly #known: SeenKeys | undefined;
+  readonly #isAbove: boolean;
   readonly #closeFrom: number;
   readonly #close = new Map<number, CloseLook>();
   /** When a key was seen first and last, milliseconds since the epoch. */
@@ -125,52 +95,69 @@ export class RuleWatch {
   #sweepAt = 0;
   #capacity = 0;
 
-  /** @param maxKeys at a time. @param now milliseconds since the epoch. */
-  constructor(rule: Rule, rows: BatchRows, maxKeys: number, now: number) {
+  /** @param now milliseconds since the epoch. */
+  constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number) {
     this.rule = rule;
-    this.keys = new Keys(rule.by.length === 0 ? 1 : maxKeys);
+    this.keys = new Keys(rule.by.length === 0 ? 1 : limits.keys);
     this.#rows = rows;
     this.#matches = rule.filter && compileFilter(rule.filter);
     this.#by = rule.by.map(({ field }) => rows.reader(field));
-    this.#evidence = evidenceFields.map((field) => rows.reader(field));
-    this.#sums = new SumWindows(rule.overMs, now);
+    this.#evidence = rule.of === "flow" ? evidenceFields.map((field) => rows.reader(field)) : [];
+    this.#values = createValues(rule, rows, now);
     const { measure, when } = rule;
-    if (measure.kind === "distinct") {
-      this.#distinct = new DistinctWindows(rule.overMs, now);
-      this.#counted = rows.reader(measure.column.field);
-    }
-    this.#amount = amountOf(measure.kind, rows);
-    this.#times = [rows.reader("flow.start.timestamp"), rows.reader("flow.end.timestamp")];
-    const isSum = when.kind === "compare" && when.operator.startsWith(">") && measure.kind !== "distinct";
-    this.#closeFrom = isSum ? when.limit * (rule.overMs / second) * closeShare : Infinity;
+    const isCompare = when.kind === "compare";
+    this.#isAbove = isCompare && when.operator.startsWith(">");
+    if (when.kind === "new") this.#known = new SeenKeys(limits.history, when.afterMs, now);
+    if (isCompare && when.unit === "usual") this.#usual = new UsualValues(limits.history, rule.least, now);
+    const speed = isCompare && when.unit === "speed" ? speedFieldOf(rule.by) : undefined;
+    if (speed !== undefined) this.#speed = rows.reader(speed);
+    const isSum = isCompare && this.#isAbove && when.unit === "plain";
+    const isRate = measure.kind === "bits" || measure.kind === "packets" || measure.kind === "flows";
+    this.#closeFrom = isSum && isRate ? when.limit * (rule.overMs / second) * closeShare : Infinity;
     // What is to be noticed when it stays away is there from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
   }
 
   /** How far the window slides, milliseconds. */
   get stepMs(): number {
-    return this.#sums.stepMs;
+    return this.#values.stepMs;
+  }
+
+  /** What its history is about: one of another rule is none. */
+  get identity(): string {
+    const { of, filter, by, measure, overMs, when } = this.rule;
+    const plain = (_name: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+    return JSON.stringify([of, filter, by.map(({ field }) => field), measure, overMs, when.kind], plain);
+  }
+
+  /** What it keeps of the time before; undefined where it needs nothing. */
+  get history(): History | undefined {
+    return this.#usual ?? this.#known;
   }
 
   /** Takes the rows of the batch in use. @param weight how many records each stands for. */
-  take(count: number, isFlow: (row: number) => boolean, weight: number, now: number): void {
-    this.#sums.advance(now);
-    this.#distinct?.advance(now);
+  take(count: number, isMeant: (row: number) => boolean, weight: number, now: number): void {
+    const values = this.#values;
+    values.advance(now);
     const rows = this.#rows;
     for (let row = 0; row < count; row++) {
       rows.row = row;
-      if (!isFlow(row) || this.#matches?.(rows) === false) continue;
+      if (!isMeant(row) || this.#matches?.(rows) === false) continue;
+      values.takeAny?.(row, weight, now);
       const key = this.#keyOf(row);
-      const slot = key === undefined ? undefined : this.#slot(key, now);
+      if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) continue;
+      const slot = this.#slot(key, now);
       if (slot === undefined) continue;
       this.#seen.last[slot] = now;
       this.#touched.add(slot);
-      if (this.#distinct === undefined) this.#count(slot, row, weight, now);
-      else {
-        const value = this.#counted?.text(row);
-        if (value !== undefined) this.#distinct.add(slot, hashOf(value));
-        this.#close.get(slot)?.add(this.#evidence, row, weight);
-      }
+      if (this.#speed?.has(row) === true) this.#speeds[slot] = this.#speed.number(row);
+      const { amount, most } = values.take(slot, row, weight, now);
+      let close = this.#close.get(slot);
+      if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
+        this.#close.set(slot, (close = new CloseLook(now)));
+      if (close === undefined || amount === 0) continue;
+      close.usedAt = now;
+      close.add(this.#evidence, row, amount);
     }
   }
 
@@ -178,7 +165,9 @@ export class RuleWatch {
   resume(key: readonly string[], since: number, now: number): void {
     const slot = this.#slot(key.join(separator), now);
     if (slot === undefined) return;
-    this.#seen.last[slot] = this.rule.when.kind === "silent" ? Math.min(since, now) : now;
+    const { kind } = this.rule.when;
+    this.#seen.last[slot] = kind === "silent" ? Math.min(since, now) : now;
+    if (kind === "new") this.#seen.first[slot] = Math.min(since, now);
     this.#holding.set(slot, now);
   }
 
@@ -188,11 +177,11 @@ export class RuleWatch {
    * @param isFiring tells whether a key has an alert that has not ended.
    */
   *judge(now: number, isFiring: (key: readonly string[]) => boolean): Generator<Verdict> {
-    this.#sums.advance(now);
-    this.#distinct?.advance(now);
+    this.#values.advance(now);
+    this.history?.advance(now);
     const { when } = this.rule;
     // What is above a limit had records since the last judgement, or held before it.
-    const all = when.kind === "silent" || !when.operator.startsWith(">");
+    const all = when.kind !== "compare" || !when.operator.startsWith(">");
     const slots = all ? range(this.keys.end) : [...new Set([...this.#touched, ...this.#holding.keys()])];
     const firing = new Set<number>();
     for (const slot of slots) {
@@ -217,22 +206,17 @@ export class RuleWatch {
   /** The values of the steps that are kept, oldest first, in the unit of the measure; empty for distinct values. */
   series(key: readonly string[]): readonly number[] {
     const slot = this.keys.find(key.join(separator));
-    if (slot === undefined || this.#distinct !== undefined) return [];
-    const sums = this.#sums;
-    const values: number[] = [];
-    for (let step = sums.first; step <= sums.now; step++)
-      values.push(Math.round((sums.step(slot, step) * second) / sums.stepMs));
-    return values;
+    return slot === undefined ? [] : this.#values.series(slot);
   }
 
   #keyOf(row: number): string | undefined {
     const by = this.#by;
     if (by.length === 0) return "";
-    const first = keyPart((by[0] as ColumnReader).text(row));
+    const first = keyPart((by[0] as Reader).text(row));
     if (by.length === 1 || first === undefined) return first;
     let key = first;
     for (let i = 1; i < by.length; i++) {
-      const text = keyPart((by[i] as ColumnReader).text(row));
+      const text = keyPart((by[i] as Reader).text(row));
       if (text === undefined) return undefined;
       key += separator + text;
     }
@@ -250,8 +234,7 @@ export class RuleWatch {
 
   #grow(): void {
     this.#capacity = Math.max(64, 2 * this.#capacity);
-    this.#sums.reserve(this.#distinct === undefined ? this.#capacity : 0);
-    this.#distinct?.reserve(this.#capacity);
+    if (this.#known === undefined) this.#values.reserve(this.#capacity);
     const grown = (before: Float64Array): Float64Array => {
       const larger = new Float64Array(this.#capacity);
       larger.set(before);
@@ -260,30 +243,18 @@ export class RuleWatch {
     this.#seen = { first: grown(this.#seen.first), last: grown(this.#seen.last) };
   }
 
-  #count(slot: number, row: number, weight: number, now: number): void {
-    const amount = this.#amount(row) * weight;
-    const [start, end] = this.#times;
-    const lastsMs = start.has(row) && end.has(row) ? (end.number(row) - start.number(row)) / 1e6 : 0;
-    // The clock of the exporter is not asked: the flow is taken to end now, and to be as long as it says.
-    const most =
-      lastsMs > this.#sums.stepMs ? this.#sums.spread(slot, now - lastsMs, now, amount) : this.#sums.add(slot, amount);
-    let close = this.#close.get(slot);
-    if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
-      this.#close.set(slot, (close = new CloseLook(now)));
-    if (close === undefined) return;
-    close.usedAt = now;
-    close.add(this.#evidence, row, amount);
-  }
-
   /** Of a key without an alert. */
   #mayBegin(slot: number, key: readonly string[], now: number): Verdict | undefined {
     const { when } = this.rule;
+    const [first, last] = [this.#seen.first[slot] as number, this.#seen.last[slot] as number];
     if (when.kind === "silent") {
-      const since = this.#seen.last[slot] as number;
-      const value = (now - since) / second;
-      return now - since < when.forMs ? undefined : { key, state: "firing", value, peak: value, since };
+      const value = (now - last) / second;
+      return now - last < when.forMs ? undefined : { key, state: "firing", value, peak: value, since: last };
     }
-    const { value, run, peak, began, isWhole } = this.#look(slot, when, now);
+    if (when.kind === "new") return { key, state: "firing", value: 1, peak: 1, since: first };
+    const { look, limit, note } = this.#look(slot, when, now);
+    const { value, run, peak, began, isWhole } = look;
+    this.#usual?.note(key.join(separator), look.most);
     const hasHeld = run > 0 && run >= when.forMs;
     if (began === undefined && !hasHeld) {
       this.#holding.delete(slot);
@@ -294,29 +265,36 @@ export class RuleWatch {
     // From here on it is asked when the alert ends, records or not.
     if (hasLasted) this.#holding.set(slot, now);
     if (this.#close.size < maxClose && !this.#close.has(slot)) this.#close.set(slot, new CloseLook(now));
-    return { key, state: hasLasted ? "firing" : "pending", value, peak, since };
+    return { key, state: hasLasted ? "firing" : "pending", value, peak, since, limit, ...(note && { note }) };
   }
 
   /** Of a key with an alert. */
   #mayEnd(slot: number, key: readonly string[], now: number): Verdict {
     const { when, clear } = this.rule;
-    if (when.kind === "silent" || clear === undefined || clear.kind === "silent") {
-      const since = this.#seen.last[slot] as number;
-      const value = (now - since) / second;
-      const isBack = when.kind === "silent" && now - since < when.forMs;
-      const isGivenUp = now - since > silentMs;
-      return { key, state: isBack || isGivenUp ? "clear" : "firing", value, peak: value, since };
+    const [first, last] = [this.#seen.first[slot] as number, this.#seen.last[slot] as number];
+    if (when.kind === "new") {
+      const isOver = now - first >= newMs;
+      if (isOver) this.#forget(slot);
+      return { key, state: isOver ? "clear" : "firing", value: 1, peak: 1, since: first };
     }
-    const { value, began, isWhole } = this.#look(slot, clear, now);
-    const peak = this.#look(slot, when, now).peak;
+    if (when.kind === "silent" || clear?.kind !== "compare") {
+      const value = (now - last) / second;
+      const isBack = when.kind === "silent" && now - last < when.forMs;
+      const isGivenUp = now - last > silentMs;
+      return { key, state: isBack || isGivenUp ? "clear" : "firing", value, peak: value, since: last };
+    }
+    const { value, began, isWhole } = this.#look(slot, clear, now).look;
+    const { look, limit, note } = this.#look(slot, when, now);
+    this.#usual?.note(key.join(separator), look.most);
+    const verdict = { key, value, peak: look.peak, limit, ...(note && { note }) };
     if (began === undefined) {
       this.#holding.set(slot, now);
-      return { key, state: "firing", value, peak, since: now };
+      return { ...verdict, state: "firing", since: now };
     }
     const since = this.#hold(slot, began, isWhole);
     const isOver = now - since >= clear.forMs;
     if (isOver) this.#holding.delete(slot);
-    return { key, state: isOver ? "clear" : "firing", value, peak, since };
+    return { ...verdict, state: isOver ? "clear" : "firing", since };
   }
 
   /** When a condition that holds began: where it holds in all windows that are kept, when it was seen to hold first. */
@@ -326,107 +304,67 @@ export class RuleWatch {
     return since;
   }
 
-  /**
-   * Looks at the windows that are kept.
-   *
-   * @returns the present value; the longest time for which the condition held, milliseconds; the most extreme value then; when the
-   * condition began that holds at present, undefined where it does not.
-   */
-  #look(slot: number, condition: Condition & { kind: "compare" }, now: number): Look {
-    const isAbove = condition.operator.startsWith(">");
-    if (this.#distinct !== undefined) {
-      const value = this.#distinct.count(slot);
-      const isKnown = isAbove || now - (this.#seen.first[slot] as number) >= this.rule.overMs;
-      const does = isKnown && holds(condition, value);
-      return { value, run: 0, peak: value, began: does ? now : undefined, isWhole: true };
+  /** Looks at a key. Its limit is no number where nobody knows it: then no condition holds. */
+  #look(slot: number, condition: Comparison, now: number): { look: Look; limit: number; note: string | undefined } {
+    const { measure, least } = this.rule;
+    const { operator, unit } = condition;
+    let { limit } = condition;
+    let note = measure.kind === "distinct" ? estimateNote : undefined;
+    if (unit === "speed") limit *= (this.#speeds[slot] ?? Number.NaN) / 100;
+    if (unit === "usual") {
+      const usual = this.#usual?.usual(this.keys.name(slot) ?? "");
+      limit = usual === undefined ? Number.NaN : boundOf(usual, limit);
+      if (usual !== undefined) note = `usual at this hour: ${Math.round(usual.median)}`;
     }
-    const sums = this.#sums;
-    const scale = second / this.rule.overMs;
-    // A step that goes on is too small as yet: that says nothing of a value below.
-    const last = isAbove ? sums.now : sums.now - 1;
-    const first = Math.max(
-      sums.first + windowSteps - 1,
-      isAbove ? 0 : Math.floor((this.#seen.first[slot] as number) / sums.stepMs) + windowSteps,
-    );
-    let value = 0;
-    let peak = isAbove ? 0 : Infinity;
-    let steps = 0;
-    let longest = 0;
-    for (let end = first; end <= last; end++) {
-      value = sums.sum(slot, end) * scale;
-      if (holds(condition, value)) {
-        steps++;
-        if (steps > longest) longest = steps;
-        peak = isAbove ? Math.max(peak, value) : Math.min(peak, value);
-      } else steps = 0;
-    }
-    const began = steps === 0 ? undefined : (last - steps + 1) * sums.stepMs;
-    return {
-      value: Math.round(value),
-      run: longest * sums.stepMs,
-      peak: Math.round(Number.isFinite(peak) ? peak : value),
-      began,
-      isWhole: steps === last - first + 1,
-    };
+    // The share has a floor of its own.
+    if (measure.kind !== "share" && this.#isAbove) limit = Math.max(limit, least);
+    const look = this.#values.look(slot, operator, limit, this.#seen.first[slot] as number, now);
+    return { look, limit, note };
   }
 
   /** Forgets keys that had no records for a while: some at a time. */
   #sweep(now: number, firing: ReadonlySet<number>): void {
     if (this.rule.by.length === 0) return;
-    const { when, overMs } = this.rule;
-    const keepMs = when.kind === "silent" ? silentMs : Math.max(2 * overMs, 2 * overMs + 60_000, when.forMs);
+    const { when, overMs, of } = this.rule;
+    const heldMs = when.kind === "compare" ? when.forMs : 0;
+    const restMs = of === "flow" ? 60_000 : devicesMs;
+    const keepMs = when.kind === "compare" ? Math.max(2 * overMs + restMs, heldMs) : silentMs;
     const count = Math.ceil(this.keys.end / 16);
     for (let i = 0; i < count; i++) {
       const slot = this.#sweepAt++ % Math.max(1, this.keys.end);
       if (firing.has(slot) || this.#holding.has(slot) || this.keys.name(slot) === undefined) continue;
       if (now - (this.#seen.last[slot] as number) < keepMs) continue;
-      this.keys.forget(slot);
-      this.#sums.clear(slot);
-      this.#distinct?.clear(slot);
-      this.#close.delete(slot);
-      this.#seen.last[slot] = 0;
+      this.#forget(slot);
     }
     for (const [slot, { usedAt }] of this.#close)
       if (now - usedAt > keepMs && !firing.has(slot)) this.#close.delete(slot);
   }
-}
 
-interface Look {
-  readonly value: number;
-  readonly run: number;
-  readonly peak: number;
-  readonly began: number | undefined;
-  /** True if it holds in all windows that are kept. */
-  readonly isWhole: boolean;
+  #forget(slot: number): void {
+    this.keys.forget(slot);
+    if (this.#known === undefined) this.#values.clear(slot);
+    this.#speeds[slot] = Number.NaN;
+    this.#close.delete(slot);
+    this.#seen.last[slot] = 0;
+  }
 }
 
 function* range(end: number): Generator<number> {
   for (let i = 0; i < end; i++) yield i;
 }
 
-function amountOf(kind: Rule["measure"]["kind"], rows: BatchRows): (row: number) => number {
-  if (kind !== "bits" && kind !== "packets") return () => 1;
-  const name = kind === "bits" ? "bytes" : "packets";
-  const factor = kind === "bits" ? 8 : 1;
-  const [plain, scaled] = [rows.reader(`flow.${name}`), rows.reader(`flow.scaled.${name}`)];
-  return (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row));
-}
-
-/** FNV-1a with a final mix: neighbouring texts are to be far apart. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
-}
-
-/** The columns that a rule needs. */
-export function fieldsOf({ filter, by, measure }: Rule): readonly string[] {
-  const fields = [...flowFields, ...evidenceFields, ...by.map((column: Column) => column.field)];
-  if (measure.kind === "distinct") fields.push(measure.column.field);
-  if (filter !== undefined) fields.push(...filterFields(filter));
-  return fields;
+/** The columns that a rule on flows needs. */
+export function fieldsOf(rule: Rule): readonly string[] {
+  const { filter, by } = rule;
+  const speed = speedFieldOf(by);
+  return [
+    ...flowFields,
+    ...evidenceFields,
+    ...by.map(({ field }) => field),
+    ...measuredFields(rule),
+    ...(speed === undefined ? [] : [speed]),
+    ...(filter === undefined ? [] : filterFields(filter)),
+  ];
 }
 
 function filterFields(filter: NonNullable<Rule["filter"]>): readonly string[] {

@@ -8,29 +8,36 @@ import {
   optional,
   required,
   scalar,
+  Shape,
   textLine,
   type FileNode,
 } from "../base/yaml/index.ts";
-import { columnOf, FilterError, parseFilter, recordVocabulary, type Column, type Filter } from "../record/index.ts";
+import { columnOf, FilterError, parseFilter, type Column, type Filter } from "../record/index.ts";
+import { readCondition, readComparison, readQuantity, readSpan, usualClear, type Condition } from "./condition.ts";
+import { sources, type Source } from "./sources.ts";
 
 /** What a rule measures of the records that pass its filter. */
 export type Measure =
+  /** Each second. */
   | { readonly kind: "bits" | "packets" | "flows" }
-  /** The number of different values of a field. */
-  | { readonly kind: "distinct"; readonly column: Column };
-
-/** A comparison with a limit that holds for a time, or records that stay away. */
-export type Condition =
-  | { readonly kind: "compare"; readonly operator: Operator; readonly limit: number; readonly forMs: number }
-  | { readonly kind: "silent"; readonly forMs: number };
-
-const operators = [">=", "<=", ">", "<"] as const;
-type Operator = (typeof operators)[number];
+  /** Records in the window. */
+  | { readonly kind: "records" }
+  /** The part of a key of all that passes the filter, percent. */
+  | { readonly kind: "share"; readonly of: "bits" | "packets" | "flows" }
+  /** The number of different values of a field, how often it changed; its last value, or how much it grows each second. */
+  | { readonly kind: "distinct"; readonly column: Column }
+  | { readonly kind: "changes"; readonly column: Column }
+  | { readonly kind: "value"; readonly column: Column }
+  | { readonly kind: "rate"; readonly column: Column }
+  /** How full an interface is, percent of its speed: the fuller direction. */
+  | { readonly kind: "utilisation" };
 
 /** A rule of the file; plain data. */
 export interface Rule {
   readonly name: string;
-  /** Undefined: every flow. */
+  /** The records that it watches. */
+  readonly of: Source;
+  /** Undefined: every record. */
   readonly filter: Filter | undefined;
   /** The fields whose values together are a key; none: there is one series. */
   readonly by: readonly Column[];
@@ -38,8 +45,10 @@ export interface Rule {
   /** The length of the window, milliseconds. */
   readonly overMs: number;
   readonly when: Condition;
-  /** When an alert ends; undefined: when records come again. */
+  /** When an alert ends; undefined: when records come again, or nothing is new about it any more. */
   readonly clear: Condition | undefined;
+  /** Below this there is no alert, in the unit of the measure; of a share in that of what it is a share of. */
+  readonly least: number;
   readonly say: string;
   /** The names of the actions that get notices. */
   readonly act: readonly string[];
@@ -47,78 +56,63 @@ export interface Rule {
 
 const maxBy = 3;
 const maxSay = 1000;
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-const factors: Readonly<Record<string, number>> = { "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
+const usualText = "{{rule}}: {{key}} is at {{value}}";
+const newText = "{{rule}}: {{key}} is new";
 
-/** Reads a time such as `20s` or `5m`, up to seven days. @returns milliseconds; undefined for another text. */
-function readSpan(text: string): number | undefined {
-  const [, digits, unit = ""] = /^(\d{1,6})\s?([smhd])$/.exec(text) ?? [];
-  const ms = 1000 * Number(digits) * (units[unit] ?? Number.NaN);
-  return ms > 0 && ms <= 7 * 86_400_000 ? ms : undefined;
-}
-
-function readCondition(text: string): Condition | undefined {
-  const silent = /^silent for (\S+)$/.exec(text);
-  if (silent !== null) {
-    const forMs = readSpan(silent[1] ?? "");
-    return forMs === undefined ? undefined : { kind: "silent", forMs };
-  }
-  return readComparison(text);
-}
-
-function readComparison(text: string): (Condition & { kind: "compare" }) | undefined {
-  const found = /^([<>]=?) ?(\d{1,15}(?:\.\d{1,6})?) ?([kKMGT]?)(?: for (\S+))?$/.exec(text);
-  if (found === null) return undefined;
-  const [, operator, digits, factor = "", span] = found;
-  const forMs = span === undefined ? 0 : readSpan(span);
-  if (forMs === undefined) return undefined;
-  return { kind: "compare", operator: operator as Operator, limit: Number(digits) * (factors[factor] ?? 1), forMs };
-}
-
-const comparisons: Readonly<Record<Operator, (value: number, limit: number) => boolean>> = {
-  ">": (value, limit) => value > limit,
-  ">=": (value, limit) => value >= limit,
-  "<": (value, limit) => value < limit,
-  "<=": (value, limit) => value <= limit,
-};
-
-/** Tells whether a value is as a comparison says. */
-export function holds({ operator, limit }: Condition & { kind: "compare" }, value: number): boolean {
-  return comparisons[operator](value, limit);
-}
-
-function columnNamed(name: string, at: FileNode): Column | undefined {
-  const known = recordVocabulary.find(name);
+function columnNamed(name: string, source: Source, at: FileNode): Column | undefined {
+  const { vocabulary } = sources[source];
+  const known = vocabulary.find(name);
   const [field, ...others] = known?.fields ?? [];
-  const near = known === undefined ? nearName(name, recordVocabulary.names()) : recordVocabulary.slip(name);
+  const near = known === undefined ? nearName(name, vocabulary.names()) : vocabulary.slip(name);
   if (field === undefined || near !== undefined) return at.error(`there is no field ${quote(name)}`, near);
   if (others.length > 0)
     return at.error(`${name} stands for several fields, expected one of ${[field, ...others].join(", ")}`);
-  const column = columnOf(field);
-  if (column === undefined || column.isArray) return at.error(`${name} has no single value`);
+  const column = columnOf(field) ?? { field, type: "text", isArray: false };
+  if (column.isArray) return at.error(`${name} has no single value`);
   return column;
 }
 
-const field = scalar("the name of a field", columnNamed);
-const measure = scalar(
-  "bits_per_second, packets_per_second, flows_per_second, or distinct <field>",
-  (text, at): Measure | undefined => {
-    const rate = /^(bits|packets|flows)_per_second$/.exec(text);
-    if (rate !== null) return { kind: rate[1] as "bits" };
-    const distinct = /^distinct (\S+)$/.exec(text);
-    if (distinct === null) return undefined;
-    const column = columnNamed(distinct[1] ?? "", at);
-    return column && { kind: "distinct", column };
-  },
-);
-const filter = scalar("a filter, see docs/filters.md", (text, at): Filter | undefined => {
-  try {
-    return parseFilter(text, "filter", recordVocabulary);
-  } catch (error) {
-    if (!(error instanceof FilterError)) throw error;
-    return at.error(`${error.fault}, column ${error.location.column} of ${quote(text.slice(0, 80))}`);
-  }
-});
+/** Each way of measuring: the records for which there is one, and how it is read of the word behind its name. */
+const measures: Readonly<
+  Record<string, { readonly of: readonly Source[]; readonly make: (column: Column | undefined) => Measure | undefined }>
+> = {
+  bits_per_second: { of: ["flow"], make: () => ({ kind: "bits" }) },
+  packets_per_second: { of: ["flow"], make: () => ({ kind: "packets" }) },
+  flows_per_second: { of: ["flow"], make: () => ({ kind: "flows" }) },
+  share_of_bits: { of: ["flow"], make: () => ({ kind: "share", of: "bits" }) },
+  share_of_packets: { of: ["flow"], make: () => ({ kind: "share", of: "packets" }) },
+  share_of_flows: { of: ["flow"], make: () => ({ kind: "share", of: "flows" }) },
+  records: { of: ["flow", "snmp", "trap"], make: () => ({ kind: "records" }) },
+  utilisation: { of: ["snmp"], make: () => ({ kind: "utilisation" }) },
+  "distinct <field>": { of: ["flow", "snmp", "trap"], make: (column) => column && { kind: "distinct", column } },
+  "changes <field>": { of: ["snmp"], make: (column) => column && { kind: "changes", column } },
+  "value <field>": { of: ["snmp", "exporter", "output"], make: (column) => column && { kind: "value", column } },
+  "rate <field>": { of: ["snmp", "exporter", "output"], make: (column) => column && { kind: "rate", column } },
+};
+
+function measureOf(source: Source): Shape<Measure> {
+  const known = Object.entries(measures).filter(([, { of }]) => of.includes(source));
+  const names = known.map(([name]) => name);
+  return scalar(`${names.slice(0, -1).join(", ")}, or ${names.at(-1)}`, (text, at): Measure | undefined => {
+    const [, word = "", field] = /^(\w+)(?: (\S+))?$/.exec(text) ?? [];
+    const form = known.find(([name]) => name === (field === undefined ? word : `${word} <field>`))?.[1];
+    if (form === undefined) return undefined;
+    const column = field === undefined ? undefined : columnNamed(field, source, at);
+    return field !== undefined && column === undefined ? undefined : form.make(column);
+  });
+}
+
+function filterOf(source: Source): Shape<Filter> {
+  return scalar("a filter, see docs/filters.md", (text, at): Filter | undefined => {
+    try {
+      return parseFilter(text, "filter", sources[source].vocabulary);
+    } catch (error) {
+      if (!(error instanceof FilterError)) throw error;
+      return at.error(`${error.fault}, column ${error.location.column} of ${quote(text.slice(0, 80))}`);
+    }
+  });
+}
+
 const ruleName = scalar("a name of up to 100 characters", (text) =>
   text.length <= 100 && !/\p{Cc}/u.test(text) ? text : undefined,
 );
@@ -130,70 +124,120 @@ const overForm = scalar("a time from 5s to 1h", (text) => {
   return ms !== undefined && ms >= 5000 && ms <= 3_600_000 ? ms : undefined;
 });
 
-/** Alerts end where a value stays this part below, or above, the limit. */
-const hysteresis = 0.2;
-const usualClearMs = 60_000;
+const flowsMeasure: Measure = { kind: "flows" };
 
-/** The condition that ends an alert where the rule names none; undefined: the first record does. */
-function usualClear(when: Condition): Condition | undefined {
-  if (when.kind === "silent") return undefined;
-  const isAbove = when.operator.startsWith(">");
-  return {
-    kind: "compare",
-    operator: isAbove ? "<" : ">",
-    limit: when.limit * (isAbove ? 1 - hysteresis : 1 + hysteresis),
-    forMs: Math.max(when.forMs, usualClearMs),
-  };
+/** The keys of a rule on records of one kind, which are those of every kind but for the names of fields. */
+function ruleMapping(source: Source) {
+  return mapping(
+    {
+      name: required(ruleName, "Alerts are named by it; no other rule has it."),
+      of: defaulted(oneOf(Object.keys(sources) as Source[]), "flow", "The records that are watched."),
+      filter: optional(filterOf(source), "Only records that pass it count. Left out: all."),
+      by: defaulted(
+        list(scalar("the name of a field", (name, at) => columnNamed(name, source, at))),
+        [],
+        `Up to ${maxBy} fields: each combination of their values is watched by itself. Left out: all records together.`,
+      ),
+      measure: optional(
+        measureOf(source),
+        "What is compared. Sampling is taken into account. Only `silent` and `new` do without; records other than flows have further ones, docs/watch.md.",
+      ),
+      over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
+      when: required(
+        scalar(
+          "such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`",
+          readCondition,
+        ),
+        "When there is an alert.",
+      ),
+      clear: optional(
+        scalar("such as `< 300M for 2m`", readComparison),
+        "When it ends. Left out: when the value is a fifth below the limit (above, where `when` says below) for a minute, or as long as `when` says.",
+      ),
+      least: defaulted(
+        scalar("a number such as 10M", readQuantity),
+        0,
+        "Below this there is no alert; of a share it is about what it is a share of.",
+      ),
+      say: optional(
+        sayText,
+        "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
+      ),
+      act: defaulted(
+        oneOrList(textLine),
+        [],
+        "Names of `actions` that get a notice when an alert begins and when it ends.",
+      ),
+    },
+    { check: checkRule },
+  );
 }
 
-/** A rule as the file has it. */
-export const ruleShape = mapping(
-  {
-    name: required(ruleName, "Alerts are named by it; no other rule has it."),
-    of: defaulted(oneOf(["flow"]), "flow", "The records that are watched."),
-    filter: optional(filter, "Only records that pass it count. Left out: all."),
-    by: defaulted(
-      list(field),
-      [],
-      `Up to ${maxBy} fields: each combination of their values is watched by itself. Left out: all records together.`,
-    ),
-    measure: required(measure, "What is compared. Sampling is taken into account."),
-    over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
-    when: required(
-      scalar("such as `> 500M for 20s`, `< 1k for 5m` or `silent for 5m`", readCondition),
-      "When there is an alert.",
-    ),
-    clear: optional(
-      scalar("such as `< 300M for 2m`", readComparison),
-      "When it ends. Left out: when the value is a fifth below the limit (above, where `when` says below) for a minute, or as long as `when` says.",
-    ),
-    say: defaulted(
-      sayText,
-      "{{rule}}: {{key}} is at {{value}}",
-      "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
-    ),
-    act: defaulted(
-      oneOrList(textLine),
-      [],
-      "Names of `actions` that get a notice when an alert begins and when it ends.",
-    ),
+/** Reports what does not go together. */
+function checkRule(
+  given: {
+    readonly by?: readonly Column[];
+    readonly measure?: Measure;
+    readonly when?: Condition;
+    readonly clear?: Condition;
+    readonly least?: number;
   },
-  {
-    check(given, at) {
-      if (given.by !== undefined && given.by.length > maxBy)
-        at.error(`by has ${given.by.length} fields, expected at most ${maxBy}`);
-      if (given.when?.kind === "silent" && given.by?.length === 0 && !at.has("filter"))
-        at.error("a rule of silence needs `by` or `filter`: what is it that stays away?");
-    },
+  at: FileNode,
+): void {
+  const { by = [], measure, when, clear } = given;
+  if (by.length > maxBy) at.error(`by has ${by.length} fields, expected at most ${maxBy}`);
+  if (when === undefined) return;
+  if (when.kind === "new" && by.length === 0) at.error("a rule of what is new needs `by`: what is it that is new?");
+  if (when.kind === "silent" && by.length === 0 && !at.has("filter"))
+    at.error("a rule of silence needs `by` or `filter`: what is it that stays away?");
+  if (when.kind !== "compare") return;
+  if (!at.has("measure")) at.error("measure is missing", undefined, "key");
+  if (measure === undefined) return;
+  for (const condition of [when, clear]) {
+    if (condition?.kind !== "compare") continue;
+    const { unit } = condition;
+    if (unit === "speed" && (measure.kind !== "bits" || speedFieldOf(by) === undefined))
+      at.error(
+        "`of speed` needs `measure: bits_per_second` and a field of in.if or out.if in `by`: whose speed is it?",
+      );
+    if (unit === "usual" && measure.kind !== "bits" && measure.kind !== "packets" && measure.kind !== "flows")
+      at.error("`usual` needs bits, packets or flows per second");
+    if (unit === "percent" && measure.kind !== "share" && measure.kind !== "utilisation")
+      at.error("`%` needs a share or the utilisation, or `% of speed`");
+  }
+  if (when.unit === "usual" && !when.operator.startsWith(">")) at.error("`usual` goes with > and >=");
+  if (measure.kind === "share" && by.length === 0) at.error("a share needs `by`: whose share is it?");
+}
+
+/** The field that has the speed of the interface which a key names; undefined where it names none. */
+export function speedFieldOf(by: readonly Column[]): string | undefined {
+  const way = ["in", "out"].find((each) => by.some(({ field }) => field.startsWith(`flow.${each}.netif.`)));
+  return way && `flow.${way}.netif.speed`;
+}
+
+const mappings = Object.fromEntries(
+  (Object.keys(sources) as Source[]).map((source) => [source, ruleMapping(source)]),
+) as Readonly<Record<Source, ReturnType<typeof ruleMapping>>>;
+
+/** A rule as the file has it: which fields there are depends on the records that it is about. */
+export const ruleShape = new Shape(
+  mappings.flow.expected,
+  (at) => {
+    const { node } = at.below("of");
+    const source = node.kind === "scalar" && node.text in sources ? (node.text as Source) : "flow";
+    return mappings[source].read(at);
   },
-).to(({ name, filter: only, by, measure: measured, over, when, clear, say, act }): Rule => ({
+  mappings.flow.rows,
+).to(({ name, of, filter, by, measure = flowsMeasure, over, when, clear, least, say, act }): Rule => ({
   name,
-  filter: only,
+  of,
+  filter,
   by,
-  measure: measured,
+  measure,
   overMs: over,
   when,
   clear: clear ?? usualClear(when),
-  say,
+  least,
+  say: say ?? (when.kind === "new" ? newText : usualText),
   act,
 }));

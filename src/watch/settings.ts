@@ -18,4 +18,9 @@ export const watchSettings = {
     200_000,
     "The most keys that one rule watches at a time, each in some 400 to 900 bytes. Records of further ones are counted.",
   ),
+  SVC_WATCH_MAX_HISTORY: row(
+    int(1000, 1_000_000, "keys"),
+    20_000,
+    "The most keys of which one rule keeps what is usual (1.7 KB each), or that they were seen (100 bytes each). Further ones have no history.",
+  ),
 };

@@ -1,15 +1,8 @@
 import { defaulted, mapping, readShape, required, scalar } from "../base/yaml/index.ts";
 import { nearName } from "../base/text/index.ts";
-import {
-  columnOf,
-  compileFilter,
-  FilterError,
-  parseFilter,
-  recordVocabulary,
-  type Filter,
-  type Matches,
-} from "../record/index.ts";
+import { columnOf, compileFilter, FilterError, parseFilter, type Filter, type Matches } from "../record/index.ts";
 import type { Alert } from "./alerts.ts";
+import { sources } from "./sources.ts";
 
 /** Alerts of which nobody is told for a time; plain data. */
 export interface Silence {
@@ -28,6 +21,9 @@ export interface Refused {
   readonly refused: readonly string[];
 }
 
+/** Keys of alerts have names of any kind of record; which of them there are is asked of the rules. */
+const alertVocabulary = sources.snmp.vocabulary;
+
 const maxSilences = 1000;
 const maxMs = 366 * 86_400_000;
 /** Silences that have ended are shown for this long. */
@@ -41,7 +37,7 @@ const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => {
 });
 const filterText = scalar("a filter, see docs/filters.md", (text, at) => {
   try {
-    parseFilter(text, "filter", recordVocabulary);
+    parseFilter(text, "filter", alertVocabulary);
     return text;
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
@@ -110,7 +106,7 @@ export class Silences {
     const read = readForm(silenceForm, given);
     if ("refused" in read) return read;
     const refused = unknownFields(
-      parseFilter(read.filter, "filter", recordVocabulary),
+      parseFilter(read.filter, "filter", alertVocabulary),
       new Set([...keys, ...ownFields.keys()]),
     );
     if (refused.length > 0) return { refused };
@@ -142,7 +138,7 @@ export class Silences {
   }
 
   #compiled(silence: Silence): Known {
-    return { silence, matches: compileFilter(parseFilter(silence.filter, "filter", recordVocabulary)) };
+    return { silence, matches: compileFilter(parseFilter(silence.filter, "filter", alertVocabulary)) };
   }
 }
 
@@ -160,7 +156,7 @@ function valueOf(alert: Alert, field: string): string | number | undefined {
   const text = alert.key[field];
   if (text === undefined) return ownFields.get(field)?.(alert);
   const type = columnOf(field)?.type;
-  return type === "text" || type === "address" ? text : Number(text);
+  return type === undefined || type === "text" || type === "address" ? text : Number(text);
 }
 
 /** What is wrong with a filter that asks for what no alert has: it would never hold back any. */

@@ -3,11 +3,13 @@ import { limitLog, type Clock, type Log, type Metrics } from "../base/report/ind
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { AlertFile } from "./alert-file.ts";
 import { AlertBook, recordOf, type Alert, type Notice } from "./alerts.ts";
-import { BatchRows } from "./batch-rows.ts";
+import { BatchRows, ObjectRows } from "./batch-rows.ts";
+import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
-import { fieldsOf, flowFields, RuleWatch, type Verdict } from "./rule-watch.ts";
+import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
+import type { Source } from "./sources.ts";
 import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
 /** How rules are watched; plain data. */
@@ -19,6 +21,8 @@ export interface WatchOptions {
   readonly directory: string | undefined;
   /** Keys of each rule at a time. */
   readonly maxKeys: number;
+  /** Keys in the history of each rule. */
+  readonly maxHistory: number;
 }
 
 /** The state of a rule, as it is shown. */
@@ -28,6 +32,8 @@ export interface RuleStatus {
   readonly firing: number;
   /** Records of keys that were more than there may be. */
   readonly refused: number;
+  /** How much it knows of the time before, where it needs that. */
+  readonly history?: string;
   readonly act: readonly string[];
 }
 
@@ -56,25 +62,33 @@ const maxRows = 2048;
 const lineFeed = 0x0a;
 const judgeMs = 1000;
 const pollMs = 1000;
+/** How often what is usual, and what was seen, is written. */
+const historyMs = 600_000;
 /** After a save this many times as long as it took is none. */
 const restOfSave = 9;
 
 /** A set of rules that is in force: their windows, and the columns that they need. */
 class RuleSet {
   readonly watches: readonly RuleWatch[];
+  readonly #ofFlows: readonly RuleWatch[];
   readonly #reader: LineColumns;
   readonly #rows: BatchRows;
+  readonly #objects = new ObjectRows();
 
-  constructor({ rules }: WatchConfig, maxKeys: number, now: number) {
-    const names = new Set([...flowFields, ...rules.flatMap(fieldsOf)]);
+  constructor({ rules }: WatchConfig, limits: KeyLimits, now: number) {
+    const names = new Set([...flowFields, ...rules.filter(({ of }) => of === "flow").flatMap(fieldsOf)]);
     const columns = [...names].map(columnOf).filter((column): column is Column => column !== undefined);
     this.#reader = new LineColumns(columns, { maxRows, hasRest: false });
     this.#rows = new BatchRows(columns);
-    this.watches = rules.map((rule) => new RuleWatch(rule, this.#rows, maxKeys, now));
+    this.watches = rules.map(
+      (rule) => new RuleWatch(rule, rule.of === "flow" ? this.#rows : this.#objects, limits, now),
+    );
+    this.#ofFlows = this.watches.filter(({ rule }) => rule.of === "flow");
   }
 
   /** Takes whole lines, each of which stands for `weight` records. */
   take(lines: Uint8Array, weight: number, now: number): void {
+    if (this.#ofFlows.length === 0) return;
     const type = this.#rows.reader("flow.export.type");
     const other = this.#rows.reader("flow.record.type");
     for (let at = 0; at < lines.length;) {
@@ -82,36 +96,64 @@ class RuleSet {
       const batch = this.#reader.batch();
       this.#rows.use(batch);
       const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
-      for (const watch of this.watches) watch.take(batch.rows, isFlow, weight, now);
+      for (const watch of this.#ofFlows) watch.take(batch.rows, isFlow, weight, now);
       this.#reader.clear();
     }
   }
+
+  /** Takes lines that are no flows. @returns how many of them are no records. */
+  takeOthers(lines: string, now: number): number {
+    const objects: Readonly<Record<string, unknown>>[] = [];
+    let broken = 0;
+    for (const line of lines.split("\n")) {
+      if (line === "") continue;
+      try {
+        const record = JSON.parse(line) as Readonly<Record<string, unknown>> | null;
+        if (typeof record === "object" && record !== null) objects.push(record);
+        else broken++;
+      } catch {
+        broken++;
+      }
+    }
+    this.#objects.use(objects);
+    const kinds = objects.map(sourceOf);
+    for (const watch of this.watches) {
+      const { of } = watch.rule;
+      if (kinds.includes(of)) watch.take(objects.length, (row) => kinds[row] === of, 1, now);
+    }
+    return broken;
+  }
 }
+
+type FaultOf = "rules" | "file" | "history";
 
 /** Watches flows by the rules of a file: takes their lines, judges them once a second, and tells of alerts. */
 export class Watch {
-  readonly #options: WatchOptions;
+  readonly #limits: KeyLimits;
   readonly #around: WatchSurroundings;
   readonly #log: Log;
   readonly #book: AlertBook;
   readonly #notifier: Notifier;
   readonly #silences: Silences;
   readonly #file: AlertFile | undefined;
+  readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
   #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), rules: [] };
-  #faults: { rules?: string | undefined; file?: string | undefined } = {};
+  #faults: Partial<Record<FaultOf, string | undefined>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
   readonly #began: number;
   #lines = 0;
+  #broken = 0;
   #isChanged = false;
   /** By the monotonic clock: a large file is not written all the time. */
   #saveFrom = 0;
   #saving: Promise<void> | undefined;
+  #historyFrom: number;
+  #historySaving: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
-    this.#options = options;
     this.#around = around;
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
@@ -120,7 +162,11 @@ export class Watch {
     const { clock } = around;
     this.#notifier = new Notifier({ clock, log: around.log }, () => (this.#isChanged = true));
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
-    this.#rules = new RuleSet(this.#config, options.maxKeys, this.#now());
+    this.#historyFiles =
+      options.directory === undefined ? undefined : new HistoryFiles(options.directory, around.io, run);
+    this.#historyFrom = around.clock.monotonic() + historyMs;
+    this.#limits = { keys: options.maxKeys, history: options.maxHistory };
+    this.#rules = new RuleSet(this.#config, this.#limits, this.#now());
     this.#rulesFile = new WatchedFile(
       options.rulesPath,
       pollMs,
@@ -164,6 +210,17 @@ export class Watch {
     this.#rules.take(lines, records / count, this.#now());
   }
 
+  /** Takes whole lines about devices, exporters and outputs. */
+  takeOthers(lines: Uint8Array): void {
+    this.#lines += countLines(lines);
+    this.#broken += this.#rules.takeOthers(Buffer.from(lines).toString("utf8"), this.#now());
+  }
+
+  /** The kinds of records that rules are about. */
+  sources(): readonly Source[] {
+    return [...new Set(this.#rules.watches.map(({ rule }) => rule.of))];
+  }
+
   /** Judges all rules; it happens by itself every second. */
   judge(): void {
     const wall = this.#around.clock.now();
@@ -178,15 +235,13 @@ export class Watch {
       const acting = this.#config.rules.filter(({ act }) => act.includes(action));
       return acting.flatMap(({ name }) => this.#book.firing(name)).filter((alert) => !this.#isHeld(alert, wall));
     });
+    if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
   }
 
   alerts(): readonly Alert[] {
     const now = this.#around.clock.now();
-    return this.#book.list().map((alert) => {
-      const silence = alert.state === "firing" ? this.#silences.of(alert, now) : undefined;
-      return silence === undefined ? alert : { ...alert, silence: { id: silence.id, until: silence.until } };
-    });
+    return this.#book.list().map((alert) => withSilence(alert, this.#silences, now));
   }
 
   /** Notes who has seen an alert. @returns undefined where there is none. */
@@ -253,14 +308,15 @@ export class Watch {
   }
 
   status(): WatchStatus {
-    const fault = this.#faults.rules ?? this.#faults.file;
+    const fault = this.#fault();
     return {
       ...(fault !== undefined && { fault }),
-      rules: this.#rules.watches.map(({ rule: { name, act }, keys }) => ({
+      rules: this.#rules.watches.map(({ rule: { name, act }, keys, history }) => ({
         name,
         keys: keys.count,
         firing: this.#book.firing(name).length,
-        refused: keys.refused,
+        refused: keys.refused + (history?.refused ?? 0),
+        ...(history !== undefined && { history: history.text(this.#now()) }),
         act,
       })),
       actions: this.#notifier.status(),
@@ -274,6 +330,8 @@ export class Watch {
     await this.#saving;
     this.#save();
     await this.#saving;
+    await this.#historySaving;
+    await this.#saveHistory();
   }
 
   /** Puts rules in force. Windows begin anew; alerts of rules that stay go on. */
@@ -281,7 +339,9 @@ export class Watch {
     const { clock, log } = this.#around;
     const wall = clock.now();
     const now = this.#now();
-    this.#rules = new RuleSet(config, this.#options.maxKeys, now);
+    const watches = this.#rules.watches;
+    this.#rules = new RuleSet(config, this.#limits, now);
+    void this.#takeHistory(watches);
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
@@ -316,7 +376,7 @@ export class Watch {
     for (const alert of this.#book.allFiring()) {
       const isOver = alert.snoozed !== undefined && alert.snoozed.until <= now;
       if ((alert.untold === undefined && !isOver) || this.#isHeld(alert, now)) continue;
-      const told = this.#book.change(alert.id, ({ untold: _, snoozed: __, ...rest }) => rest) as Alert;
+      const told = this.#book.change(alert.id, toldOf) as Alert;
       this.#isChanged = true;
       const rule = this.#config.rules.find(({ name }) => name === alert.rule);
       // One that was told before is told again: under another id, or it would be taken for a repetition.
@@ -352,19 +412,69 @@ export class Watch {
       });
   }
 
+  /** Gives rules the history of those before them, or that of their files. */
+  async #takeHistory(before: readonly RuleWatch[]): Promise<void> {
+    for (const { rule, identity, history } of this.#rules.watches) {
+      if (history === undefined) continue;
+      const last = before.find((each) => each.rule.name === rule.name && each.identity === identity)?.history;
+      try {
+        if (last !== undefined) history.restore([...last.lines()]);
+        else await this.#historyFiles?.read(rule.name, identity, history);
+        this.#setFault("history", undefined);
+      } catch (error) {
+        this.#setFault("history", `the history of ${rule.name} cannot be read: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
+      }
+    }
+  }
+
+  /** Writes the history of all rules, one after the other. */
+  async #saveHistory(): Promise<void> {
+    const files = this.#historyFiles;
+    if (files === undefined || this.#historySaving !== undefined) return;
+    this.#historyFrom = Infinity;
+    const { clock } = this.#around;
+    const save = async (): Promise<void> => {
+      for (const { rule, identity, history } of this.#rules.watches)
+        if (history !== undefined) await files.write(rule.name, identity, history);
+      await files.tidy(
+        this.#rules.watches.map(({ rule }) => rule.name),
+        clock.now(),
+      );
+    };
+    this.#historySaving = save()
+      .then(() => this.#setFault("history", undefined))
+      .catch((error: unknown) => {
+        this.#setFault("history", `what is usual cannot be kept: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of rules cannot be kept");
+      })
+      .finally(() => {
+        this.#historySaving = undefined;
+        this.#historyFrom = clock.monotonic() + historyMs;
+      });
+    await this.#historySaving;
+  }
+
   /** Milliseconds since the epoch by the clock as it was at the start. */
   #now(): number {
     return this.#began + this.#around.clock.monotonic();
   }
 
-  #setFault(of: "rules" | "file", found: string | undefined): void {
+  #fault(): string | undefined {
+    return this.#faults.rules ?? this.#faults.file ?? this.#faults.history;
+  }
+
+  #setFault(of: FaultOf, found: string | undefined): void {
     if (this.#faults[of] === found) return;
     this.#faults[of] = found;
-    this.#around.onFault(this.#faults.rules ?? this.#faults.file);
+    this.#around.onFault(this.#fault());
   }
 
   #reportMetrics(metrics: Metrics): void {
-    metrics.counterFrom("netgloss_watch_lines_total", "Flow records that rules were asked about.", [], () => [
+    metrics.counterFrom("netgloss_watch_broken_lines_total", "Lines about devices that are no records.", [], () => [
+      [{}, this.#broken],
+    ]);
+    metrics.counterFrom("netgloss_watch_lines_total", "Records that rules were asked about.", [], () => [
       [{}, this.#lines],
     ]);
     metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () => {
@@ -396,9 +506,30 @@ export class Watch {
   }
 }
 
+function withSilence(alert: Alert, silences: Silences, now: number): Alert {
+  const silence = alert.state === "firing" ? silences.of(alert, now) : undefined;
+  return silence === undefined ? alert : { ...alert, silence: { id: silence.id, until: silence.until } };
+}
+
+/** An alert of which everybody is told again. */
+function toldOf(alert: Alert): Alert {
+  const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
+  delete told.untold;
+  delete told.snoozed;
+  return told;
+}
+
 /** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
 function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
   for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
+}
+
+/** The kind of a record that is no flow; undefined where no rule is about it. */
+function sourceOf(record: Readonly<Record<string, unknown>>): Source | undefined {
+  if (record["snmp.trap.oid"] !== undefined) return "trap";
+  if (record["snmp.object.name"] !== undefined) return "snmp";
+  if (record["output.name"] !== undefined) return "output";
+  return record["exporter.datagrams"] === undefined ? undefined : "exporter";
 }
 
 function countLines(lines: Uint8Array): number {

@@ -27,6 +27,11 @@ export class SumWindows {
     return this.#now;
   }
 
+  /** How long after it happened something may be told and still be in all windows that it was in, milliseconds. */
+  get reachMs(): number {
+    return (this.#steps.length - windowSteps) * this.stepMs;
+  }
+
   /** The number of the first step that is kept. */
   get first(): number {
     return this.#now - this.#steps.length + 1;

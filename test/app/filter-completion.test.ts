@@ -50,6 +50,16 @@ test("filters are completed with names, tags and keys of the metadata, with expo
   assert.deepEqual(await offers("src.internal = "), ["false", "true"]);
   assert.deepEqual(await offers("src = 10.0.0.1 "), ["and", "or"]);
   assert.deepEqual(await offers("no.such = "), []);
+  const ofEntries = async (filter: string): Promise<readonly string[]> =>
+    (await ask({ filter, of: "metadata" })).items.map(({ insert }) => insert);
+  assert.deepEqual((await ofEntries("ta")).slice(0, 2), ["tag", "tags"]);
+  assert.deepEqual(await ofEntries("metadata"), ["metadata..site.name"]);
+  assert.deepEqual(await ofEntries("name = w"), ['"web one"', "Web-two"]);
+  assert.deepEqual(await ofEntries("not tag = "), ["web"]);
+  assert.deepEqual(await ofEntries("metadata..site.name = b"), ["Berlin"]);
+  assert.deepEqual(await ofEntries("internal = t"), ["true"]);
+  assert.deepEqual(await ofEntries("bytes = "), []);
+  assert.match((await ask({ filter: "bytes > 1", of: "metadata" })).fault?.fault ?? "", /bytes/);
 
   await until("an exporter is known", async () => {
     await sendDatagram(flowPorts[0] ?? 0, netflowV5Datagram(records, 0, Math.floor(Date.now() / 1000)));

@@ -15,20 +15,14 @@ import {
   RuleEnricher,
   type Rule,
 } from "../../src/enrich/index.ts";
-import {
-  compileFilter,
-  joinLineEnrichers,
-  Regex,
-  regexCost,
-  type Enricher,
-  type Value,
-} from "../../src/record/index.ts";
+import { joinLineEnrichers, regexCost, type Enricher } from "../../src/record/index.ts";
 import { createMetrics, silentLog, systemClock, type Metrics } from "../../src/base/report/index.ts";
 import { InterfaceDirectory, InterfaceEnricher } from "../../src/snmp/index.ts";
 import { netflow5 } from "../../packages/testkit/index.ts";
 import { goldenCases } from "../flow/golden-cases.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { manualWatch } from "../support/udm-watch.ts";
+import { modelOfRules as model } from "../support/rule-model.ts";
 import { runs } from "../support/runs.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 
@@ -74,31 +68,6 @@ async function startRig(rules: readonly Rule[] = []): Promise<Known> {
     watch.set(entries.map((entry) => udmEntry(...entry)));
   };
   return Object.assign(known, { rig, directory, setMetadata });
-}
-
-/** The slow model: each rule is asked of the whole record in turn, and sees what those before it gave. */
-function model(rules: readonly Rule[], record: Json): Json {
-  const fields = new Map(Object.entries(record) as [string, Value][]);
-  for (const { when, set } of rules) {
-    if (!compileFilter(when)(fields)) continue;
-    const groups = new Map<string, string>();
-    const terms = (filter: Rule["when"]): readonly { fields: readonly string[]; expression: string }[] =>
-      filter.kind === "regex" ? [filter] : "filters" in filter ? filter.filters.flatMap(terms) : [];
-    for (const term of terms(when)) {
-      for (const value of term.fields.flatMap((field) => fields.get(field) ?? [])) {
-        for (const [name, found] of new Regex(term.expression).find(String(value)) ?? [])
-          if (!groups.has(name)) groups.set(name, found);
-      }
-    }
-    for (const [name, value] of set) {
-      if (typeof value !== "object" || !("parts" in value)) fields.set(name, value as Value);
-      else {
-        const parts = value.parts.map((part) => (typeof part === "string" ? part : groups.get(part.group)));
-        if (!parts.includes(undefined)) fields.set(name, parts.join(""));
-      }
-    }
-  }
-  return Object.fromEntries(fields);
 }
 
 const customer = { when: '`flow.in.netif.alias` =~ "^CUST: *(?<customer>[^ ]+)"', groups: ["customer"] };

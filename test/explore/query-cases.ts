@@ -16,7 +16,19 @@ const addresses = [
   "2001:db8:0:1::ffff",
   "fe80::1",
 ];
-const names = ["web-1", "db-1", "a name that is longer than twelve bytes", "Zürich", "50%_off\\", 'a "quote"', "x"];
+const names = [
+  "web-1",
+  "db-1",
+  "a name that is longer than twelve bytes",
+  "Zürich",
+  "50%_off\\",
+  'a "quote"',
+  "x",
+  "two\nlines",
+  // Of 4096 characters, the last of them two halves for JavaScript.
+  `${"x".repeat(4095)}🦊`,
+  `${"x".repeat(4095)}🦊z`,
+];
 const bigs = [0, 1, 1500, 2 ** 40, 9_007_199_254_740_993n, 2n ** 63n, 2n ** 64n - 1n];
 
 const record: fc.Arbitrary<ModelRecord> = fc
@@ -65,12 +77,29 @@ const record: fc.Arbitrary<ModelRecord> = fc
   })
   .map((given) => given as ModelRecord);
 
+/** Regular expressions that the engines of stores could take in other ways. */
+const regexes = [
+  "^(?<kind>[a-z]+)-(?P<number>\\d)$",
+  "(?i)zür",
+  "o.l|off",
+  "^(?s:two.l)|off",
+  "o\\nl",
+  "^\\PM{8}$",
+  "[(?<]|\\(?<|\\Q(?<\\E|-1",
+  "\\\\$",
+  "🦊$",
+  "z|off",
+  "^x+$",
+];
+
 /** Terms that rollups answer. */
 const rolledTerms = [
   fc.constantFrom(...names).map((each) => `src.name = ${JSON.stringify(each)}`),
   fc
     .constantFrom("web", "^web", "?-1$", "*A*e*", "ZÜR", "%", "_off", "\\\\$", '\\"', "^$")
     .map((each) => `name ~ ${JSON.stringify(each)}`),
+  fc.constantFrom(...regexes).map((each) => `name =~ ${JSON.stringify(each)}`),
+  fc.constantFrom('src.tag =~ "^(?<zone>d|p)"', 'not src.tag =~ "g+t"'),
   fc.constantFrom("src.tag = dmz", "src.tag in (pci, none)", "src.tag ~ some", "src.tag exists", "src.tag not exists"),
   fc.constantFrom("src.internal = true", "src.internal = false", "internal exists", "src.internal != true"),
   fc.constantFrom(
@@ -134,6 +163,20 @@ const questions = {
 
 /** Records with and without each field. */
 export const sampleRecords = fc.sample(record, { numRuns: 300, seed: 11 });
+
+/** Each regular expression finds the records that it finds in them one by one. */
+export async function checkRegexes(
+  ask: (query: ExploreQuery) => Promise<ExploreAnswer>,
+  records: readonly ModelRecord[],
+): Promise<void> {
+  for (const regex of regexes) {
+    const text = `src.name =~ ${JSON.stringify(regex)}`;
+    const matches = compileFilter(parseFilter(text, "filter", recordVocabulary));
+    const found = records.filter((each) => matches(fieldValues(each))).length;
+    assert.ok(found > 0 && found < records.length, text);
+    assert.equal((await ask(readQuery({ filter: text, measure: "flows" }, now))).total.value, found, text);
+  }
+}
 
 /** Questions with filters, fields that are lacking, lists, IPv6 and sums beyond 64 bits, answered as a slow model does. */
 export async function checkAnswers(

@@ -88,6 +88,7 @@ test("every path of the document is answered, and every method and operation is 
     "/api/v1/explore/flows",
     "/api/v1/explore/profile",
     "/api/v1/explore/query",
+    "/api/v1/explore/rules",
     "/api/v1/explore/status",
     "/api/v1/exporters",
     "/api/v1/snmp/apply-definitions",

@@ -47,6 +47,16 @@ test("memory: buffers and caches are not used; what makes no sense gives nothing
   assert.equal(disk["system.memory.used.pct"], undefined);
 });
 
+test("memory: of a whole and the share that is used follow the bytes", () => {
+  const row = completed({ "system.memory.total.bytes": 2048, "system.memory.used.pct": 25 });
+  assert.equal(row["system.memory.used.bytes"], 512);
+  assert.equal(row["system.memory.free.bytes"], 1536);
+  const free = completed({ "system.memory.total.bytes": 2048, "system.memory.free.pct": 25 });
+  assert.equal(free["system.memory.used.bytes"], 1536);
+  const odd = { "system.memory.total.bytes": 2048, "system.memory.used.pct": 130 };
+  assert.deepEqual(completed(odd), odd);
+});
+
 test("memory: a pool of size 0 is none; an access point has its own", () => {
   const none = { "system.memory.name": "spare", "system.memory.total.bytes": 0, "system.memory.used.bytes": 0 };
   assert.deepEqual(completed(none), { "system.memory.name": "spare" });

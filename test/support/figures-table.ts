@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 650,
-  singleUserFiles: 102,
-  interfaces: 1065,
+  files: 662,
+  singleUserFiles: 105,
+  interfaces: 1082,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -26,6 +26,8 @@ rules:
   - {name: many, measure: flows_per_second, when: "> 1k", act: noc}
 `;
 
+const givingRules = "- {when: bytes > 1000, set: {size: big}}\n";
+
 /** How a command that asks a collector is run; `silent` when it has nothing to write here, `public` when it asks for what all may read. */
 interface Case {
   readonly argv?: readonly string[];
@@ -38,6 +40,7 @@ interface Case {
 /** By the names of commands; words in capitals are files and numbers of the test. */
 const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   doctor: { code: 1 },
+  "rules try": { argv: ["GIVEN"], code: 3 },
   address: ["text", "json", "yaml", "csv"].map((format) => ({ argv: ["10.0.0.1", "-o", format] })),
   value: { argv: ["tag", "pci"] },
   health: { public: true },
@@ -69,6 +72,10 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "watch ack": { argv: ["none"], silent: true },
   "watch test": { argv: ["noc"], silent: true },
   "watch resend": { argv: ["noc"] },
+  "watch snooze": { argv: ["none", "1h"], silent: true },
+  "watch silence": { argv: ["alert.rule.name = none", "1h"] },
+  "watch silences": {},
+  "watch unsilence": { argv: ["none"], silent: true },
   "output resend": { argv: ["http"], silent: true },
   "snmp apply": { silent: true },
   "snmp rediscover": { argv: ["192.0.2.1"], silent: true },
@@ -98,6 +105,7 @@ const offline: readonly (readonly string[])[] = [
   ["replay", "CAPTURE"],
   ["filter", "bytes > 1", "RECORDS"],
   ["watch", "check", "RULES"],
+  ["rules", "check", "GIVEN"],
 ];
 
 /** Commands that ask the database of the settings. */
@@ -172,6 +180,7 @@ test(
     const known: Readonly<Record<string, string>> = {
       FILE: fileOf("some.yml", "10.0.0.9: {name: applied}\n"),
       SHEET: fileOf("sheet.csv", "key,name\n10.0.0.8,imported\n"),
+      GIVEN: fileOf("rules.yml", givingRules),
     };
     const lines = fileOf("lines.txt", "198.51.100.0/24\n");
     const collector = await startCollectorProcess({
@@ -253,6 +262,7 @@ test("commands that need no collector end cleanly with their reader, and say whe
     PASSWORD: write("password", "secret\n"),
     USERS: write("users.yml", "users:\n  ann: {role: viewer, certificate: [CN=ann]}\n"),
     RULES: write("watch.yml", watchRules),
+    GIVEN: write("rules.yml", givingRules),
     CAPTURE: write("flows.pcap", pcapFile(packets, { linkType: 101 })),
   };
   const shell = shellIn(t, { SVC_API_PORT: "0", SVC_FLOW_SERVER_UDP_PORT: "0" });

@@ -11,7 +11,7 @@ import {
 } from "../../src/explore/index.ts";
 import { clickHouseColumns } from "../../src/output/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
-import { checkAnswers, checkUtilisation, now, sampleRecords } from "../explore/query-cases.ts";
+import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "../explore/query-cases.ts";
 import { lineOf, partsWithin, sumsBy } from "../explore/query-model.ts";
 import { clickHouseServer } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
@@ -54,6 +54,7 @@ test("answers of ClickHouse are those of a slow model over the records that the 
   );
   assert.equal(compared.missingBefore?.from, ago(2));
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 100);
+  await checkRegexes((query) => explore.query(query, never), sampleRecords);
   await checkUtilisation((query) => explore.query(query, never), sampleRecords);
 
   await isAsView(ask);

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
+import { callbackify } from "node:util";
 import { SMTPServer } from "smtp-server";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -53,26 +54,22 @@ async function startMail(
     disabledCommands: ["AUTH", "STARTTLS"],
     ...options,
     onData(stream, session, callback) {
-      let text = "";
-      stream.on("data", (part: Buffer) => (text += part.toString()));
-      stream.on("end", () => {
-        const from = session.envelope.mailFrom;
-        const mail = {
-          from: from === false ? "" : from.address,
-          to: session.envelope.rcptTo.map((to) => to.address),
-          text,
-        };
-        void answer(mail).then((error) => {
-          if (error === undefined) mails.push(mail);
-          callback(error ?? null);
-        });
-      });
+      const take = async (): Promise<Error | null> => {
+        let text = "";
+        for await (const part of stream) text += String(part);
+        const { mailFrom, rcptTo } = session.envelope;
+        const mail = { from: mailFrom === false ? "" : mailFrom.address, to: rcptTo.map((to) => to.address), text };
+        const error = await answer(mail);
+        if (error === undefined) mails.push(mail);
+        return error ?? null;
+      };
+      callbackify(take)((failed: Error | null, error) => callback(failed ?? error));
     },
   });
   server.on("error", () => {});
   server.listen(port, "127.0.0.1");
   await once(server.server, "listening");
-  cleanUp(t, () => void server.close());
+  cleanUp(t, () => server.close());
   return mails;
 }
 

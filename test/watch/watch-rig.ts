@@ -8,6 +8,7 @@ import { nodeFileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import { Watch, type Alert } from "../../src/watch/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
+import { until } from "../support/until.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 /** A flow as a test says it. */
@@ -30,8 +31,14 @@ export interface WatchRig {
   readonly directory: string;
   /** Takes flows now, each of which stands for `weight`. */
   take(flows: readonly TestFlow[], weight?: number): void;
+  /** Takes records of devices, exporters, outputs now. */
+  takeOthers(records: readonly Readonly<Record<string, unknown>>[]): void;
   /** Lets seconds pass, and judges after each. */
   pass(seconds: number): void;
+  /** Lets seconds pass in which nobody looked. */
+  jump(seconds: number): void;
+  /** Waits for a fault. */
+  settled(): Promise<void>;
   /** Sets the clock on the wall on or back. */
   setClock(seconds: number): void;
   /** Alerts by their state. */
@@ -45,7 +52,12 @@ export interface WatchRig {
 export async function startWatch(
   t: TestContext,
   rules: string,
-  { maxKeys = 1000, directory, mayRun = false }: { maxKeys?: number; directory?: string; mayRun?: boolean } = {},
+  {
+    maxKeys = 1000,
+    directory,
+    mayRun = false,
+    start = directory === undefined ? 1_800_000_000_000 : 1_800_000_100_000,
+  }: { maxKeys?: number; directory?: string; mayRun?: boolean; start?: number } = {},
 ): Promise<WatchRig> {
   const folder = directory ?? tempDirectory(t);
   const rulesPath = join(folder, "watch.yml");
@@ -53,13 +65,12 @@ export async function startWatch(
   let passed = 0;
   let set = 0;
   let ids = 0;
-  const start = directory === undefined ? 1_800_000_000_000 : 1_800_000_100_000;
   const clock = { now: () => start + passed + set, monotonic: () => passed };
   const records: Readonly<Record<string, unknown>>[] = [];
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
-    { rulesPath, mayRun, directory: join(folder, "state"), maxKeys },
+    { rulesPath, mayRun, directory: join(folder, "state"), maxKeys, maxHistory: maxKeys },
     {
       clock,
       log: silentLog,
@@ -83,11 +94,23 @@ export async function startWatch(
       const lines = flows.map((flow) => `${JSON.stringify(fieldsOf(flow, clock.now()))}\n`).join("");
       watch.take(Buffer.from(lines), flows.length * weight);
     },
+    takeOthers(given) {
+      const at = new Date(clock.now()).toISOString();
+      const lines = given.map((record) => `${JSON.stringify({ "@timestamp": at, ...record })}\n`);
+      watch.takeOthers(Buffer.from(lines.join("")));
+    },
     pass(seconds) {
       for (let i = 0; i < seconds; i++) {
         passed += 1000;
         watch.judge();
       }
+    },
+    jump(seconds) {
+      passed += 1000 * seconds;
+      watch.judge();
+    },
+    async settled() {
+      await until("a fault", () => faults.some((fault) => fault !== undefined));
     },
     setClock(seconds) {
       set += 1000 * seconds;

@@ -307,10 +307,10 @@ describe("the file of rules", () => {
       ),
       [
         'watch.yml:3:28: rule 1: by 2: there is no field "nope" (did you mean "type"?)',
-        'watch.yml:4:14: rule 1: measure: expected bits_per_second, packets_per_second, flows_per_second, or distinct <field>; found "bits"',
-        'watch.yml:5:11: rule 1: when: expected such as `> 500M for 20s`, `< 1k for 5m` or `silent for 5m`; found ">> 5"',
+        'watch.yml:4:14: rule 1: measure: expected bits_per_second, packets_per_second, flows_per_second, share_of_bits, share_of_packets, share_of_flows, records, or distinct <field>; found "bits"',
+        'watch.yml:5:11: rule 1: when: expected such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`; found ">> 5"',
         'watch.yml:7:13: rule 2: filter: expected a value, column 7 of "src = "',
-        "watch.yml:10:5: rule 2: foo: unknown key, expected one of name, of, filter, by, measure, over, when, clear, say, act",
+        "watch.yml:10:5: rule 2: foo: unknown key, expected one of name, of, filter, by, measure, over, when, clear, least, say, act",
         "watch.yml:12:22: action x: webhook: url: expected an address such as https://host/path, without credentials",
       ],
     );

@@ -3,6 +3,7 @@ import { App } from "./app/app.tsx";
 import { watchConnection } from "./api/connection.ts";
 import { followLinks } from "./navigation/place.ts";
 import { applyTheme } from "./ui/theme.ts";
+import { applyZone } from "./ui/time-zone.ts";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/cards.css";
@@ -12,6 +13,7 @@ import "./styles/parts.css";
 import "./styles/charts.css";
 
 applyTheme();
+applyZone();
 followLinks();
 watchConnection();
 const root = document.getElementById("app");

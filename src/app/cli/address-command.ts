@@ -1,8 +1,8 @@
-import { InvalidArgumentError, type Command } from "commander";
+import type { Command } from "commander";
 import type { CollectorAnswer, ExplainAddressResponseJson, ExploreProfile } from "../../server/index.ts";
 import type { ApiClient } from "./client/api-call.ts";
 import { addClientOptions, addScopedOptions, clientOf } from "./client/client-options.ts";
-import type { DefineCommand } from "./command.ts";
+import { timeSpan, type DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, type Terminal } from "./terminal.ts";
 import { showExplanation } from "./udm/explain-command.ts";
@@ -50,12 +50,7 @@ export const defineValue: DefineCommand = (command, { terminal }) => {
 };
 
 function addOptions(command: Command): Command {
-  return addOutput(command).option("--last <time>", "how far to look back", rangeOf, "1h");
-}
-
-function rangeOf(text: string): string {
-  if (!/^[1-9]\d{0,5}[smhdw]$/.test(text)) throw new InvalidArgumentError("expected a time such as 15m, 1h or 7d.");
-  return text;
+  return addOutput(command).option("--last <time>", "how far to look back", timeSpan, "1h");
 }
 
 /** Returns the answer; undefined where the collector has the part switched off. */

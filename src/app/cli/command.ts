@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import type { SettingsReading } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -24,6 +24,12 @@ export async function commandSettings(command: Command, terminal: Terminal): Pro
 /** A further value of an option that may be repeated. */
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
+}
+
+/** A time span as Explore takes it: `15m`, `1h`, `7d`. */
+export function timeSpan(text: string): string {
+  if (!/^[1-9]\d{0,5}[smhdw]$/.test(text)) throw new InvalidArgumentError("expected a time such as 15m, 1h or 7d.");
+  return text;
 }
 
 /** The description of `source list` and `udm sources` in the help. */

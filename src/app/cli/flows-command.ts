@@ -3,7 +3,7 @@ import type { ApiClient } from "./client/api-call.ts";
 import { type Terminal, textTable, CommandError } from "./terminal.ts";
 import { recordVocabulary } from "../../record/index.ts";
 import { nearName } from "../../base/text/index.ts";
-import { throughApi, type DefineCommand } from "./command.ts";
+import { throughApi, timeSpan, type DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { collect } from "./command.ts";
 
@@ -278,7 +278,7 @@ export const defineFlows: DefineCommand = (flows, { terminal }) => {
     .requiredOption("--by <field>", "a field, such as dst.name or src.as.org; repeat for more", collect)
     .option("--filter <expression>", filter)
     .option("--for <seconds>", "how long to watch (default: 10)", numberFrom1)
-    .option("--last <time>", "ask Explore for the time up to now instead, such as 15m, 1h or 7d", rangeOf)
+    .option("--last <time>", "ask Explore for the time up to now instead, such as 15m, 1h or 7d", timeSpan)
     .option("--limit <number>", "rows to show", numberFrom1, 20)
     .addOption(new Option("--sort <sum>", "what is largest").choices(["bytes", "packets", "flows"]).default("bytes"))
     .addOption(new Option("-o, --output <format>", "how to write it").choices(["table", "json"]).default("table"))
@@ -291,12 +291,6 @@ export const defineFlows: DefineCommand = (flows, { terminal }) => {
       await topFlows(() => clientOf(top, terminal), options, terminal);
     });
 };
-
-/** As Explore takes it. */
-function rangeOf(text: string): string {
-  if (!/^[1-9]\d{0,5}[smhdw]$/.test(text)) throw new InvalidArgumentError("expected a time such as 15m, 1h or 7d.");
-  return text;
-}
 
 function numberFrom1(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("expected a whole number from 1.");

@@ -48,6 +48,11 @@ const commandTable: readonly CommandRow[] = [
     load: async () => (await import("./watch-command.ts")).defineWatch,
   },
   {
+    usage: "rules",
+    description: "check rules that give records fields, and say what they would change",
+    load: async () => (await import("./rules-command.ts")).defineRules,
+  },
+  {
     usage: "address <ip>",
     description: "show what an address, or a prefix, is called and why, what it does, since when and with whom",
     helpGroup: throughApi,

@@ -1,10 +1,11 @@
+import type { Command } from "commander";
 import { readFile } from "node:fs/promises";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
-import { CommandError, exitCodes } from "./terminal.ts";
+import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
 type WatchState = CollectorAnswer<"getWatch">;
@@ -42,6 +43,8 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
       await (await clientOf(acknowledge, terminal)).ask("POST", path);
     });
 
+  defineSilences(watch, terminal);
+
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
     .description("tell an action of a made alert; exit code 1 when it does not take it")
     .action(async (action: string) => {
@@ -75,15 +78,69 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
     });
 };
 
-function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
-  const shown = acknowledged === undefined ? state : `${state}, seen`;
-  return [id, shown, new Date(since).toISOString().replace(/\.\d+/, ""), text];
+type Silence = CollectorAnswer<"listSilences">["silences"][number];
+
+function defineSilences(watch: Command, terminal: Terminal): void {
+  const snooze = addClientOptions(watch.command("snooze <id> <time>").helpGroup(throughApi))
+    .description("tell nobody of an alert for a time such as 30m or 8h; then it is told again, if it fires on")
+    .action(async (id: string, time: string) => {
+      const path = `/api/v1/watch/alerts/${encodeURIComponent(id)}/snooze`;
+      await (await clientOf(snooze, terminal)).ask("POST", path, { for: time });
+    });
+
+  const silence = addClientOptions(watch.command("silence <filter> <time>").helpGroup(throughApi))
+    .description("tell nobody of the alerts of a filter for a time, such as 'flow.dst.ip.addr in 10.0.0.0/8' 8h")
+    .option("--from <time>", "when it begins, such as 2026-11-22T04:00:00Z (default: now)")
+    .option("--comment <text>", "why")
+    .action(async (filter: string, time: string, { from, comment }: { from?: string; comment?: string }) => {
+      const body = {
+        filter,
+        for: time,
+        ...(from !== undefined && { from }),
+        ...(comment !== undefined && { comment }),
+      };
+      const path = "/api/v1/watch/silences/add";
+      const made = (await (await clientOf(silence, terminal)).ask("POST", path, body)) as Silence;
+      terminal.out(`${made.id} until ${timeText(made.until)}\n`);
+    });
+
+  const silences = addOutput(addClientOptions(watch.command("silences").helpGroup(throughApi)))
+    .description("list the silences")
+    .action(async ({ output }: { output: OutputFormat }) => {
+      const client = await clientOf(silences, terminal);
+      const answer = (await client.ask("GET", "/api/v1/watch/silences")) as CollectorAnswer<"listSilences">;
+      if (!answer.enabled) throw off;
+      const rows = answer.silences.map((one) => [
+        one.id,
+        timeText(one.from),
+        timeText(one.until),
+        one.by,
+        one.filter,
+        one.comment,
+      ]);
+      const head = ["id", "from", "until", "by", "filter", "comment"];
+      await print({ value: answer.silences, head, rows }, output, terminal);
+    });
+
+  const unsilence = addClientOptions(watch.command("unsilence <id>").helpGroup(throughApi))
+    .description("end a silence now")
+    .action(async (id: string) => {
+      const path = `/api/v1/watch/silences/${encodeURIComponent(id)}/end`;
+      await (await clientOf(unsilence, terminal)).ask("POST", path);
+    });
 }
 
-const ruleHead = ["rule", "keys", "firing", "actions"];
+const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+/, "");
 
-function ruleRow({ name, keys, firing, act }: WatchState["rules"][number]): readonly Cell[] {
-  return [name, keys, firing, act.join(", ")];
+function alertRow({ id, state, since, text, acknowledged, snoozed, silence }: Alert): readonly Cell[] {
+  const marks = [acknowledged && "seen", snoozed && "snoozed", silence && "silenced"].filter(Boolean);
+  return [id, [state, ...marks].join(", "), timeText(since), text];
+}
+
+const ruleHead = ["rule", "keys", "firing", "actions", "history"];
+
+function ruleRow({ name, keys, firing, act, history }: WatchState["rules"][number]): readonly Cell[] {
+  return [name, keys, firing, act.join(", "), history];
 }
 
 function rulesText({ fault, rules, actions }: WatchState): string {

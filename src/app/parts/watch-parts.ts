@@ -1,17 +1,96 @@
 import { join, resolve } from "node:path";
 import type { OutputMetrics } from "../../output/index.ts";
+import type { ExporterView } from "../../flow/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Reporting } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
-import { WatchOutput } from "../threads/watch-output.ts";
+import { WatchOutput, type StateLines } from "../threads/watch-output.ts";
+import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
-const queueBytes = 64 * 2 ** 20;
+const feedBytes = 64 * 2 ** 20;
 
-/** Makes what watches flows by rules; undefined where there are none. @param sink is given a record of each alert. */
+/** Where the states come from that rules may be about. */
+export interface WatchedStates {
+  readonly exporters: () => Promise<readonly ExporterView[]>;
+  readonly nameOf: (address: string) => string | undefined;
+  readonly outputs: () => Promise<readonly OutputView[]>;
+}
+
+/** The counts of an exporter, of all its domains. */
+function countsOf({ domains }: ExporterView): {
+  readonly received: number;
+  readonly missing: number;
+  readonly samples: number;
+} {
+  const sum = (of: (domain: ExporterView["domains"][number]) => number): number =>
+    domains.reduce((total, domain) => total + of(domain), 0);
+  return {
+    received: sum(({ received }) => received),
+    missing: sum(({ missing }) => missing),
+    samples: sum(({ missingSamples }) => missingSamples),
+  };
+}
+
+/** Makes lines of the states. Of an exporter there is one when it has sent since the last time. */
+export function createStateLines({ exporters, nameOf, outputs }: WatchedStates, now: () => number): StateLines {
+  let before = new Map<string, ReturnType<typeof countsOf> & { readonly datagrams: number }>();
+  const exporterLines = async (at: string): Promise<readonly string[]> => {
+    const all = await exporters();
+    const lines = all.flatMap((exporter) => {
+      const { address, datagrams, records, domains } = exporter;
+      const last = before.get(address);
+      if (last?.datagrams === datagrams) return [];
+      const { received, missing, samples } = countsOf(exporter);
+      const [came, lost] = [received - (last?.received ?? received), missing - (last?.missing ?? missing)];
+      const offsets = domains.flatMap(({ clockOffset }) => (clockOffset === undefined ? [] : [Math.abs(clockOffset)]));
+      return JSON.stringify({
+        "@timestamp": at,
+        "flow.export.ip.addr": address,
+        "exporter.name": nameOf(address),
+        "exporter.datagrams": datagrams,
+        "exporter.records": records,
+        "exporter.received": received,
+        "exporter.missing": missing,
+        "exporter.missing_samples": samples,
+        // What was late makes good what was missing before.
+        ...(last !== undefined &&
+          came + lost > 0 && { "exporter.loss.pct": (100 * Math.max(0, lost)) / (came + Math.max(0, lost)) }),
+        ...(offsets.length > 0 && { "exporter.clock.offset": Math.max(...offsets) }),
+      });
+    });
+    before = new Map(
+      all.map((exporter) => [exporter.address, { ...countsOf(exporter), datagrams: exporter.datagrams }]),
+    );
+    return lines;
+  };
+  const outputLines = async (at: string): Promise<readonly string[]> =>
+    (await outputs()).map(({ name, state, deliveredRecords, droppedRecords, queueBytes }) =>
+      JSON.stringify({
+        "@timestamp": at,
+        "output.name": name,
+        "output.state": state,
+        "output.delivered.records": deliveredRecords,
+        "output.dropped.records": droppedRecords,
+        "output.queue.bytes": queueBytes,
+      }),
+    );
+  return async (source) => {
+    const at = new Date(now()).toISOString();
+    if (source === "exporter") return exporterLines(at);
+    return source === "output" ? outputLines(at) : [];
+  };
+}
+
+/**
+ * Makes what watches by rules; undefined where there are none.
+ *
+ * @param sink is given a record of each alert.
+ */
 export function createWatch(
   settings: Settings,
+  states: WatchedStates,
   sink: Pick<Sink, "write">,
   metrics: OutputMetrics,
   reporting: Reporting,
@@ -24,9 +103,11 @@ export function createWatch(
     mayRun: settings.SVC_WATCH_COMMANDS_ENABLE,
     directory: state === "" ? undefined : join(resolve(state), "watch"),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
+    maxHistory: settings.SVC_WATCH_MAX_HISTORY,
   };
   // Every record is looked at, but where the thread does not keep up.
   const rates = { whole: 0, sampled: 0 };
-  const feed = createRecordFeed("watch", Math.max(1, decodingThreads(settings)), queueBytes, rates);
-  return new WatchOutput(options, feed, sink, metrics, settings.SVC_LOG_LEVEL, reporting);
+  const feed = createRecordFeed("watch", Math.max(1, decodingThreads(settings)), feedBytes, rates);
+  const lines = createStateLines(states, () => reporting.clock.now());
+  return new WatchOutput(options, feed, lines, sink, metrics, settings.SVC_LOG_LEVEL, reporting);
 }

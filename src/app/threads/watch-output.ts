@@ -1,31 +1,41 @@
 import type { OutputMetrics } from "../../output/index.ts";
 import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Alert, WatchOptions, WatchStatus } from "../../watch/index.ts";
-import { FeedThread, type RecordFeed } from "./record-feed.ts";
+import { setOpen } from "../../explore/sampling/index.ts";
+import type { Alert, Refused, Silence, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
+import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
 export interface WatchThreadData {
   readonly watch: WatchOptions;
   /** The feed in which it finds records. */
   readonly feed: RecordFeed;
+  /** The feed of records that are no flows: never sampled. */
+  readonly others: RecordFeed;
   readonly logLevel: LogLevel;
 }
 
 /** A message that the thread sends by itself: a record of an alert, or what is wrong; null: nothing any more. */
 export type WatchNote = { readonly record: string } | { readonly fault: string | null };
 
-/** Who has seen which alert. */
-export interface Acknowledgement {
+/** What somebody wants of an alert or a silence. */
+export interface WatchRequest {
   readonly id: string;
   readonly by: string;
+  /** As the request has it. */
+  readonly given?: unknown;
 }
 
 const name = "watch";
 const drainMs = 5000;
+const othersBytes = 8 * 2 ** 20;
+const stateMs = 10_000;
+
+/** Says how exporters or outputs are: a line of JSON for each. */
+export type StateLines = (source: Source) => Promise<readonly string[]>;
 
 /**
- * Rules on flows, which are watched in a thread of its own. A broken file of rules makes the collector degraded; the rules that were
+ * Rules on flows and devices, which are watched in a thread of its own. A broken file of rules makes the collector degraded; the rules that were
  * read before stay.
  */
 export class WatchOutput implements Component {
@@ -37,24 +47,37 @@ export class WatchOutput implements Component {
   /** The fault that the thread reports; a new thread reports it anew, before it is ready. */
   #said: string | undefined;
 
-  /** @param sink is given a record of each alert that begins or ends. */
+  readonly #states: StateLines;
+  readonly #others: SampledSink;
+  readonly #othersFeed: RecordFeed;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param states of exporters and outputs, which are asked for where rules are about them.
+   * @param sink is given a record of each alert that begins or ends.
+   */
   constructor(
     watch: WatchOptions,
     feed: RecordFeed,
+    states: StateLines,
     sink: Pick<Sink, "write">,
     outputMetrics: OutputMetrics,
     logLevel: LogLevel,
     reporting: Reporting,
   ) {
     this.#sink = sink;
+    this.#states = states;
+    const others = createRecordFeed("watch", 1, othersBytes, { whole: 0, sampled: 0 });
+    this.#othersFeed = others;
     this.#health = reporting.health;
     this.taker = new FeedThread(
       {
         feed,
         entry: new URL("./watch-thread.js", import.meta.url),
-        data: { watch, feed, logLevel } satisfies WatchThreadData,
+        data: { watch, feed, others, logLevel } satisfies WatchThreadData,
         onNote: (note) => this.#heard(note as WatchNote),
         onChange: (isAlive) => {
+          setOpen(others.sampling, isAlive);
           if (!isAlive) this.#said = undefined;
           this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
         },
@@ -62,14 +85,30 @@ export class WatchOutput implements Component {
       outputMetrics,
       reporting,
     );
+    this.#others = new SampledSink({ write() {} }, others, this.taker.report);
   }
 
-  start(): Promise<void> {
-    return this.taker.start();
+  async start(): Promise<void> {
+    await this.taker.start();
+    setOpen(this.#othersFeed.sampling, true);
+    this.#timer = setInterval(() => void this.#tellStates(), stateMs);
   }
 
-  stop(): Promise<void> {
-    return this.taker.stop(drainMs);
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#others.flush();
+    setOpen(this.#othersFeed.sampling, false);
+    await this.taker.stop(drainMs);
+  }
+
+  /** Gives a sink that passes records of devices on, and shows them to the rules. */
+  alsoTo(sink: Sink): Sink {
+    return {
+      write: (lines, count) => {
+        this.#others.write(Buffer.from(lines.buffer, lines.byteOffset, lines.length), count);
+        sink.write(lines, count);
+      },
+    };
   }
 
   /** @returns undefined while its thread is being started again. */
@@ -82,9 +121,29 @@ export class WatchOutput implements Component {
     return this.taker.thread()?.call("status");
   }
 
+  /** @returns undefined while its thread is being started again. */
+  async silences(): Promise<readonly Silence[] | undefined> {
+    return this.taker.thread()?.call("silences");
+  }
+
   /** @returns the alert; undefined where there is none of the id. */
-  async acknowledge(seen: Acknowledgement): Promise<Alert | undefined> {
-    return this.taker.thread()?.call("acknowledge", seen);
+  async acknowledge(request: WatchRequest): Promise<Alert | undefined> {
+    return this.taker.thread()?.call("acknowledge", request);
+  }
+
+  /** @returns the alert; undefined where there is none of the id. */
+  async snooze(request: WatchRequest): Promise<Alert | Refused | undefined> {
+    return this.taker.thread()?.call("snooze", request);
+  }
+
+  /** @returns undefined while its thread is being started again. */
+  async silence(request: WatchRequest): Promise<Silence | Refused | undefined> {
+    return this.taker.thread()?.call("silence", request);
+  }
+
+  /** @returns the silence; undefined where there is none of the id that goes on. */
+  async endSilence(request: WatchRequest): Promise<Silence | undefined> {
+    return this.taker.thread()?.call("endSilence", request);
   }
 
   /** @returns undefined where there is no such action. @throws Error with why it does not work. */
@@ -100,6 +159,16 @@ export class WatchOutput implements Component {
   /** Reads the file of rules again. */
   reload(): void {
     this.taker.thread()?.post("reload");
+  }
+
+  async #tellStates(): Promise<void> {
+    try {
+      const sources = (await this.taker.thread()?.call<readonly Source[]>("sources")) ?? [];
+      const lines = (await Promise.all(sources.map((source) => this.#states(source)))).flat();
+      if (lines.length > 0) this.#others.write(Buffer.from(`${lines.join("\n")}\n`), lines.length);
+    } catch {
+      // The thread died meanwhile; it is asked again when it is there.
+    }
   }
 
   #heard(note: WatchNote): void {

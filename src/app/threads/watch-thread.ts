@@ -4,7 +4,7 @@ import { nodeFileIo } from "../../base/file/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { SamplingJudge } from "../../explore/sampling/index.ts";
 import { Watch } from "../../watch/index.ts";
-import type { Acknowledgement, WatchNote, WatchThreadData } from "./watch-output.ts";
+import type { WatchRequest, WatchNote, WatchThreadData } from "./watch-output.ts";
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
@@ -14,7 +14,7 @@ import { postNote, serveThread, threadLog } from "./thread.ts";
 const lookMs = 100;
 const idBytes = 9;
 
-const { watch: options, feed, logLevel } = workerData as WatchThreadData;
+const { watch: options, feed, others, logLevel } = workerData as WatchThreadData;
 const metrics = createMetrics();
 const newId = (): string => randomBytes(idBytes).toString("base64url");
 const watch = new Watch(
@@ -32,6 +32,7 @@ const watch = new Watch(
 );
 const judge = new SamplingJudge(feed.sampling, feed.rates);
 const inbox = new FeedInbox(feed.lines, (lines, records) => watch.take(lines, records));
+const othersInbox = new FeedInbox(others.lines, (lines) => watch.takeOthers(lines));
 metrics.counterFrom(
   "netgloss_watch_sampled_out_records_total",
   "Records that rules were not asked about because others stood for them: more came than the thread could take.",
@@ -41,7 +42,9 @@ metrics.counterFrom(
 let looking: NodeJS.Timeout | undefined;
 const look = (): void => {
   judge.adapt(inbox.backlog(), systemClock.monotonic());
-  looking = setTimeout(look, inbox.take() ? lookMs : 0);
+  // Devices first: however many flows come, they are few.
+  const isAll = othersInbox.take() && inbox.take();
+  looking = setTimeout(look, isAll ? lookMs : 0);
 };
 
 serveThread({
@@ -51,13 +54,19 @@ serveThread({
   },
   alerts: () => watch.alerts(),
   status: () => watch.status(),
-  acknowledge: ({ id, by }: Acknowledgement) => watch.acknowledge(id, by),
+  sources: () => watch.sources(),
+  acknowledge: ({ id, by }: WatchRequest) => watch.acknowledge(id, by),
+  silences: () => watch.silences(),
+  snooze: ({ id, by, given }: WatchRequest) => watch.snooze(id, by, given),
+  silence: ({ by, given }: WatchRequest) => watch.silence(by, given),
+  endSilence: ({ id, by }: WatchRequest) => watch.endSilence(id, by),
   test: (name: string) => watch.test(name),
   resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),
   stop() {
     clearTimeout(looking);
+    while (!othersInbox.take());
     while (!inbox.take());
     return watch.stop();
   },

@@ -40,7 +40,7 @@ import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
-import { alertsView, watchView } from "./watch-views.ts";
+import { alertsView, silencesView, watchView } from "./watch-views.ts";
 
 /** Matches the sources of values that no exporter or device has sent. */
 const addedBy =
@@ -225,6 +225,7 @@ export function collectorViews(
       getNeighbors: (id) => neighborsView(snmp, id),
       locate: (address) => locate(snmp, address),
       listAlerts: () => alertsView(watch),
+      listSilences: () => silencesView(watch),
       getWatch: () => watchView(watch),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),

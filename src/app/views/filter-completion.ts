@@ -7,6 +7,7 @@ import {
   parseFilter,
   recordVocabulary,
   shortNames,
+  udmVocabulary,
   valueInFilter,
   recordFields,
   type FilterPlace,
@@ -68,6 +69,10 @@ const firstOf = (items: readonly Item[], isAll = true): Offer => ({
   items: items.slice(0, mostItems),
   complete: isAll && items.length <= mostItems,
 });
+const truths: readonly Item[] = [
+  { insert: "true", kind: "value" },
+  { insert: "false", kind: "value" },
+];
 const noWords = { words: [], complete: true };
 
 /** Completes filters: names of fields, operators, and the values that the operator's network has. */
@@ -91,19 +96,47 @@ export class FilterCompleter {
    * @param mayReadMetadata whether words of entries are offered, too, beside what flows have. @throws ConnectError
    */
   async complete(body: unknown, mayReadMetadata: boolean): Promise<FilterCompletion> {
-    const { filter, cursor } = readBody(body);
+    const { filter, cursor, of } = readBody(body);
+    const vocabulary = of === "metadata" ? udmVocabulary : recordVocabulary;
     const place = filterPlace(filter, cursor);
-    const fault = faultOf(filter);
+    const fault = faultOf(filter, vocabulary);
     if (place === undefined)
       return { expects: "nothing", from: cursor, to: cursor, items: [], complete: true, ...fault };
     const { expects, from, to } = place;
     const found =
-      expects === "value"
-        ? await this.#values(place, mayReadMetadata)
-        : expects === "field"
-          ? await this.#fields(place, mayReadMetadata)
-          : { items: fixed(place), complete: true };
+      expects !== "value" && expects !== "field"
+        ? { items: fixed(place, vocabulary), complete: true }
+        : of === "metadata"
+          ? await this.#ofEntries(place, mayReadMetadata)
+          : expects === "value"
+            ? await this.#values(place, mayReadMetadata)
+            : await this.#fields(place, mayReadMetadata);
     return { expects, from, to, ...found, ...fault };
+  }
+
+  /** Names of fields and words of the entries, for a filter over them. */
+  async #ofEntries({ expects, field = "", written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
+    const words = async (kind: string, beginning?: string): ReturnType<MetadataWords["of"]> =>
+      mayReadMetadata ? this.#words.of(kind, patienceMs, beginning) : noWords;
+    if (expects === "field") {
+      const names = [...udmVocabulary.names()].filter((name) => !name.endsWith("."));
+      const keys = (await words("keys")).words.map((key) => `metadata.${key}`).filter((name) => /^[\w.-]+$/.test(name));
+      return firstOf(
+        ranked(
+          [...names, ...keys, "not"].map((insert) => ({ insert, kind: "field" })),
+          written,
+        ),
+      );
+    }
+    const known = udmVocabulary.find(field)?.fields[0] ?? "";
+    const kinds: Readonly<Record<string, string>> = { name: "names", tags: "tags" };
+    const kind = kinds[known] ?? (known.startsWith("metadata.") ? `key ${known.replace(/^metadata\.\.?/, "")}` : "");
+    if (kind === "") return firstOf(known === "internal" ? ranked(truths, written) : []);
+    const found = await words(kind, written);
+    return firstOf(
+      found.words.map((word) => ({ insert: valueInFilter(word), kind: "value" })),
+      found.complete,
+    );
   }
 
   async #fields({ written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
@@ -220,27 +253,31 @@ async function later<T>(value: T): Promise<T> {
 
 const longestFilter = 65_536;
 
-function readBody(body: unknown): { readonly filter: string; readonly cursor: number } {
+function readBody(body: unknown): { readonly filter: string; readonly cursor: number; readonly of: string } {
   const refuse = (field: string, description: string): never => {
     throw apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
   };
   if (typeof body !== "object" || body === null || Array.isArray(body))
     return refuse("", "the body must be a JSON object");
-  const { filter = "", cursor, ...others } = body as Readonly<Record<string, unknown>>;
+  const { filter = "", cursor, of = "records", ...others } = body as Readonly<Record<string, unknown>>;
   const [other] = Object.keys(others);
-  if (other !== undefined) return refuse(other, `there is no field ${JSON.stringify(other)}: filter, cursor`);
+  if (other !== undefined) return refuse(other, `there is no field ${JSON.stringify(other)}: filter, of, cursor`);
   if (typeof filter !== "string") return refuse("filter", "filter must be a text");
   if (filter.length > longestFilter) return refuse("filter", `filter has more than ${longestFilter} characters`);
   const at = cursor ?? filter.length;
   if (typeof at !== "number" || !Number.isInteger(at) || at < 0 || at > filter.length)
     return refuse("cursor", "cursor must be an offset in the filter");
-  return { filter, cursor: at };
+  if (of !== "records" && of !== "metadata") return refuse("of", "of must be records or metadata");
+  return { filter, cursor: at, of };
 }
 
-function faultOf(filter: string): { readonly fault?: NonNullable<FilterCompletion["fault"]> } {
+function faultOf(
+  filter: string,
+  vocabulary: typeof recordVocabulary,
+): { readonly fault?: NonNullable<FilterCompletion["fault"]> } {
   if (filter.trim() === "") return {};
   try {
-    parseFilter(filter, "filter", recordVocabulary);
+    parseFilter(filter, "filter", vocabulary);
     return {};
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
@@ -250,13 +287,13 @@ function faultOf(filter: string): { readonly fault?: NonNullable<FilterCompletio
 }
 
 /** Operators, and what stands between terms. */
-function fixed({ expects, field = "", written }: FilterPlace): readonly Item[] {
+function fixed({ expects, field = "", written }: FilterPlace, vocabulary: typeof recordVocabulary): readonly Item[] {
   if (expects === "joiner")
     return ranked(
       ["and", "or"].map((insert) => ({ insert, kind: "word" })),
       written,
     );
-  const known = recordVocabulary.find(field) ?? { fields: [field], type: "any", unit: "" };
+  const known = vocabulary.find(field) ?? { fields: [field], type: "any", unit: "" };
   return ranked(
     operatorsFor(known).map((insert) => ({ insert, kind: "operator" })),
     written,

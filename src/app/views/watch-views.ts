@@ -1,4 +1,5 @@
 import { apiError, type CollectorAnswer, type Operation } from "../../server/index.ts";
+import type { Refused } from "../../watch/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 
 function restarting(): Error {
@@ -13,6 +14,28 @@ export async function alertsView(watch: WatchOutput | undefined): Promise<Collec
   return { enabled: true, alerts };
 }
 
+/** Answers `GET /api/v1/watch/silences`. */
+export async function silencesView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"listSilences">> {
+  if (watch === undefined) return { enabled: false, silences: [] };
+  const silences = await watch.silences();
+  if (silences === undefined) throw restarting();
+  return { enabled: true, silences };
+}
+
+/** @throws ConnectError where a request was refused. */
+function accepted<T extends object>(answer: T | Refused | undefined): T | undefined {
+  if (answer === undefined || !("refused" in answer)) return answer;
+  const violations = answer.refused.map((description) => ({ field: "", description }));
+  throw apiError("invalid_argument", "INVALID_REQUEST", answer.refused.join("; "), { violations });
+}
+
+const textSchema = (description: string, ...examples: readonly string[]): Readonly<Record<string, unknown>> => ({
+  type: "string",
+  description,
+  examples,
+});
+const forSchema = textSchema("How long, up to 366d.", "30m", "8h");
+
 /** Answers `GET /api/v1/watch/rules`. */
 export async function watchView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"getWatch">> {
   if (watch === undefined) return { enabled: false, rules: [], actions: [] };
@@ -21,9 +44,15 @@ export async function watchView(watch: WatchOutput | undefined): Promise<Collect
   return { enabled: true, ...status };
 }
 
+type Operations = readonly (readonly [path: string, Operation])[];
+
 /** The operations on alerts and actions, by path. */
 export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<string, Operation> {
-  return new Map([
+  return new Map([...alertOperations(watch), ...silenceOperations(watch), ...actionOperations(watch)]);
+}
+
+function alertOperations(watch: WatchOutput | undefined): Operations {
+  return [
     [
       "/api/v1/watch/alerts/{id}/acknowledge",
       {
@@ -34,6 +63,63 @@ export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<str
         run: async (id, user) => watch?.acknowledge({ id, by: user }),
       },
     ],
+    [
+      "/api/v1/watch/alerts/{id}/snooze",
+      {
+        summary: "Tells nobody of an alert for a time",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "snoozed"] },
+        body: { type: "object", additionalProperties: false, required: ["for"], properties: { for: forSchema } },
+        run: async (id, by, given) => accepted(await watch?.snooze({ id, by, given })),
+      },
+    ],
+  ];
+}
+
+function silenceOperations(watch: WatchOutput | undefined): Operations {
+  return [
+    [
+      "/api/v1/watch/silences/add",
+      {
+        summary: "Tells nobody of the alerts of a filter for a time",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "filter", "from", "until"] },
+        body: {
+          type: "object",
+          additionalProperties: false,
+          required: ["filter", "for"],
+          properties: {
+            filter: textSchema("Over fields of keys of alerts, and alert.rule.name.", "flow.dst.ip.addr in 10.0.0.0/8"),
+            for: forSchema,
+            from: textSchema("When it begins, RFC 3339; left out: now.", "2026-11-22T04:00:00Z"),
+            comment: textSchema("Why.", "maintenance"),
+          },
+        },
+        async run(id, by, given) {
+          if (watch === undefined) throw apiError("unimplemented", "WATCH_DISABLED", "no rules are set up");
+          const silence = accepted(await watch.silence({ id, by, given }));
+          if (silence === undefined) throw restarting();
+          return silence;
+        },
+      },
+    ],
+    [
+      "/api/v1/watch/silences/{id}/end",
+      {
+        summary: "Ends a silence now",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "until"] },
+        run: async (id, by) => watch?.endSilence({ id, by }),
+      },
+    ],
+  ];
+}
+
+function actionOperations(watch: WatchOutput | undefined): Operations {
+  return [
     [
       "/api/v1/watch/actions/{id}/test",
       {
@@ -70,5 +156,5 @@ export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<str
         },
       },
     ],
-  ]);
+  ];
 }

@@ -89,6 +89,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     },
     lower: (text) => `lowerUTF8(${text})`,
     like: (text, pattern) => `${text} LIKE ${pattern}`,
+    left: (text, characters) => `leftUTF8(${text}, ${characters})`,
     hasRegex: (text, expression) => `match(${text}, ${expression})`,
     asText: (value, type) => (type === "text" ? value : `toString(${value})`),
     isBetween(address, first, last, values) {

@@ -52,6 +52,7 @@ export const duckDbDialect: SqlDialect = {
   typed: (value, column) => `CAST(${value} AS ${elementType(column)})`,
   lower: (text) => `lower(${text})`,
   like: (text, pattern) => `${text} LIKE ${pattern} ESCAPE '\\'`,
+  left: (text, characters) => `left(${text}, ${characters})`,
   hasRegex: (text, expression) => `regexp_matches(${text}, ${expression})`,
   asText: (value, type) => (type === "text" ? value : `CAST(${value} AS VARCHAR)`),
   isBetween(address, first, last, values) {

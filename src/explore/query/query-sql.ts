@@ -1,4 +1,12 @@
-import { AddressSet, type Filter, type FilterTerm, type Quantity, type QuantityRange } from "../../record/index.ts";
+import {
+  AddressSet,
+  maxRegexText,
+  portableRegex,
+  type Filter,
+  type FilterTerm,
+  type Quantity,
+  type QuantityRange,
+} from "../../record/index.ts";
 import { type Column, type ColumnType, timeField } from "../column.ts";
 import {
   SqlValues,
@@ -96,7 +104,10 @@ function judge(term: FilterTerm, value: string, type: ColumnType, context: Where
       return dialect.like(dialect.lower(dialect.asText(value, type)), pattern);
     }
     case "regex":
-      return dialect.hasRegex(dialect.asText(value, type), values.add({ type: "text", value: term.expression }));
+      return dialect.hasRegex(
+        dialect.left(dialect.asText(value, type), maxRegexText),
+        values.add({ type: "text", value: portableRegex(term.expression) }),
+      );
     case "flag":
       break;
   }

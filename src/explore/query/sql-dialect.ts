@@ -99,6 +99,8 @@ export interface SqlDialect {
   typed(value: string, column: Column): string;
   lower(text: string): string;
   like(text: string, pattern: string): string;
+  /** Returns the beginning of a text, of so many characters at most. */
+  left(text: string, characters: number): string;
   /** Returns a condition that is true of a text that has a regular expression (RE2) somewhere. */
   hasRegex(text: string, expression: string): string;
   asText(value: string, type: ColumnType): string;

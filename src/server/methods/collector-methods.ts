@@ -15,7 +15,7 @@ import {
   sources,
 } from "./answers.ts";
 import { location, neighbors, topology } from "./topology-answers.ts";
-import { alerts, watchState } from "./watch-answers.ts";
+import { alerts, silences, watchState } from "./watch-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
@@ -64,6 +64,7 @@ export const collectorMethods = {
     "Why flows of one exporter are missing or wrong; also of one that was never heard",
   ),
   listAlerts: row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
+  listSilences: row("/api/v1/watch/silences", "flow", silences, "Alerts of which nobody is told for a time"),
   getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and the receivers of notices"),
   diagnose: row("/api/v1/flow/diagnosis", "flow", diagnosis, "Why flows are missing or wrong"),
   listSources: row("/api/v1/enrich/sources", "metadata", sources, "The sources of metadata and their last runs"),

@@ -284,6 +284,61 @@ const profileAnswer = openObject(
 
 export type ExploreProfile = Value<typeof profileAnswer>;
 
+const rulesQuestion: JsonSchema = {
+  type: "object",
+  additionalProperties: false,
+  required: ["rules"],
+  properties: {
+    ...range,
+    rules: {
+      description: "Rules as in the file of SVC_PROCESSOR_ENRICH_RULES_PATH: a text of YAML, or the list itself.",
+      oneOf: [{ type: "string" }, { type: "array", items: { type: "object" } }],
+    },
+  },
+};
+
+/** What rules would change on kept records. */
+const rulesAnswer = openObject({
+  from: instant,
+  to: instant,
+  flows: number("Flow records of the range that fit the filter."),
+  records: integer("Kept records that the rules were asked of."),
+  changed: integer("Those of them of which a field is another than with the rules in use."),
+  sampling: number("For how many records one that is kept stands at most."),
+  complete: flag("False: the rules were asked of a part of the records, or Explore keeps a part of the range."),
+  rules: list(
+    openObject({
+      name: text(),
+      of: choice(
+        ["exporter", "in", "out", "record"],
+        "What it is asked of: `record` is each record, the others are decided once.",
+      ),
+      fits: integer("Records that it is true of."),
+      changes: integer(
+        "Records of which it gives a field another value than now, and no rule behind it gives that field.",
+      ),
+      lacks: list(text(), "Fields that it asks for and Explore does not keep: it fits fewer records here."),
+    }),
+    "In their order.",
+  ),
+  fields: list(
+    openObject({
+      field: text(),
+      gained: integer("Records that do not have it now."),
+      lost: integer("Records that have it now alone."),
+      changed: integer("Records that have another value now."),
+      values: list(
+        openObject({ value: text("As in records; what is no text as JSON."), records: integer() }),
+        "The most frequent, five at most.",
+      ),
+    }),
+    "That rules give, those with the most changes first.",
+  ),
+  elapsedMs: integer(),
+});
+
+export type ExploreRules = Value<typeof rulesAnswer>;
+
 /** The formats of answers. */
 const exploreFormats = {
   json: "application/json",
@@ -297,7 +352,7 @@ export type ExploreFormat = keyof typeof exploreFormats;
 const endings: Readonly<Partial<Record<ExploreFormat, string>>> = { arrow: "arrows" };
 
 const statusPath = "/api/v1/explore/status";
-const questionPath = (name: "query" | "flows" | "profile"): string => `/api/v1/explore/${name}`;
+const questionPath = (name: "query" | "flows" | "profile" | "rules"): string => `/api/v1/explore/${name}`;
 
 /** The answers to the questions of the pages: their types are made of it. */
 export const exploreAnswers = {
@@ -313,6 +368,8 @@ export interface ExploreOperations {
   query(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
   profile(body: unknown, signal: AbortSignal): Promise<unknown>;
+  /** Says what rules would change on kept records. */
+  rules(body: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
 function enabled(explore: ExploreOperations | undefined): ExploreOperations {
@@ -356,25 +413,39 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
       ),
     );
   };
-  const profile = operation(
-    questionPath("profile"),
-    ofFlows,
-    true,
-    async (call) => {
-      const body = plainJson(decodeJson(await bodies.readAll(call)));
-      return sendJson(call, 200, await enabled(explore).profile(body, call.signal), { "cache-control": "no-store" });
-    },
-    describe(
-      "collector",
-      "exploreProfile",
-      "What an address, or any other value, does: its traffic both ways, its peers and services, who sees it and since when",
-      { "200": jsonResponse("The answer.", profileAnswer.schema), ...refused },
-      jsonBody(profileQuestion),
-    ),
-  );
+  const plain = (
+    name: "profile" | "rules",
+    id: string,
+    summary: string,
+    asked: JsonSchema,
+    answered: JsonSchema,
+  ): Endpoint =>
+    operation(
+      questionPath(name),
+      ofFlows,
+      true,
+      async (call) => {
+        const body = plainJson(decodeJson(await bodies.readAll(call)));
+        return sendJson(call, 200, await enabled(explore)[name](body, call.signal), { "cache-control": "no-store" });
+      },
+      describe("collector", id, summary, { "200": jsonResponse("The answer.", answered), ...refused }, jsonBody(asked)),
+    );
   return [
     status,
-    profile,
+    plain(
+      "profile",
+      "exploreProfile",
+      "What an address, or any other value, does: its traffic both ways, its peers and services, who sees it and since when",
+      profileQuestion,
+      profileAnswer.schema,
+    ),
+    plain(
+      "rules",
+      "exploreRules",
+      "What rules would change on records that are kept, before they count",
+      rulesQuestion,
+      rulesAnswer.schema,
+    ),
     question(
       "query",
       "The largest of flow records by some of their fields, over time",

@@ -55,6 +55,10 @@ export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): En
     additionalProperties: false,
     properties: {
       filter: text("As far as it is written.", "src.name = we").schema,
+      of: choice(
+        ["records", "metadata"],
+        "What it filters: flow records, or entries of the metadata. Left out: records.",
+      ).schema,
       cursor: integer("Where in it something is to be completed, in UTF-16 units; left out: its end.").schema,
     },
   };
@@ -72,7 +76,7 @@ export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): En
     describe(
       "collector",
       "completeFilter",
-      "What may stand at a place of a filter over records: fields, operators, your own values; and what is wrong with it",
+      "What may stand at a place of a filter over records or metadata: fields, operators, your own values; and what is wrong with it",
       { "200": jsonResponse("The answer.", answer.schema), ...refusals },
       jsonBody(question),
     ),

@@ -297,6 +297,7 @@ export function isShaped(fields: Iterable<string>): boolean {
  * Adds what follows from the fields of one row, so that a reading has the same fields whatever the MIB gives of it:
  * - `system.cpu.util.pct`: what is not idle, else the average of one minute, five minutes, five seconds.
  * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third of two; `.used.pct`, also of `.free.pct`. Buffers and caches are not used.
+ *   What is used and free of a whole of which there is only the share that is used.
  *   A pool of size 0 is none. So is `wireless.ap.memory`.
  * - `storage.used.pct`, `printer.supply.remaining.pct`, `printer.input.remaining.pct`: of the size or capacity in the row.
  * - `system.memory.*` of a storage area that is main memory (hrStorageRam).
@@ -374,6 +375,13 @@ function completeMemory(fields: RecordFields, memory: (typeof memories)[number])
     return;
   }
   const [total, used, free] = [read("total"), read("used"), read("free")];
+  const share = numberOf(fields, usedShare);
+  if (total !== undefined && used === undefined && free === undefined && share !== undefined) {
+    if (share < 0 || share > 100) return;
+    put("used", Math.round((total * share) / 100));
+    put("free", total - Math.round((total * share) / 100));
+    return;
+  }
   if (total === undefined && used !== undefined && free !== undefined) put("total", used + free);
   if (used === undefined && total !== undefined && free !== undefined)
     put("used", total - free - (read("buffers") ?? 0) - (read("cached") ?? 0));

@@ -71,7 +71,7 @@ test("Metadata: a sheet is mapped, its faults and its difference shown, imported
   assert.deepEqual(await axeFindings(page), []);
 
   // A filter with a fault says where; a good one is in the address bar.
-  const filter = page.getByRole("searchbox", { name: "Filter" });
+  const filter = page.getByRole("combobox", { name: "Filter" });
   await filter.fill("tag >");
   await page
     .getByRole("alert")

@@ -4,6 +4,14 @@ import { callApi } from "./call.ts";
 export type Completion = FilterCompletionAnswer;
 export type CompletionItem = Completion["items"][number];
 
-/** Asks what may stand at the cursor of a filter over records. */
-export const completeFilter = (filter: string, cursor: number, signal: AbortSignal): Promise<Completion> =>
-  callApi<Completion>({ path: "api/v1/filter/completion", body: { filter, cursor } }, { signal, timeoutMs: 5000 });
+/** What a filter is over: flow records, or entries of the metadata. */
+export type FilteredThing = "records" | "metadata";
+
+/** Asks what may stand at the cursor of a filter. */
+export const completeFilter = (
+  of: FilteredThing,
+  filter: string,
+  cursor: number,
+  signal: AbortSignal,
+): Promise<Completion> =>
+  callApi<Completion>({ path: "api/v1/filter/completion", body: { filter, cursor, of } }, { signal, timeoutMs: 5000 });

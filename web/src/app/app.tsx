@@ -11,11 +11,14 @@ import { SignIn } from "./sign-in.tsx";
 import { SideBar } from "./side-bar.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { useSignIn } from "./use-sign-in.ts";
+import { useZone } from "../ui/time-zone.ts";
 
 /** The frame around every page: navigation, the Explain box, banners, and the page itself or what stands in its place. */
 export function App(): JSX.Element {
   const { page } = usePlace();
   const signIn = useSignIn();
+  // All that shows times is drawn again in another zone.
+  useZone();
   return (
     <SessionContext.Provider value={signIn.session ?? {}}>
       <a class="skip" href="#content">

@@ -1,18 +1,26 @@
 import { formatDuration } from "./numbers.ts";
+import { shownZone, wallTimeOf } from "./zone.ts";
 
 const pad = (value: number): string => String(value).padStart(2, "0");
 
-/** A time of day in the browser's zone: `14:03:22`; with the date when it is another day than `now`. */
+/** A time of day in the zone that is shown: `14:03:22`; with the date when it is another day than `now`. */
 export function formatTime(ms: number, now: number): string {
-  const at = new Date(ms);
-  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
-  return at.toDateString() === new Date(now).toDateString() ? time : `${formatDate(ms)} ${time}`;
+  const { hour, minute, second } = wallTimeOf(ms, shownZone());
+  const time = `${pad(hour)}:${pad(minute)}:${pad(second)}`;
+  return formatDate(ms) === formatDate(now) ? time : `${formatDate(ms)} ${time}`;
 }
 
-/** A day in the browser's zone: `2026-03-01`. */
-export function formatDate(ms: number): string {
-  const at = new Date(ms);
-  return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
+/** A day in the zone that is shown: `2026-03-01`. */
+function formatDate(ms: number): string {
+  const { year, month, day } = wallTimeOf(ms, shownZone());
+  return `${year}-${pad(month)}-${pad(day)}`;
+}
+
+/** A range in the zone that is shown: `2026-03-01 08:00:00 to 09:00:00`. */
+export function formatRange(from: number, to: number): string {
+  const clock = (ms: number): string => formatTime(ms, ms);
+  const isOneDay = formatDate(from) === formatDate(to);
+  return `${formatDate(from)} ${clock(from)} to ${isOneDay ? "" : `${formatDate(to)} `}${clock(to)}`;
 }
 
 /** How long ago: `just now`, `5 min ago`. */
@@ -24,9 +32,9 @@ export function formatAge(ms: number, now: number): string {
 
 /** A time on an axis whose marks are this many seconds apart. */
 export function formatAxisTime(ms: number, stepSeconds: number): string {
-  const at = new Date(ms);
-  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0 && at.getSeconds() === 0;
-  if (stepSeconds >= 86_400 || isMidnight) return `${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}`;
-  return stepSeconds < 60 ? `${time}:${pad(at.getSeconds())}` : time;
+  const { month, day, hour, minute, second } = wallTimeOf(ms, shownZone());
+  const isMidnight = hour === 0 && minute === 0 && second === 0;
+  if (stepSeconds >= 86_400 || isMidnight) return `${pad(month)}-${pad(day)}`;
+  const time = `${pad(hour)}:${pad(minute)}`;
+  return stepSeconds < 60 ? `${time}:${pad(second)}` : time;
 }

@@ -1,13 +1,15 @@
 import type { JSX } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import { completeFilter, type Completion, type CompletionItem } from "../api/completion.ts";
+import { completeFilter, type Completion, type CompletionItem, type FilteredThing } from "../api/completion.ts";
 import { formatNumber } from "../format/numbers.ts";
 
 /** How long somebody has to stop typing before it is asked, milliseconds. */
 const pauseMs = 80;
 
 export interface FilterBoxProps {
+  readonly of?: FilteredThing;
   readonly text: string;
+  readonly placeholder?: string;
   readonly onText: (text: string) => void;
   readonly isInvalid: boolean;
   readonly describedBy: string | undefined;
@@ -17,11 +19,18 @@ export interface FilterBoxProps {
  * A line in which a filter is written: what may stand at the cursor is offered below it. Arrows choose, Enter and Tab take what is chosen, Escape closes;
  * Ctrl and the blank open it again. Enter without a choice applies the filter.
  */
-export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxProps): JSX.Element {
+export function FilterBox({
+  of = "records",
+  text,
+  placeholder = "src in 10.0.0.0/8 and dst.tag = pci",
+  onText,
+  isInvalid,
+  describedBy,
+}: FilterBoxProps): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const id = useId();
-  const { completion, ask, close } = useCompletion();
+  const { completion, ask, close } = useCompletion(of);
   const [chosen, setChosen] = useState(-1);
   useEffect(() => setChosen(-1), [completion]);
   useEffect(() => list.current?.children[chosen]?.scrollIntoView({ block: "nearest" }), [chosen]);
@@ -77,7 +86,7 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
         aria-invalid={isInvalid}
         aria-describedby={describedBy}
         value={text}
-        placeholder="src in 10.0.0.0/8 and dst.tag = pci"
+        placeholder={placeholder}
         autocomplete="off"
         autocapitalize="off"
         spellcheck={false}
@@ -122,7 +131,7 @@ export function FilterBox({ text, onText, isInvalid, describedBy }: FilterBoxPro
 type Offered = Completion & { readonly of: string };
 
 /** What may stand at a cursor, asked when nobody has typed for a moment. A collector that cannot say so is no fault: one writes on. */
-function useCompletion(): {
+function useCompletion(of: FilteredThing): {
   /** And the text that it is of. */
   readonly completion: Offered | undefined;
   readonly ask: (text: string, cursor: number) => void;
@@ -134,7 +143,7 @@ function useCompletion(): {
   useEffect(() => stop, []);
   const offer = async (text: string, cursor: number, signal: AbortSignal): Promise<void> => {
     if (signal.aborted) return;
-    const found = await completeFilter(text, cursor, signal).catch(() => undefined);
+    const found = await completeFilter(of, text, cursor, signal).catch(() => undefined);
     if (!signal.aborted) setCompletion(found && { ...withoutDone(found, text, cursor), of: text });
   };
   return {

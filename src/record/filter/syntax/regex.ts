@@ -8,8 +8,8 @@ const maxSize = 2000;
 export const maxRegexCost = 2 * maxSize;
 /** A class such as `\\p{L}` takes as long to compile as so many steps. */
 const classCost = 20;
-/** Of a text that is longer, the beginning is looked at. */
-const maxText = 4096;
+/** Of a text that has more characters, so many from its beginning are looked at, here and by stores of records. */
+export const maxRegexText = 4096;
 
 let engine: typeof RE2JS | undefined;
 
@@ -22,6 +22,23 @@ function engineOf(): typeof RE2JS {
 const regexTokens =
   /\\Q(?<quoted>.*?)(?:\\E|$)|(?<named>\\[pP](?:\{[^}]*\}|.)?)|\\x\{[^}]*\}|\\.?|(?<set>\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?)|(?<flags>\(\?[a-zA-Z-]+\))|(?<open>\()|(?<close>\))|\{(?<least>\d+)(?<more>,(?<most>\d*))?\}|./gsu;
 const namedClass = /\\[pP]/g;
+
+/**
+ * Returns an expression that all engines of RE2 take as this one does: older ones know groups with names as `(?P<name>` alone, and to some
+ * a dot is a line feed, too.
+ */
+export function portableRegex(expression: string): string {
+  let before = "";
+  let isGroup = false;
+  let written = "(?-s)";
+  for (const [token] of expression.matchAll(regexTokens)) {
+    // `(?<` alone begins a name: RE2 has no looking behind.
+    written += isGroup && token === "<" ? "P<" : token;
+    isGroup = before === "(" && token === "?";
+    before = token;
+  }
+  return written;
+}
 
 /**
  * Returns about how many steps an expression has when it is compiled, named classes counting more. It says so before the engine
@@ -111,4 +128,11 @@ export class Regex {
   }
 }
 
-const cut = (text: string): string => (text.length <= maxText ? text : text.slice(0, maxText));
+/** Characters, not halves of them: stores of records count so. */
+function cut(text: string): string {
+  if (text.length <= maxRegexText) return text;
+  let end = 0;
+  for (let left = maxRegexText; left > 0 && end < text.length; left--)
+    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  return text.slice(0, end);
+}

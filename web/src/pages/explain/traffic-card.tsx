@@ -18,16 +18,14 @@ const wayColors: Readonly<Record<WayName, string>> = { in: "--c1", out: "--c2", 
 export interface TrafficCardProps {
   readonly traffic: Loaded<Profile>;
   readonly seen: Profile["seen"] | undefined;
-  /** RFC 3339. */
-  readonly onZoom: (from: string, to: string) => void;
-  /** Which time is shown. */
-  readonly actions: ComponentChildren;
+  /** A part of the time was drawn over: seconds since the epoch. */
+  readonly onZoom: (from: number, to: number) => void;
 }
 
 /** How much comes in and goes out over time, beside the time before, and since when the value is seen. */
-export function TrafficCard({ traffic, seen, onZoom, actions }: TrafficCardProps): JSX.Element {
+export function TrafficCard({ traffic, seen, onZoom }: TrafficCardProps): JSX.Element {
   return (
-    <Section title="Traffic" note={noteOf(traffic.answer?.traffic)} actions={actions}>
+    <Section title="Traffic" note={noteOf(traffic.answer?.traffic)}>
       <Shown of={traffic} what="Asking for its traffic">
         {({ traffic: answer }) => answer !== undefined && <Trend traffic={answer} seen={seen} onZoom={onZoom} />}
       </Shown>
@@ -91,7 +89,7 @@ function Trend({
             unit="bit/s"
             isStacked={false}
             isLastBegun={isLastBegun}
-            onZoom={(from, end) => onZoom(new Date(from * 1000).toISOString(), new Date(end * 1000).toISOString())}
+            onZoom={onZoom}
           />
           <ul class="legend" aria-label="Lines of the chart">
             {series.map(({ label, color, isBefore = false }) => (

@@ -3,21 +3,16 @@ import { useState } from "preact/hooks";
 import type { ApiCall } from "../../api/call.ts";
 import type { SearchAnswer } from "../../api/entries.ts";
 import type { Entry } from "../../api/entry.ts";
-import {
-  exploreStatusCall,
-  keptFrom,
-  keptSince,
-  profileCall,
-  type ExploreStatus,
-  type Profile,
-} from "../../api/explore.ts";
+import { exploreStatusCall, keptSince, profileCall, type ExploreStatus, type Profile } from "../../api/explore.ts";
 import { useCall } from "../../api/use-call.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
-import { ranges } from "../../format/time-ranges.ts";
-import { hrefOf, useQueryState, usePlace, valueAt } from "../../navigation/place.ts";
+import { wholeSeconds } from "../../format/time-ranges.ts";
+import { hrefOf, usePlace, valueAt } from "../../navigation/place.ts";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty } from "../../ui/states.tsx";
+import { TimeBox } from "../../ui/time-box.tsx";
+import { timeQuery, usePageTime } from "../../ui/use-time.ts";
 import { withCode } from "../../ui/with-code.tsx";
 import { AddressCard, explainCall } from "./address-card.tsx";
 import { coverCall, EntriesCard, entriesCall } from "./entries-card.tsx";
@@ -28,8 +23,6 @@ import { TrafficCard } from "./traffic-card.tsx";
 import { kindOf, titleOf, type ValueOf } from "./value-kinds.ts";
 import "./explain.css";
 
-const refreshMs = 30_000;
-
 /** What an address is and does; the same of a prefix, a tag, an AS, an exporter, an interface, or any other value of a field. */
 export default function ValuePage(): JSX.Element {
   const of = valueAt(usePlace());
@@ -38,7 +31,6 @@ export default function ValuePage(): JSX.Element {
 }
 
 function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
-  const [query, setQuery] = useQueryState();
   const [turn, setTurn] = useState(0);
   const [edited, setEdited] = useState<{ readonly entry: Entry; readonly isNew: boolean } | undefined>(undefined);
   const [said, setSaid] = useState("");
@@ -47,11 +39,9 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
     setEdited({ entry, isNew });
   };
   const status = useCall<ExploreStatus>(exploreStatusCall);
-  const [from, to] = [query.get("from") ?? "-1h", query.get("to") ?? "now"];
-  const isLive = to === "now";
-  const begin = isLive ? keptFrom(from, status.answer && keptSince(status.answer), Date.now()) : from;
-  const asked = { ...of, from: begin, to };
-  const options = { keepsOld: true, timeoutMs: 60_000, ...(isLive && { everyMs: refreshMs }) };
+  const time = usePageTime(status.answer && keptSince(status.answer));
+  const asked = { ...of, ...time.asked };
+  const options = { keepsOld: true, timeoutMs: 60_000, ...time.every };
   const isOn = status.answer !== undefined;
   const traffic = useCall<Profile>(isOn ? profileCall(asked, "traffic") : undefined, options);
   const rankings = useCall<Profile>(isOn ? profileCall(asked, "rankings") : undefined, options);
@@ -69,7 +59,7 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
       calls={calls}
       actions={
         flowFilter !== undefined && (
-          <a class="button" href={hrefOf("explore", { filter: flowFilter, from: from === "-1h" ? undefined : from })}>
+          <a class="button" href={hrefOf("explore", { filter: flowFilter, ...timeQuery(time) })}>
             Explore its traffic
           </a>
         )
@@ -85,30 +75,16 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
         </Empty>
       ) : (
         <>
+          <TimeBox
+            time={time}
+            onReload={() => {
+              for (const each of [traffic, rankings, seen]) each.reload();
+            }}
+          />
           <TrafficCard
             traffic={traffic}
             seen={seen.answer?.seen}
-            onZoom={(start, end) => setQuery({ from: start, to: end })}
-            actions={
-              <label class="field inline">
-                Time
-                <select
-                  value={isLive ? from : "fixed"}
-                  onChange={(event) => setQuery({ from: event.currentTarget.value, to: undefined })}
-                >
-                  {ranges.map(([start, label]) => (
-                    <option key={start} value={start}>
-                      {label}
-                    </option>
-                  ))}
-                  {!isLive && (
-                    <option value="fixed" disabled>
-                      chosen
-                    </option>
-                  )}
-                </select>
-              </label>
-            }
+            onZoom={(start, end) => time.choose(wholeSeconds(start * 1000, end * 1000))}
           />
           {!isRefused && <RankingCards rankings={rankings} of={of} />}
         </>

@@ -1,47 +1,28 @@
 import type { JSX } from "preact";
 import type { ExploreField } from "../../api/explore.ts";
-import { formatDate } from "../../format/times.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
 import { WhenSwitch } from "../../ui/when-switch.tsx";
-import { ranges } from "../../format/time-ranges.ts";
-import { measures, moved, zoomedOut, type ExploreState } from "./explore-state.ts";
+import { TimeBox } from "../../ui/time-box.tsx";
+import type { PageTime } from "../../ui/use-time.ts";
+import { measures, type ExploreState } from "./explore-state.ts";
 import { fieldLabel } from "./field-label.ts";
 
 export interface ControlsProps {
   readonly state: ExploreState;
-  /** Of the last answer, RFC 3339. */
-  readonly range: { readonly from: string; readonly to: string } | undefined;
+  readonly time: PageTime;
+  readonly onReload: () => void;
   readonly fields: readonly ExploreField[];
   readonly filterFault: string | undefined;
   readonly onChange: (changes: Partial<ExploreState>) => void;
 }
 
 /** What is asked: filter, time, measure, dimensions. */
-export function Controls({ state, range, fields, filterFault, onChange }: ControlsProps): JSX.Element {
-  const isFixed = !ranges.some(([from]) => from === state.from && state.to === "now");
+export function Controls({ state, time, onReload, fields, filterFault, onChange }: ControlsProps): JSX.Element {
   return (
     <div class="card controls">
       <FilterInput value={state.filter} fault={filterFault} onChange={(filter) => onChange({ filter })} />
+      <TimeBox time={time} onReload={onReload} />
       <div class="bar">
-        <label class="field">
-          Time
-          <select
-            value={isFixed ? "fixed" : state.from}
-            onChange={(event) => onChange({ from: event.currentTarget.value, to: "now" })}
-          >
-            {ranges.map(([from, label]) => (
-              <option key={from} value={from}>
-                {label}
-              </option>
-            ))}
-            {isFixed && (
-              <option value="fixed" disabled>
-                {rangeText(range ?? state)}
-              </option>
-            )}
-          </select>
-        </label>
-        <TimeSteps range={range} onChange={onChange} />
         <label class="field">
           Measure
           <select
@@ -85,47 +66,6 @@ export function Controls({ state, range, fields, filterFault, onChange }: Contro
   );
 }
 
-function TimeSteps({ range, onChange }: Pick<ControlsProps, "range" | "onChange">): JSX.Element {
-  const step = (change: (from: string, to: string) => Partial<ExploreState>): void => {
-    if (range !== undefined) onChange(change(range.from, range.to));
-  };
-  const isOff = range === undefined;
-  return (
-    <div class="steps" role="group" aria-label="Move in time">
-      <button
-        type="button"
-        class="button"
-        disabled={isOff}
-        aria-label="Earlier"
-        title="Earlier"
-        onClick={() => step((from, to) => moved(from, to, -1, Date.now()))}
-      >
-        ◀
-      </button>
-      <button
-        type="button"
-        class="button"
-        disabled={isOff}
-        aria-label="A longer time"
-        title="A longer time"
-        onClick={() => step((from, to) => zoomedOut(from, to, Date.now()))}
-      >
-        −
-      </button>
-      <button
-        type="button"
-        class="button"
-        disabled={isOff}
-        aria-label="Later"
-        title="Later"
-        onClick={() => step((from, to) => moved(from, to, 1, Date.now()))}
-      >
-        ▶
-      </button>
-    </div>
-  );
-}
-
 /** One choice for each dimension, and one more for the next. */
 function Dimensions({
   fields,
@@ -163,12 +103,4 @@ function Dimensions({
       ))}
     </div>
   );
-}
-
-function rangeText({ from, to }: { readonly from: string; readonly to: string }): string {
-  const [start, end] = [Date.parse(from), Date.parse(to)];
-  if (Number.isNaN(start) || Number.isNaN(end)) return `${from} to ${to}`;
-  const time = (ms: number): string => new Date(ms).toTimeString().slice(0, 8);
-  const isOneDay = formatDate(start) === formatDate(end);
-  return `${formatDate(start)} ${time(start)} to ${isOneDay ? "" : `${formatDate(end)} `}${time(end)}`;
 }

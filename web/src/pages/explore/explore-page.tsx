@@ -5,7 +5,6 @@ import type { ExploreAnswer, KeyValue, MissingPart } from "../../api/explore-ans
 import {
   exploreQueryCall,
   exploreStatusCall,
-  keptFrom,
   keptSince,
   shownUnit,
   type ExploreField,
@@ -14,6 +13,8 @@ import {
 import { useCall } from "../../api/use-call.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
+import type { TimeChoice } from "../../format/time-choice.ts";
+import { wholeSeconds } from "../../format/time-ranges.ts";
 import { formatTime } from "../../format/times.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
@@ -29,24 +30,22 @@ import { measures, readState, writeState, type ExploreState } from "./explore-st
 import { FlowSankey } from "./flow-sankey.tsx";
 import { rowText } from "../../format/key-text.ts";
 import { fieldLabel } from "./field-label.ts";
+import { usePageTime } from "../../ui/use-time.ts";
 import { RankedTable } from "./ranked-table.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import "./explore.css";
-
-const refreshMs = 30_000;
 
 /** A look back: what the traffic was, by any field, over time. */
 export default function ExplorePage(): JSX.Element {
   const [query, setQuery] = useQueryState();
   const state = readState(query);
   const status = useCall<ExploreStatus>(exploreStatusCall);
-  const isLive = state.to === "now";
-  const from = isLive ? keptFrom(state.from, status.answer && keptSince(status.answer), Date.now()) : state.from;
-  const call = exploreQueryCall({ ...state, from });
+  const time = usePageTime(status.answer && keptSince(status.answer));
+  const call = exploreQueryCall({ ...state, ...time.asked });
   const answer = useCall<ExploreAnswer>(status.answer === undefined ? undefined : call, {
     keepsOld: true,
     timeoutMs: 60_000,
-    ...(isLive && { everyMs: refreshMs }),
+    ...time.every,
   });
   const change = (changes: Partial<ExploreState>): void => setQuery(writeState(changes));
   const filterFault = isAboutFilter(answer.failure) ? answer.failure?.message : undefined;
@@ -71,7 +70,14 @@ export default function ExplorePage(): JSX.Element {
         <WithoutStore failure={status.failure} retry={status.reload} />
       ) : (
         <>
-          <Controls state={state} range={answer.answer} fields={fields} filterFault={filterFault} onChange={change} />
+          <Controls
+            state={state}
+            time={time}
+            onReload={answer.reload}
+            fields={fields}
+            filterFault={filterFault}
+            onChange={change}
+          />
           {answer.failure !== undefined && filterFault === undefined && (
             <Failure failure={answer.failure} retry={answer.reload} />
           )}
@@ -80,7 +86,7 @@ export default function ExplorePage(): JSX.Element {
           ) : (
             <div class={answer.isLoading ? "asking results" : "results"} aria-busy={answer.isLoading}>
               {filterFault !== undefined && <p class="note">Below is the answer to the filter before.</p>}
-              <Results answer={answer.answer} fields={fields} state={state} onChange={change} />
+              <Results answer={answer.answer} fields={fields} state={state} onChange={change} onTime={time.choose} />
             </div>
           )}
         </>
@@ -111,9 +117,10 @@ interface ResultsProps {
   readonly fields: readonly ExploreField[];
   readonly state: ExploreState;
   readonly onChange: (changes: Partial<ExploreState>) => void;
+  readonly onTime: (choice: TimeChoice) => void;
 }
 
-function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.Element {
+function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProps): JSX.Element {
   const answer = useMemo(() => withoutBegunBucket(whole), [whole]);
   const unit = shownUnit(answer.unit);
   const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
@@ -147,9 +154,7 @@ function Results({ answer: whole, fields, state, onChange }: ResultsProps): JSX.
             series={series}
             unit={unit}
             isLastBegun={isLastBegun(answer)}
-            onZoom={(from, to) =>
-              onChange({ from: new Date(from * 1000).toISOString(), to: new Date(to * 1000).toISOString() })
-            }
+            onZoom={(from, to) => onTime(wholeSeconds(from * 1000, to * 1000))}
           />
         ) : (
           <p class="note">The time is too short for a trend.</p>

@@ -1,8 +1,8 @@
 import { readWhen, writeWhen, type ExploreQuestion, type Measure } from "../../api/explore.ts";
 import type { QueryValues } from "../../navigation/place.ts";
 
-/** What the page asks, as the address bar has it. */
-export type ExploreState = Omit<ExploreQuestion, "compare"> & { readonly compare: boolean };
+/** What the page asks, as the address bar has it; its time is that of `usePageTime`. */
+export type ExploreState = Omit<ExploreQuestion, "compare" | "from" | "to"> & { readonly compare: boolean };
 
 export const defaultDimensions: readonly string[] = ["flow.src.ip.subnet.name", "flow.dst.ip.subnet.name"];
 
@@ -25,8 +25,6 @@ export function readState(query: URLSearchParams): ExploreState {
   const limit = Number(query.get("limit"));
   const dimensions = query.get("by");
   return {
-    from: query.get("from") ?? "-1h",
-    to: query.get("to") ?? "now",
     filter: query.get("filter") ?? "",
     dimensions:
       dimensions === null
@@ -45,10 +43,8 @@ export function readState(query: URLSearchParams): ExploreState {
 
 /** What the address says of a state: only what is not as at first. */
 export function writeState(state: Partial<ExploreState>): QueryValues {
-  const { from, to, filter, dimensions, measure, when, limit, compare } = state;
+  const { filter, dimensions, measure, when, limit, compare } = state;
   return {
-    ...(from !== undefined && { from: from === "-1h" ? undefined : from }),
-    ...(to !== undefined && { to: to === "now" ? undefined : to }),
     ...(filter !== undefined && { filter }),
     ...(dimensions !== undefined && {
       by: dimensions.join() === defaultDimensions.join() ? undefined : dimensions.join() || noDimension,
@@ -58,24 +54,4 @@ export function writeState(state: Partial<ExploreState>): QueryValues {
     ...(limit !== undefined && { limit: limit === 10 ? undefined : limit }),
     ...(compare !== undefined && { compare: compare ? true : undefined }),
   };
-}
-
-/** A range that is as long again and has the other in its middle, ending now at most; RFC 3339. */
-export function zoomedOut(from: string, to: string, now: number): { readonly from: string; readonly to: string } {
-  const [start, end] = [Date.parse(from), Date.parse(to)];
-  const half = (end - start) / 2;
-  const newEnd = Math.min(now, end + half);
-  return { from: new Date(newEnd - (end - start) * 2).toISOString(), to: new Date(newEnd).toISOString() };
-}
-
-/** The range before or after one, by half its length. */
-export function moved(
-  from: string,
-  to: string,
-  direction: -1 | 1,
-  now: number,
-): { readonly from: string; readonly to: string } {
-  const [start, end] = [Date.parse(from), Date.parse(to)];
-  const newEnd = Math.min(now, end + (direction * (end - start)) / 2);
-  return { from: new Date(newEnd - (end - start)).toISOString(), to: new Date(newEnd).toISOString() };
 }

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { FilterBox } from "../../ui/filter-box.tsx";
 import { useQueryState } from "../../navigation/place.ts";
 
 /** How long somebody has to stop typing before it is searched, milliseconds. */
@@ -15,7 +16,7 @@ export function SearchBar({ fault }: { readonly fault: string | undefined }): JS
       <div class="bar">
         <Field name="text" label="Find" placeholder="in keys, names, tags, values" isWide />
         <Field name="within" label="Within" placeholder="10.0.0.0/8" />
-        <Field name="filter" label="Filter" placeholder="tag = pci and not vlan exists" isWide fault={fault} />
+        <FilterField fault={fault} />
         <label class="field">
           Order
           <select value={query.get("order") ?? ""} onChange={(event) => setQuery({ order: event.currentTarget.value })}>
@@ -49,10 +50,10 @@ interface FieldProps {
   readonly label: string;
   readonly placeholder: string;
   readonly isWide?: boolean;
-  readonly fault?: string | undefined;
 }
 
-function Field({ name, label, placeholder, isWide = false, fault }: FieldProps): JSX.Element {
+/** A part of the address that follows what is typed. */
+function useTyped(name: Name): readonly [string, (text: string) => void] {
   const [query, setQuery] = useQueryState();
   const shown = query.get(name) ?? "";
   const [text, setText] = useState(shown);
@@ -62,6 +63,28 @@ function Field({ name, label, placeholder, isWide = false, fault }: FieldProps):
     const timer = setTimeout(() => setQuery({ [name]: text }, { replace: true }), pauseMs);
     return () => clearTimeout(timer);
   }, [text]);
+  return [text, setText];
+}
+
+function FilterField({ fault }: { readonly fault: string | undefined }): JSX.Element {
+  const [text, setText] = useTyped("filter");
+  return (
+    <div class="field grow">
+      <span aria-hidden="true">Filter</span>
+      <FilterBox
+        of="metadata"
+        text={text}
+        placeholder="tag = pci and not vlan exists"
+        onText={setText}
+        isInvalid={fault !== undefined}
+        describedBy={fault === undefined ? undefined : "filter-fault"}
+      />
+    </div>
+  );
+}
+
+function Field({ name, label, placeholder, isWide = false }: FieldProps): JSX.Element {
+  const [text, setText] = useTyped(name);
   return (
     <label class={isWide ? "field grow" : "field"}>
       {label}
@@ -71,8 +94,6 @@ function Field({ name, label, placeholder, isWide = false, fault }: FieldProps):
         placeholder={placeholder}
         autocomplete="off"
         spellcheck={false}
-        aria-invalid={fault !== undefined}
-        aria-describedby={fault === undefined ? undefined : "filter-fault"}
         onInput={(event) => setText(event.currentTarget.value)}
       />
     </label>

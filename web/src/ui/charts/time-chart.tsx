@@ -6,6 +6,7 @@ import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { stack } from "../../format/stack.ts";
 import { formatAxisTime, formatTime } from "../../format/times.ts";
 import { useTheme } from "../theme.ts";
+import { useZone } from "../time-zone.ts";
 import { colorOf } from "./palette.ts";
 
 export interface ChartSeries {
@@ -40,6 +41,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   const place = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
   const { theme } = useTheme();
+  const zone = useZone();
   const latest = useRef(props);
   latest.current = props;
 
@@ -58,6 +60,8 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
         // Room for half of the last label.
         padding: [12, 28, 0, 0],
         legend: { show: false },
+        // The marks of hours and days are those of the zone.
+        tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone),
         cursor: {
           drag: { x: latest.current.onZoom !== undefined, y: false, setScale: false },
           points: { show: false },
@@ -101,7 +105,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
       resize.disconnect();
       chart.destroy();
     };
-  }, [times, series, unit, isStacked, isLastBegun, height, theme]);
+  }, [times, series, unit, isStacked, isLastBegun, height, theme, zone]);
 
   return (
     <div class="chart" role="img" aria-label={label}>

@@ -1,0 +1,169 @@
+import { readFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../base/report/index.ts";
+import { FileFindings, formatFinding, readRules, RuleTrial, type Rule } from "../../enrich/index.ts";
+import {
+  isMetadataName,
+  objectOf,
+  QueryGate,
+  readFlowsQuery,
+  readQuery,
+  type FlowsAnswer,
+  type FlowsQuery,
+} from "../../explore/index.ts";
+import type { Value } from "../../record/index.ts";
+import { apiError, type ExploreRules } from "../../server/index.ts";
+import type { ExploreQuestions } from "../threads/explore-output.ts";
+
+/** Records that rules are asked of at most. */
+const maxRecords = 10_000;
+/** Of a range with more, so many parts of equal length are looked at: traffic has its hours. */
+const parts = 10;
+/** The time that rules may be asked for altogether, and at a stretch while others wait, milliseconds. */
+const maxWorkMs = 5000;
+const stretchMs = 10;
+/** Faults of rules that are named. */
+const maxFaults = 100;
+
+/** Others wait for the one whose rules are being tried. */
+const mostWaiting = 8;
+
+/** Says what rules would change on records that Explore keeps, before they count. */
+export class RuleTrials {
+  readonly #explore: ExploreQuestions;
+  readonly #path: string;
+  readonly #clock: Pick<Clock, "now">;
+  readonly #gate = new QueryGate(1, mostWaiting);
+
+  /** @param path of the file of the rules in use; empty: there are none. */
+  constructor(explore: ExploreQuestions, path: string, clock: Pick<Clock, "now">) {
+    this.#explore = explore;
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /**
+   * Asks rules of records of a range, and compares what they give with what the rules in use do.
+   *
+   * @param body JSON: `rules`, a text of YAML or a list as in a file of rules; `from`, `to`, `filter`.
+   * @throws ExploreError; an error of the API that names each fault of the rules.
+   */
+  async answer(body: unknown, signal: AbortSignal): Promise<ExploreRules> {
+    const begun = this.#clock.now();
+    const { rules: given, ...range } = objectOf(body, ["rules", "from", "to", "filter"]);
+    const query = readFlowsQuery({ ...range, limit: maxRecords }, begun);
+    const rules = rulesOf(given);
+    const counting = readQuery({ ...range, measure: "flows", granularity: "none", when: "received" }, begun);
+    return this.#gate.run(signal, async () => {
+      const { fields } = await this.#explore.status(signal);
+      const kept = new Set(fields.map(({ name }) => name));
+      const now = await this.#rulesInUse();
+      const trial = new RuleTrial(rules, now, (field) => kept.has(field) || isMetadataName(field));
+      const flows = (await this.#explore.query(counting, signal)).total.value;
+      const isPart = flows > maxRecords;
+      const { sampling, complete } = await this.#take(trial, isPart ? partsOf(query) : [query], signal);
+      return {
+        from: new Date(query.from).toISOString(),
+        to: new Date(query.to).toISOString(),
+        flows,
+        sampling,
+        complete: complete && !isPart,
+        ...trial.report,
+        elapsedMs: this.#clock.now() - begun,
+      };
+    });
+  }
+
+  async #take(
+    trial: RuleTrial,
+    queries: readonly FlowsQuery[],
+    signal: AbortSignal,
+  ): Promise<Pick<FlowsAnswer, "sampling" | "complete">> {
+    const work = new BoundedWork(signal);
+    let sampling = 1;
+    let complete = true;
+    for (const query of queries) {
+      const answer = await this.#explore.flows(query, signal);
+      sampling = Math.max(sampling, answer.sampling);
+      complete &&= answer.complete;
+      for (const record of answer.records) {
+        if (!(await work.run(trial.take(fieldsOf(record))))) return { sampling, complete: false };
+      }
+    }
+    return { sampling, complete };
+  }
+
+  async #rulesInUse(): Promise<readonly Rule[]> {
+    if (this.#path === "") return [];
+    try {
+      return readRules(await readFile(this.#path)).value;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return [];
+      const text = `there is nothing to compare with: the file of the rules in use cannot be read: ${message}`;
+      throw apiError("failed_precondition", "RULES_UNREADABLE", text);
+    }
+  }
+}
+
+/** Work in short stretches, so that others have their turn, up to a sum. */
+class BoundedWork {
+  readonly #signal: AbortSignal;
+  #leftMs = maxWorkMs;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Does all steps. @returns false when there is no time left for them. */
+  async run(steps: Iterator<void>): Promise<boolean> {
+    let begun = performance.now();
+    for (;;) {
+      const isDone = steps.next().done === true;
+      const took = performance.now() - begun;
+      if (!isDone && took < stretchMs) continue;
+      this.#leftMs -= took;
+      if (isDone) return true;
+      if (this.#leftMs <= 0) return false;
+      await setImmediate();
+      this.#signal.throwIfAborted();
+      begun = performance.now();
+    }
+  }
+}
+
+/** @throws an error of the API with all that is wrong. */
+function rulesOf(given: unknown): readonly Rule[] {
+  if (typeof given !== "string" && !Array.isArray(given)) {
+    throw refused([{ field: "rules", description: "rules must be a text of YAML, or a list of rules" }]);
+  }
+  try {
+    return readRules(Buffer.from(typeof given === "string" ? given : JSON.stringify(given, undefined, 1))).value;
+  } catch (error) {
+    if (!(error instanceof FileFindings)) throw error;
+    const faults = error.findings.filter(({ severity }) => severity === "error").slice(0, maxFaults);
+    throw refused(faults.map((fault) => ({ field: "rules", description: formatFinding(fault) })));
+  }
+}
+
+function refused(violations: readonly { readonly field: string; readonly description: string }[]): Error {
+  const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : "";
+  return apiError("invalid_argument", "RULES_REFUSED", `rules: ${violations[0]?.description ?? ""}${more}`, {
+    violations,
+  });
+}
+
+/** Parts of the range, of equal length, with a part of the records each. */
+function partsOf(query: FlowsQuery): readonly FlowsQuery[] {
+  const step = (query.to - query.from) / parts;
+  return Array.from({ length: parts }, (_, i) => ({
+    ...query,
+    from: Math.round(query.from + i * step),
+    to: Math.round(query.from + (i + 1) * step),
+    limit: maxRecords / parts,
+  }));
+}
+
+function fieldsOf(record: FlowsAnswer["records"][number]): ReadonlyMap<string, Value> {
+  return new Map(Object.entries(record).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])));
+}

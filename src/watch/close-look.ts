@@ -1,0 +1,57 @@
+import type { Reader } from "./batch-rows.ts";
+
+/** Parts of what a key is made of: values of a field, with their bits or packets or flows. */
+export type Top = Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
+
+/** The fields that evidence is made of. */
+export const evidenceFields: readonly string[] = [
+  "flow.src.ip.addr",
+  "flow.dst.ip.addr",
+  "flow.src.l4.port.id",
+  "flow.dst.l4.port.id",
+  "l4.proto.name",
+  "flow.src.as.label",
+  "flow.dst.as.label",
+  "flow.export.ip.addr",
+];
+
+const maxValues = 500;
+const topValues = 10;
+
+/** The values of a key by field, each with its amount. */
+export class CloseLook {
+  readonly #tallies = evidenceFields.map(() => new Map<string, number>());
+  #total = 0;
+  usedAt: number;
+
+  constructor(now: number) {
+    this.usedAt = now;
+  }
+
+  add(readers: readonly Reader[], row: number, amount: number): void {
+    this.#total += amount;
+    for (const [i, tally] of this.#tallies.entries()) {
+      const text = readers[i]?.text(row);
+      if (text === undefined) continue;
+      tally.set(text, (tally.get(text) ?? 0) + amount);
+      if (tally.size > maxValues) keepLargest(tally);
+    }
+  }
+
+  top(): Top {
+    const fields = this.#tallies.map((tally, i) => {
+      const values = [...tally]
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, topValues)
+        .map(([value, amount]) => ({ value, share: Math.round((1000 * amount) / this.#total) / 1000 }));
+      return [evidenceFields[i] ?? "", values] as const;
+    });
+    return Object.fromEntries(fields.filter(([, values]) => values.length > 0));
+  }
+}
+
+/** Leaves the larger half of the amounts: one large value among many small ones is to be seen whenever it comes. */
+function keepLargest(tally: Map<string, number>): void {
+  const values = [...tally].sort(([, a], [, b]) => b - a);
+  for (const [value] of values.slice(maxValues / 2)) tally.delete(value);
+}

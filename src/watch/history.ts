@@ -1,0 +1,324 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+
+/** What a rule keeps of the time before, over restarts. */
+export interface History {
+  /** Keys that could not be kept, because there were too many. */
+  readonly refused: number;
+  /** Goes on to a time by the clock on the wall, milliseconds since the epoch; called once a second. */
+  advance(now: number): void;
+  /** In words: how much history there is. */
+  text(now: number): string;
+  /** Lines of JSON, the first about all keys. */
+  lines(): Iterable<string>;
+  /** Takes lines of another run, beside what it has. @throws Error for lines of another form. */
+  restore(lines: readonly string[]): void;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** A key that was not seen for so many days is new. */
+const newDays = 30;
+
+/** Returns a length of time such as `3 days`. */
+function spanText(ms: number): string {
+  const [count, unit] = ms < 2 * dayMs ? [Math.floor(ms / hourMs), "hours"] : [Math.floor(ms / dayMs), "days"];
+  return `${Math.max(0, count)} ${unit}`;
+}
+
+/** Keys that were seen of late, by the day of the last time. */
+export class SeenKeys implements History {
+  readonly #max: number;
+  readonly #afterMs: number;
+  readonly #days = new Map<string, number>();
+  #since: number;
+  #today: number;
+  refused = 0;
+
+  /** @param max keys. @param afterMs so long all keys are taken as known. */
+  constructor(max: number, afterMs: number, now: number) {
+    this.#max = max;
+    this.#afterMs = afterMs;
+    this.#since = now;
+    this.#today = Math.floor(now / dayMs);
+  }
+
+  advance(now: number): void {
+    const today = Math.floor(now / dayMs);
+    if (today <= this.#today) return;
+    this.#today = today;
+    for (const [key, day] of this.#days) if (day < today - newDays) this.#days.delete(key);
+  }
+
+  /** Notes that a key was seen. @returns whether it is new. Where there is no place for it, it is not, but counted. */
+  see(key: string, now: number): boolean {
+    const day = this.#days.get(key);
+    if (day === this.#today) return false;
+    if (day === undefined && this.#days.size >= this.#max) {
+      this.refused++;
+      return false;
+    }
+    this.#days.set(key, this.#today);
+    return day === undefined && now - this.#since >= this.#afterMs;
+  }
+
+  text(now: number): string {
+    const knows = `${this.#days.size} keys in ${spanText(now - this.#since)}`;
+    const left = this.#since + this.#afterMs - now;
+    return left > 0 ? `${knows}; nothing is new for ${spanText(left)} yet` : knows;
+  }
+
+  *lines(): Generator<string> {
+    yield JSON.stringify({ since: this.#since });
+    for (const [key, day] of this.#days) yield JSON.stringify([key, day]);
+  }
+
+  restore([head = "{}", ...lines]: readonly string[]): void {
+    const { since } = JSON.parse(head) as { readonly since?: number };
+    if (typeof since !== "number") throw new Error("no time of the first record");
+    this.#since = Math.min(this.#since, since);
+    for (const line of lines) {
+      const [key, day] = JSON.parse(line) as readonly [string, number];
+      if (this.#days.size < this.#max && day >= this.#today - newDays)
+        this.#days.set(key, Math.max(day, this.#days.get(key) ?? 0));
+    }
+  }
+}
+
+/** The hours that are kept: those of four weeks before the present hour. */
+const keptHours = 5 * 168;
+const weekHours = 168;
+/** Fewer values say nothing of what is usual. */
+const fewest = 3;
+/** An hour counts when the rule ran for this part of it. */
+const wholeHour = 1800;
+/** A rate is kept when it reaches this part of what would be an alert at least. */
+const keptPart = 1 / 8;
+/** Of normal values 99.7 % are within this many MADs of the median. */
+const madWidth = 3 * 1.4826;
+const codesPerDoubling = 1024;
+
+function encode(value: number): number {
+  return value <= 0 ? 0 : Math.min(65_535, 1 + Math.round(codesPerDoubling * Math.log2(1 + value)));
+}
+
+function decode(code: number): number {
+  return code === 0 ? 0 : 2 ** ((code - 1) / codesPerDoubling) - 1;
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
+}
+
+/** What is usual for a key at an hour: the median of the greatest values of these hours, and how far they differ from it. */
+export interface Usual {
+  readonly median: number;
+  readonly deviation: number;
+}
+
+/** The greatest value of each key in each hour of the last weeks. */
+export class UsualValues implements History {
+  readonly #max: number;
+  readonly #from: number;
+  /** By key a code for each hour. */
+  readonly #hours = new Map<string, Uint16Array>();
+  /** For how many seconds of each hour the rule ran. */
+  readonly #covered = new Uint16Array(keptHours);
+  #hour: number;
+  #refusedAt = -Infinity;
+  refused = 0;
+
+  /** @param max keys. @param least no alert is below it. */
+  constructor(max: number, least: number, now: number) {
+    this.#max = max;
+    this.#from = least * keptPart;
+    this.#hour = Math.floor(now / hourMs);
+  }
+
+  advance(now: number): void {
+    const hour = Math.floor(now / hourMs);
+    if (hour > this.#hour) this.#goOn(hour);
+    const at = this.#hour % keptHours;
+    this.#covered[at] = Math.min(3600, (this.#covered[at] as number) + 1);
+  }
+
+  /** Notes a value of the present hour. */
+  note(key: string, value: number): void {
+    if (value <= this.#from) return;
+    let hours = this.#hours.get(key);
+    if (hours === undefined) {
+      if (this.#hours.size >= this.#max) {
+        this.refused++;
+        this.#refusedAt = this.#hour;
+        return;
+      }
+      this.#hours.set(key, (hours = new Uint16Array(keptHours)));
+    }
+    const at = this.#hour % keptHours;
+    hours[at] = Math.max(hours[at] as number, encode(value));
+  }
+
+  /** What is usual at this hour: of the same hour of the last four weeks, else of the last seven days; undefined: that is not known. */
+  usual(key: string): Usual | undefined {
+    const hours = this.#hours.get(key);
+    if (hours === undefined && this.#hour - this.#refusedAt < keptHours) return undefined;
+    const past = this.#pastHours();
+    if (past === undefined) return undefined;
+    // An hour and its neighbours: what happens each day does not happen at the same minute, and some clocks change in summer.
+    const values = past.map((hour) =>
+      hours === undefined ? 0 : Math.max(...[hour - 1, hour, hour + 1].map((each) => this.#value(hours, each))),
+    );
+    const median = medianOf(values);
+    return { median, deviation: medianOf(values.map((value) => Math.abs(value - median))) };
+  }
+
+  text(): string {
+    const covered = this.#covered.reduce((sum, seconds) => sum + (seconds >= wholeHour ? 1 : 0), 0);
+    const past = this.#pastHours();
+    const says =
+      past === undefined
+        ? "no verdict at this hour"
+        : `${past.length} ${this.#isWeekly() ? "weeks" : "days"} at this hour`;
+    return `${this.#hours.size} keys, ${spanText(covered * hourMs)}; ${says}`;
+  }
+
+  *lines(): Generator<string> {
+    yield JSON.stringify({ hour: this.#hour, covered: textOf(this.#covered) });
+    for (const [key, hours] of this.#hours) yield JSON.stringify([key, textOf(hours)]);
+  }
+
+  restore([head = "{}", ...lines]: readonly string[]): void {
+    const { hour, covered } = JSON.parse(head) as { readonly hour?: number; readonly covered?: string };
+    if (typeof hour !== "number" || typeof covered !== "string") throw new Error("no hours");
+    // A clock that was set back is waited for.
+    const present = Math.max(this.#hour, hour);
+    const now = [...this.#hours].map(([key, hours]) => [key, this.#value(hours, this.#hour)] as const);
+    this.#hour = hour;
+    this.#covered.set(codesOf(covered));
+    for (const line of lines) {
+      const [key, hours] = JSON.parse(line) as readonly [string, string];
+      if (this.#hours.size < this.#max || this.#hours.has(key)) this.#hours.set(key, codesOf(hours));
+    }
+    if (present > hour) this.#goOn(present);
+    for (const [key, value] of now) this.note(key, value);
+  }
+
+  #value(hours: Uint16Array, hour: number): number {
+    return decode(hours[hour % keptHours] as number);
+  }
+
+  #isWeekly(): boolean {
+    return this.#coveredOf(4, weekHours).length >= fewest;
+  }
+
+  #pastHours(): readonly number[] | undefined {
+    const weeks = this.#coveredOf(4, weekHours);
+    const past = weeks.length >= fewest ? weeks : this.#coveredOf(7, 24);
+    return past.length >= fewest ? past : undefined;
+  }
+
+  #coveredOf(count: number, apart: number): readonly number[] {
+    const hours = Array.from({ length: count }, (_, i) => this.#hour - apart * (i + 1));
+    return hours.filter((hour) => (this.#covered[hour % keptHours] as number) >= wholeHour);
+  }
+
+  #goOn(hour: number): void {
+    for (let each = Math.max(this.#hour + 1, hour - keptHours + 1); each <= hour; each++) {
+      const at = each % keptHours;
+      this.#covered[at] = 0;
+      for (const hours of this.#hours.values()) hours[at] = 0;
+    }
+    this.#hour = hour;
+    for (const [key, hours] of this.#hours) if (hours.every((code) => code === 0)) this.#hours.delete(key);
+  }
+}
+
+/** Returns the value above which a key is more than so many times as high as usual, and no usual difference. */
+export function boundOf({ median, deviation }: Usual, times: number): number {
+  return Math.max(times * median, median + madWidth * deviation);
+}
+
+function textOf(codes: Uint16Array): string {
+  return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString("base64");
+}
+
+/** @throws Error for a text of another length. */
+function codesOf(text: string): Uint16Array {
+  const bytes = Buffer.from(text, "base64");
+  if (bytes.length !== 2 * keptHours) throw new Error("other hours than expected");
+  const codes = new Uint16Array(keptHours);
+  new Uint8Array(codes.buffer).set(bytes);
+  return codes;
+}
+
+const version = 1;
+const nameLength = 32;
+const ending = ".ndjson";
+/** A rule that is gone for so long does not come back. */
+const orphanMs = 30 * dayMs;
+
+/** Files in which the history of each rule outlives a restart. */
+export class HistoryFiles {
+  readonly #folder: string;
+  readonly #io: FileIo;
+  readonly #run: string;
+  #number = 0;
+
+  /** @param run letters and digits that no other run has. */
+  constructor(directory: string, io: FileIo, run: string) {
+    this.#folder = join(directory, "history");
+    this.#io = io;
+    this.#run = run;
+  }
+
+  /**
+   * Reads the history of a rule into it. One of another definition of the rule is left alone.
+   *
+   * @param identity what the history is about.
+   * @throws Error that names the file, where it is not of this form; the errors of {@link FileIo}.
+   */
+  async read(rule: string, identity: string, history: History): Promise<void> {
+    const path = this.#pathOf(rule);
+    try {
+      const text = Buffer.from(await this.#io.read(path)).toString("utf8");
+      const [head = "{}", ...lines] = text.trimEnd().split("\n");
+      const given = JSON.parse(head) as { readonly version?: number; readonly identity?: string } | null;
+      if (given?.version !== version) throw new Error(`expected version ${version}`);
+      if (given.identity === identity) history.restore(lines);
+    } catch (error) {
+      if (isMissing(error)) return;
+      throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+
+  /** @throws SaveError; the file is as it was. */
+  async write(rule: string, identity: string, history: History): Promise<void> {
+    await makeFolder(this.#folder);
+    const head = JSON.stringify({ version, identity, rule });
+    const content = Buffer.from(`${[head, ...history.lines()].join("\n")}\n`);
+    const temporary = join(this.#folder, `${this.#run}-${++this.#number}.tmp`);
+    await replaceContent(this.#io, { target: this.#pathOf(rule), temporary, mode: 0o600 }, content);
+  }
+
+  /** Removes the files of rules that were not there for a month. */
+  async tidy(rules: readonly string[], now: number): Promise<void> {
+    const kept = new Set(rules.map((rule) => this.#pathOf(rule)));
+    const names = await this.#io.list(this.#folder).catch((error: unknown) => {
+      if (isMissing(error)) return [];
+      throw error;
+    });
+    for (const path of names.filter((name) => name.endsWith(ending)).map((name) => join(this.#folder, name))) {
+      if (kept.has(path)) continue;
+      const { modified } = await this.#io.state(path);
+      if (now - Number(modified / 1_000_000n) > orphanMs) await this.#io.unlink(path);
+    }
+  }
+
+  #pathOf(rule: string): string {
+    return join(this.#folder, createHash("sha256").update(rule).digest("hex").slice(0, nameLength) + ending);
+  }
+}

@@ -1,0 +1,397 @@
+import type { Reader, Rows } from "./batch-rows.ts";
+import { holds, type Comparison } from "./condition.ts";
+import type { Measure, Rule } from "./rule.ts";
+import { DistinctWindows, SumWindows, windowSteps } from "./windows.ts";
+
+/** What is found of a key. */
+export interface Look {
+  /** At present, in the unit of the measure. */
+  readonly value: number;
+  /** The longest time for which the condition held, milliseconds. */
+  readonly run: number;
+  /** The most extreme value while it held. */
+  readonly peak: number;
+  /** The greatest value of all windows that are kept. */
+  readonly most: number;
+  /** When the condition began that holds at present; undefined where it does not. */
+  readonly began: number | undefined;
+  /** True if it holds in all windows that are kept. */
+  readonly isWhole: boolean;
+}
+
+/** What a rule measures, by slot. */
+export interface Values {
+  /** How far a window slides, milliseconds. */
+  readonly stepMs: number;
+  /** Makes room for slots below a number. */
+  reserve(capacity: number): void;
+  advance(now: number): void;
+  /** Takes a row that passes the filter, whatever its key. */
+  takeAny?(row: number, weight: number, now: number): void;
+  /**
+   * Takes a row of a slot that stands for `weight` records.
+   *
+   * @returns the part of it in evidence, and the greatest sum of a step that it changed.
+   */
+  take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number };
+  /** Looks whether a value is as it should be. @param first when the slot was seen first. */
+  look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number): Look;
+  /** The values of the steps that are kept, oldest first; empty where there are none. */
+  series(slot: number): readonly number[];
+  clear(slot: number): void;
+}
+
+const second = 1000;
+
+/** Makes what a rule measures. @param now milliseconds since the epoch. */
+export function createValues(rule: Rule, rows: Rows, now: number): Values {
+  const { measure } = rule;
+  switch (measure.kind) {
+    case "distinct":
+      return new DistinctValues(rule.overMs, rows.reader(measure.column.field), now);
+    case "value":
+    case "rate":
+    case "utilisation":
+      return new ReadingValues(measure, rows);
+    case "bits":
+    case "packets":
+    case "flows":
+    case "records":
+    case "share":
+    case "changes":
+      break;
+  }
+  return new SumValues(rule, rows, now);
+}
+
+/** The fields that a measure reads. */
+export function measuredFields({ measure }: Rule): readonly string[] {
+  return "column" in measure ? [measure.column.field] : [];
+}
+
+/** Returns what a row adds to a sum. */
+function amountOf(kind: string, rows: Rows): (row: number) => number {
+  if (kind !== "bits" && kind !== "packets") return () => 1;
+  const name = kind === "bits" ? "bytes" : "packets";
+  const factor = kind === "bits" ? 8 : 1;
+  const [plain, scaled] = [rows.reader(`flow.${name}`), rows.reader(`flow.scaled.${name}`)];
+  return (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row));
+}
+
+/** A clock is taken to be right within this. */
+const aheadMs = 2000;
+const timeFactor = 1e6;
+
+/** When flows flowed: by the clock of the exporter, where that can be. */
+class FlowTimes {
+  readonly #received: Reader;
+  readonly #start: Reader;
+  readonly #end: Reader;
+  readonly #offset: Reader;
+  /** How far back a record may be booked, milliseconds. */
+  readonly #reachMs: number;
+  /** Set by {@link read}, milliseconds since the epoch. */
+  from = 0;
+  to = 0;
+
+  constructor(rows: Rows, reachMs: number) {
+    this.#received = rows.reader("@timestamp");
+    this.#start = rows.reader("flow.start.timestamp");
+    this.#end = rows.reader("flow.end.timestamp");
+    this.#offset = rows.reader("flow.export.clock.offset");
+    this.#reachMs = reachMs;
+  }
+
+  /**
+   * Reads when a flow flowed. One that ended when it cannot have, in the future or before all windows that are kept, is taken to have
+   * ended now: the clock of the exporter is wrong, or it waits for longer than a window is open.
+   */
+  read(row: number, now: number): void {
+    this.from = this.to = now;
+    if (!this.#end.has(row)) return;
+    const end = this.#end.number(row);
+    const late = (this.#received.number(row) - end) / timeFactor + this.#offset.number(row);
+    if (this.#received.has(row) && late >= -aheadMs && late <= this.#reachMs) this.to = now - Math.max(0, late);
+    const lasts = this.#start.has(row) ? (end - this.#start.number(row)) / timeFactor : 0;
+    this.from = this.to - Math.max(0, lasts);
+  }
+}
+
+/** Sums over a window: each second, in all, or as a share. */
+class SumValues implements Values {
+  readonly #sums: SumWindows;
+  readonly #all: SumWindows | undefined;
+  readonly #times: FlowTimes | undefined;
+  readonly #amount: (row: number) => number;
+  readonly #changing: Reader | undefined;
+  readonly #least: number;
+  /** From a sum to the unit of the measure. */
+  readonly #scale: number;
+  readonly #seriesScale: number;
+  /** By slot the last value of what changes. */
+  readonly #last: (string | undefined)[] = [];
+  readonly #taken = { amount: 0, most: 0 };
+
+  constructor({ measure, overMs, least, of }: Rule, rows: Rows, now: number) {
+    this.#sums = new SumWindows(overMs, now);
+    const isRate = measure.kind !== "records" && measure.kind !== "changes";
+    this.#scale = isRate ? second / overMs : 1;
+    this.#seriesScale = isRate ? second / this.#sums.stepMs : 1;
+    this.#amount = amountOf(measure.kind === "share" ? measure.of : measure.kind, rows);
+    this.#least = measure.kind === "share" ? least : 0;
+    if (of === "flow") this.#times = new FlowTimes(rows, this.#sums.reachMs);
+    if (measure.kind === "changes") this.#changing = rows.reader(measure.column.field);
+    if (measure.kind === "share") {
+      this.#all = new SumWindows(overMs, now);
+      this.#all.reserve(1);
+    }
+  }
+
+  get stepMs(): number {
+    return this.#sums.stepMs;
+  }
+
+  reserve(capacity: number): void {
+    this.#sums.reserve(capacity);
+  }
+
+  advance(now: number): void {
+    this.#sums.advance(now);
+    this.#all?.advance(now);
+  }
+
+  takeAny(row: number, weight: number, now: number): void {
+    if (this.#all !== undefined) this.#book(this.#all, 0, row, this.#amount(row) * weight, now);
+  }
+
+  take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number } {
+    const taken = this.#taken;
+    taken.amount = this.#changing === undefined ? this.#amount(row) * weight : this.#change(slot, row);
+    taken.most = this.#book(this.#sums, slot, row, taken.amount, now);
+    return taken;
+  }
+
+  look(slot: number, operator: Comparison["operator"], limit: number, first: number): Look {
+    const sums = this.#sums;
+    const isAbove = operator.startsWith(">");
+    // A step that goes on is too small as yet: that says nothing of a value below.
+    const last = isAbove ? sums.now : sums.now - 1;
+    const from = Math.max(sums.first + windowSteps - 1, isAbove ? 0 : Math.floor(first / sums.stepMs) + windowSteps);
+    let value = 0;
+    let most = 0;
+    let peak = isAbove ? 0 : Infinity;
+    let steps = 0;
+    let longest = 0;
+    for (let end = from; end <= last; end++) {
+      value = this.#valueAt(slot, end);
+      if (value > most) most = value;
+      if (holds(operator, value, limit)) {
+        steps++;
+        if (steps > longest) longest = steps;
+        peak = isAbove ? Math.max(peak, value) : Math.min(peak, value);
+      } else steps = 0;
+    }
+    return {
+      value: Math.round(value),
+      run: longest * sums.stepMs,
+      peak: Math.round(Number.isFinite(peak) ? peak : value),
+      most: Math.round(most),
+      began: steps === 0 ? undefined : (last - steps + 1) * sums.stepMs,
+      isWhole: steps === last - from + 1,
+    };
+  }
+
+  series(slot: number): readonly number[] {
+    const values: number[] = [];
+    for (let step = this.#sums.first; step <= this.#sums.now; step++)
+      values.push(Math.round(this.#sums.step(slot, step) * this.#seriesScale));
+    return values;
+  }
+
+  clear(slot: number): void {
+    this.#sums.clear(slot);
+    this.#last[slot] = undefined;
+  }
+
+  #valueAt(slot: number, end: number): number {
+    const sum = this.#sums.sum(slot, end);
+    if (this.#all === undefined) return sum * this.#scale;
+    if (sum * this.#scale < this.#least) return 0;
+    const all = this.#all.sum(0, end);
+    return all > 0 ? (100 * sum) / all : 0;
+  }
+
+  #change(slot: number, row: number): number {
+    const text = this.#changing?.text(row);
+    const before = this.#last[slot];
+    if (text === undefined) return 0;
+    this.#last[slot] = text;
+    return before === undefined || before === text ? 0 : 1;
+  }
+
+  #book(sums: SumWindows, slot: number, row: number, amount: number, now: number): number {
+    const times = this.#times;
+    if (times === undefined) return sums.add(slot, amount);
+    times.read(row, now);
+    return times.from === now ? sums.add(slot, amount) : sums.spread(slot, times.from, times.to, amount);
+  }
+}
+
+/** The number of different values in a window, an estimate. */
+class DistinctValues implements Values {
+  readonly stepMs: number;
+  readonly #overMs: number;
+  readonly #windows: DistinctWindows;
+  readonly #counted: Reader;
+  readonly #taken = { amount: 0, most: 0 };
+
+  constructor(overMs: number, counted: Reader, now: number) {
+    this.stepMs = overMs / windowSteps;
+    this.#overMs = overMs;
+    this.#windows = new DistinctWindows(overMs, now);
+    this.#counted = counted;
+  }
+
+  reserve(capacity: number): void {
+    this.#windows.reserve(capacity);
+  }
+
+  advance(now: number): void {
+    this.#windows.advance(now);
+  }
+
+  take(slot: number, row: number, weight: number): { readonly amount: number; readonly most: number } {
+    const value = this.#counted.text(row);
+    if (value !== undefined) this.#windows.add(slot, hashOf(value));
+    this.#taken.amount = weight;
+    return this.#taken;
+  }
+
+  look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number): Look {
+    const value = this.#windows.count(slot);
+    const isKnown = operator.startsWith(">") || now - first >= this.#overMs;
+    return lookAt(value, isKnown && holds(operator, value, limit), now);
+  }
+
+  series(): readonly number[] {
+    return [];
+  }
+
+  clear(slot: number): void {
+    this.#windows.clear(slot);
+  }
+}
+
+function lookAt(value: number, does: boolean, now: number): Look {
+  return { value, run: 0, peak: value, most: value, began: does ? now : undefined, isWhole: true };
+}
+
+/** A reading that is older says nothing of the present any more. */
+const staleMs = 15 * 60_000;
+
+/** A counter of each slot. */
+class CounterGrowth {
+  readonly #reader: Reader;
+  readonly #received: Reader;
+  readonly #counts: (number | undefined)[] = [];
+  readonly #at: number[] = [];
+
+  constructor(reader: Reader, received: Reader) {
+    this.#reader = reader;
+    this.#received = received;
+  }
+
+  /** Returns how much it grew each second since the record before; undefined for the first one, and where it began anew. */
+  take(slot: number, row: number): number | undefined {
+    if (!this.#reader.has(row)) return undefined;
+    const [before, beforeAt = 0] = [this.#counts[slot], this.#at[slot]];
+    const count = this.#reader.number(row);
+    const at = this.#received.number(row) / timeFactor;
+    this.#counts[slot] = count;
+    this.#at[slot] = at;
+    if (before === undefined || count < before || at <= beforeAt) return undefined;
+    return (second * (count - before)) / (at - beforeAt);
+  }
+
+  clear(slot: number): void {
+    this.#counts[slot] = undefined;
+  }
+}
+
+/** The last reading of a key: a value, the growth of a counter each second, or how full an interface is. */
+class ReadingValues implements Values {
+  readonly stepMs = second;
+  readonly #read: (slot: number, row: number) => number | undefined;
+  readonly #counters: readonly CounterGrowth[];
+  readonly #values: (number | undefined)[] = [];
+  readonly #at: number[] = [];
+  readonly #taken = { amount: 0, most: 0 };
+
+  constructor(measure: Extract<Measure, { readonly kind: "value" | "rate" | "utilisation" }>, rows: Rows) {
+    const received = rows.reader("@timestamp");
+    if (measure.kind === "utilisation") {
+      const speed = rows.reader("netif.bandwidth.bw");
+      const ways = ["netif.bytes.in", "netif.bytes.out"].map((field) => ({
+        rate: rows.reader(`${field}_rate`),
+        counter: new CounterGrowth(rows.reader(field), received),
+      }));
+      this.#counters = ways.map(({ counter }) => counter);
+      this.#read = (slot, row) => {
+        const bits = speed.number(row);
+        const bytes = ways
+          .map(({ rate, counter }) => (rate.has(row) ? rate.number(row) : counter.take(slot, row)))
+          .filter((each) => each !== undefined);
+        return bits > 0 && bytes.length > 0 ? (100 * 8 * Math.max(...bytes)) / bits : undefined;
+      };
+      return;
+    }
+    const reader = rows.reader(measure.column.field);
+    const counter = new CounterGrowth(reader, received);
+    this.#counters = [counter];
+    this.#read =
+      measure.kind === "rate"
+        ? (slot, row) => counter.take(slot, row)
+        : (_slot, row) => (reader.has(row) ? reader.number(row) : undefined);
+  }
+
+  reserve(): void {}
+
+  advance(): void {}
+
+  take(slot: number, row: number, _weight: number, now: number): { readonly amount: number; readonly most: number } {
+    const value = this.#read(slot, row);
+    if (value !== undefined) {
+      this.#values[slot] = value;
+      this.#at[slot] = now;
+    }
+    return this.#taken;
+  }
+
+  look(slot: number, operator: Comparison["operator"], limit: number, _first: number, now: number): Look {
+    const value = this.#values[slot];
+    const isFresh = value !== undefined && now - (this.#at[slot] ?? 0) < staleMs;
+    return lookAt(rounded(value ?? 0), isFresh && holds(operator, value, limit), now);
+  }
+
+  series(): readonly number[] {
+    return [];
+  }
+
+  clear(slot: number): void {
+    this.#values[slot] = undefined;
+    for (const counter of this.#counters) counter.clear(slot);
+  }
+}
+
+function rounded(value: number): number {
+  return Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toFixed(3));
+}
+
+/** FNV-1a with a final mix: neighbouring texts are to be far apart. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { netflowV5Datagram } from "../support/netflow-v5.ts";
+import { sendDatagram } from "../support/send-datagram.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { startCommandWorld } from "../support/udm-commands.ts";
+import { until } from "../support/until.ts";
+
+const faulty = `- {when: "bytes > 1", set: {flow.bytes: 1}}
+- {when: "bytes >", set: {x: 1}}
+`;
+const tried = `- {name: big, when: bytes > 1000, set: {size: big}}
+- {name: web, when: 'src.name =~ "^(?<kind>[a-z]+)-"', set: {.src.kind: $kind}}
+- {name: inner, when: flow.src.mac.addr exists, set: {seen: true}}
+`;
+
+test("rules check and rules try: faults with their places, and what would change on kept records", async (t) => {
+  const directory = tempDirectory(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  const inUse = file("rules.yml", "- {when: bytes > 1, set: {size: any}}\n");
+  const { run, flowPorts, port } = await startCommandWorld(t, {
+    SVC_EXPLORE_ENABLE: "true",
+    SVC_EXPLORE_PATH: join(directory, "explore"),
+    SVC_FLOW_SERVER_UDP_ENABLE: "true",
+    SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+    SVC_FLOW_SERVER_UDP_PORT: "0",
+    SVC_PROCESSOR_ENRICH_RULES_PATH: inUse,
+  });
+  const good = file("good.yml", tried);
+  const bad = file("bad.yml", faulty);
+
+  assert.deepEqual(await run("rules", "check", good), { code: 0, out: `${good}: 3 rules\n`, err: "" });
+  for (const how of ["check", "try"]) {
+    const { code, out, err } = await run("rules", how, bad);
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(err, new RegExp(`^${bad}:1:\\d+: `));
+  }
+  assert.match((await run("rules", "check", join(directory, "none.yml"))).err, /none\.yml: no such file/);
+
+  await run("udm", "set", "10.0.0.1", "--name", "web-1");
+  const flow = { source: "10.0.0.1", destination: "10.0.0.2", packets: 4 };
+  const records = [
+    { ...flow, bytes: 5000 },
+    { ...flow, bytes: 500 },
+  ];
+  await sendDatagram(flowPorts[0] ?? 0, netflowV5Datagram(records, 0, Math.floor(Date.now() / 1000)));
+  const answer = await until<string>("the flows are kept", async () => {
+    const { out } = await run("rules", "try", good, "-o", "json");
+    return out.includes('"records": 2') ? out : undefined;
+  });
+  const { rules, fields, changed, complete } = JSON.parse(answer) as Record<string, unknown>;
+  assert.deepEqual(rules, [
+    { name: "big", of: "record", fits: 1, changes: 1, lacks: [] },
+    { name: "web", of: "record", fits: 2, changes: 2, lacks: [] },
+    { name: "inner", of: "record", fits: 0, changes: 0, lacks: ["flow.src.mac.addr"] },
+  ]);
+  assert.deepEqual(fields, [
+    { field: "size", gained: 0, lost: 1, changed: 1, values: [{ value: "big", records: 1 }] },
+    { field: "flow.src.kind", gained: 2, lost: 0, changed: 0, values: [{ value: "web", records: 2 }] },
+  ]);
+  // Nothing is kept of the beginning of the hour.
+  assert.deepEqual([changed, complete], [2, false]);
+
+  const text = await run("rules", "try", good, "--filter", "bytes > 1000");
+  assert.match(text.out, /^RULE +OF +FITS.*\nbig +record +1 +1\n.*\n1 of 1 records would change\n$/s);
+  assert.match(text.err, /^a part was looked at: 1 of 1 records of that time/);
+  assert.match((await run("rules", "try", good, "-o", "csv")).out, /^rule,of,fits,changes,lacks\nbig,record,1,1,\n/);
+
+  // By the API: a list in place of a text, and each fault named.
+  const ask = async (body: object): Promise<{ status: number; json: Record<string, unknown> }> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/explore/rules`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+  };
+  const list = await ask({ rules: [{ when: "bytes > 1000", set: { size: "big" } }], from: "-15m" });
+  assert.deepEqual([list.status, list.json["changed"]], [200, 2]);
+  const refused = await ask({ rules: faulty });
+  assert.equal(refused.status, 400);
+  assert.match(JSON.stringify(refused.json), /1:\d+: .*\(and \d more\).*2:\d+: /);
+  assert.match(String((await ask({ rules: 1 })).json["message"]), /rules must be a text of YAML, or a list of rules/);
+  assert.match(String((await ask({ rules: [], last: 1 })).json["message"]), /there is no field "last"/);
+  writeFileSync(inUse, "- {when: bytes >}\n");
+  assert.match(String((await ask({ rules: [] })).json["message"]), /the rules in use cannot be read: 1:/);
+});
