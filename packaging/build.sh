@@ -43,10 +43,13 @@ cat >"$temp/changelog.yaml" <<END
   changes:
     - note: "Release $VERSION: changelog.gz has what a user notices."
 END
-gzip -9nc "$here/linux/netgloss.1" >"$temp/netgloss.1.gz"
+gzip -9nc "$temp/doc/docs/netgloss.1" >"$temp/netgloss.1.gz"
+rm "$temp/doc/docs/netgloss.1"
+mkdir "$temp/completion"
+for shell in bash zsh fish; do node "$staged/bin/netgloss.js" completion $shell >"$temp/completion/$shell"; done
 find "$temp/doc" -type f -exec chmod 644 {} +
 
-export TREE=$temp/tree DOC=$temp/doc MAN=$temp/netgloss.1.gz CHANGES=$temp/changelog.yaml
+export TREE=$temp/tree DOC=$temp/doc MAN=$temp/netgloss.1.gz COMPLETION=$temp/completion CHANGES=$temp/changelog.yaml
 cd "$here"
 # nfpm takes these as they are.
 sed "s,@CHANGES@,$CHANGES,; s,@COMPRESSION@,${NETGLOSS_COMPRESSION:-xz}," nfpm.yaml >"$temp/nfpm.yaml"

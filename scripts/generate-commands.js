@@ -1,4 +1,4 @@
-// Writes docs/reference/commands.md from the table of commands. Builds first, for the table is TypeScript.
+// Writes docs/reference/commands.md and the manual page docs/netgloss.1 from the table of commands. Builds first, for the table is TypeScript.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,6 +8,8 @@ process.chdir(join(import.meta.dirname, ".."));
 const { status } = spawnSync(process.execPath, ["node_modules/typescript/bin/tsc"], { stdio: "inherit" });
 if (status !== 0) console.error("there are type errors; the commands are generated all the same");
 const load = (name) => import(pathToFileURL(`dist/${name}`).href);
-const { commandsPage, createProgram } = await load("src/app/index.js");
+const { commandsPage, createProgram, manualPage } = await load("src/app/index.js");
 const { createFakeTerminal } = await load("test/support/fake-terminal.js");
-writeFileSync("docs/reference/commands.md", commandsPage(await createProgram(createFakeTerminal([]), () => {})));
+const program = await createProgram(createFakeTerminal([]), () => {});
+writeFileSync("docs/netgloss.1", manualPage(program));
+writeFileSync("docs/reference/commands.md", commandsPage(program));

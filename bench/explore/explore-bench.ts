@@ -249,29 +249,44 @@ async function measureQuestions(lines: Buffer): Promise<void> {
       "names and services over time, compared",
       { dimensions: ["flow.src.ip.subnet.name", "flow.dst.l4.port.id"], compare: true },
     ],
+    ["names over the last quarter, by 10 s", { from: "-15m", dimensions: ["flow.src.ip.subnet.name"] }],
+    ["names over time, by 5 m", { dimensions: ["flow.src.ip.subnet.name"], granularity: "5m" }],
     ["a prefix, over time", { filter: "src in 10.3.0.0/16 and dst.port = 443", dimensions: ["flow.dst.ip.addr"] }],
   ];
   for (const [what, body] of cases) {
-    const flowed = await ask(explore, { ...body, when: "flowed" });
-    const received = await ask(explore, { ...body, when: "received" });
+    const { flowed, received } = await askBoth(explore, body);
     reportRow({ what: `${what}: p95 of ${questions}`, value: flowed.p95, unit: "ms", goal: "< 1 s" });
-    reportRow({ what: "  CPU, all threads", value: flowed.cpu, unit: "ms" });
+    reportRow({ what: "  CPU at least, all threads", value: flowed.cpu, unit: "ms" });
     reportRow({ what: "  CPU to that by time of receipt", value: flowed.cpu / received.cpu, unit: "×", goal: "1.3" });
   }
   await explore.stop();
 }
 
-/** Asks a question several times. @returns milliseconds: the 95th percentile of the times, and CPU of all threads for one. */
-async function ask(explore: EmbeddedExplore, body: object): Promise<{ readonly p95: number; readonly cpu: number }> {
-  const times: number[] = [];
-  const cpu = process.cpuUsage();
+interface Asked {
+  /** Milliseconds: the 95th percentile of the times, and the least CPU of all threads for one. */
+  readonly p95: number;
+  readonly cpu: number;
+}
+
+/** Asks a question several times, by when bytes flowed and by when records came in turns: what else the host does meets both. */
+async function askBoth(
+  explore: EmbeddedExplore,
+  body: object,
+): Promise<Readonly<Record<"flowed" | "received", Asked>>> {
+  const asked = { flowed: [] as [number, number][], received: [] as [number, number][] };
   for (let i = 0; i < questions; i++) {
-    const start = performance.now();
-    await explore.query(readQuery(body, Date.now()), new AbortController().signal);
-    times.push(performance.now() - start);
+    for (const when of ["flowed", "received"] as const) {
+      const cpu = process.cpuUsage();
+      const start = performance.now();
+      await explore.query(readQuery({ ...body, when }, Date.now()), new AbortController().signal);
+      asked[when].push([performance.now() - start, 1000 * cpuSeconds(cpu)]);
+    }
   }
-  const p95 = times.toSorted((a, b) => a - b)[Math.ceil(0.95 * questions) - 1] ?? 0;
-  return { p95, cpu: (cpuSeconds(cpu) / questions) * 1000 };
+  const summary = (of: readonly [number, number][]): Asked => ({
+    p95: of.map(([time]) => time).toSorted((a, b) => a - b)[Math.ceil(0.95 * questions) - 1] ?? 0,
+    cpu: Math.min(...of.map(([, cpu]) => cpu)),
+  });
+  return { flowed: summary(asked.flowed), received: summary(asked.received) };
 }
 
 /** Rows of the last hour, in files that are complete and sorted. */

@@ -314,6 +314,10 @@ export function createCollector(options: CollectorOptions): Collector {
     udm: writtenMetadata,
     tools: writtenMetadata,
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
+    definitions:
+      "disabled" in writtenMetadata
+        ? writtenMetadata
+        : (scopes ?? { disabled: "there are no scopes: SVC_PROCESSOR_ENRICH_SCOPES_PATH must be set" }),
     explainObject: () => explainer.ready(),
     select: createSelect(),
     pagesFolder: packagePath("dist/pages"),

@@ -1,4 +1,5 @@
 export { commandsPage } from "./cli/commands-page.ts";
+export { manualPage } from "./cli/manual-page.ts";
 export { fileFormatsPage } from "./checks/check-files.ts";
 export { createProgram, runProgram } from "./cli/program.ts";
 export type { SignalSource, Terminal } from "./cli/terminal.ts";

@@ -1,4 +1,5 @@
 import { openSync, writeSync } from "node:fs";
+import { basename, relative } from "node:path";
 import { createInterface } from "node:readline";
 import { ReadStream } from "node:tty";
 import { Writable } from "node:stream";
@@ -36,6 +37,14 @@ async function askPerson(question: string, hidden: boolean): Promise<string | un
   }
 }
 
+/** Returns what a person types to start it again: the name of its link, else the file with its path from here. */
+function startedAs(process: NodeJS.Process): string {
+  const path = process.argv[1] ?? "";
+  if (basename(path) === "netgloss") return "netgloss";
+  const from = relative(process.cwd(), path);
+  return `node ${from.startsWith("..") ? path : from}`;
+}
+
 /**
  * The program. What it writes has been taken by its reader when this ends; a reader that is gone (`| head`) is a clean end.
  *
@@ -51,6 +60,7 @@ export async function main(process: NodeJS.Process): Promise<number> {
     failure ??= error;
   });
   const code = await runProgram({
+    startedAs: startedAs(process),
     argv: process.argv.slice(2),
     env: process.env,
     out: (text) => void (failure === undefined && stdout.write(text)),

@@ -1,5 +1,5 @@
 import type { Metrics } from "../base/report/index.ts";
-import { hasValue, wordsOf, type Block, type BlockColumn } from "./block.ts";
+import { blockRows, hasValue, wordsOf, type Block, type BlockColumn } from "./block.ts";
 import { timeField, type Column } from "./column.ts";
 
 /**
@@ -11,7 +11,13 @@ export const flowedColumns = {
   end: { field: "explore.end", type: "integer", isArray: false },
 } as const satisfies Readonly<Record<string, Column>>;
 
-export const bookedColumns: readonly Column[] = Object.values(flowedColumns);
+/** What of a row flowed after the minute of its start; without a value: nothing. Buckets of a minute need no quotients with it. */
+export const laterColumns = {
+  bytes: { field: "explore.later.bytes", type: "unsigned", isArray: false },
+  packets: { field: "explore.later.packets", type: "unsigned", isArray: false },
+} as const satisfies Readonly<Record<"bytes" | "packets", Column>>;
+
+export const bookedColumns: readonly Column[] = [...Object.values(flowedColumns), ...Object.values(laterColumns)];
 
 /** Bounds of the times of a flow that can be, milliseconds. Queries know by them where rows may be. */
 export const flowedBounds = {
@@ -33,9 +39,21 @@ export const timeFields = {
   offset: "flow.export.clock.offset",
 } as const;
 
+const minuteMs = 60_000;
+const counters = ["bytes", "packets"] as const;
+/** What is counted, the better field first. */
+export const counterFields = {
+  bytes: ["flow.scaled.bytes", "flow.bytes"],
+  packets: ["flow.scaled.packets", "flow.packets"],
+} as const satisfies Readonly<Record<(typeof counters)[number], readonly string[]>>;
+
 /** Finds when the bytes of the rows of a block flowed. */
 export class Booking {
   readonly #counts = new Map<string, number>(impossibleTimes.map((reason) => [reason, 0]));
+  readonly #times = { start: new WholeNumbers(), end: new WholeNumbers() };
+  readonly #later = { bytes: new WholeNumbers(), packets: new WholeNumbers() };
+  /** Some row had the times of its flow. */
+  #isUsed = false;
 
   constructor(metrics: Metrics) {
     metrics.counterFrom(
@@ -46,45 +64,73 @@ export class Booking {
     );
   }
 
-  /** Returns a block with the columns of {@link bookedColumns}, where any row has them. */
+  /**
+   * Returns a block with the columns of {@link bookedColumns}, in memory that the next call uses again. As soon as any row had the times of its flow, all
+   * rows have some, be it that of their receipt: then a query need not look for those that have none.
+   */
   book(block: Block): Block {
     const columnOf = (field: string): BlockColumn | undefined =>
       block.columns.find(({ column }) => column.field === field);
-    const [received, starts, ends] = [timeField, timeFields.start, timeFields.end].map(columnOf);
-    if (!received || !starts || !ends) return block;
-    const offsets = columnOf(timeFields.offset);
-    const [receivedWords, startWords, endWords] = [received, starts, ends].map(wordsOf) as [Words, Words, Words];
-    const offsetWords = offsets && wordsOf(offsets);
-    const presence = new Uint8Array(Math.ceil(block.rows / 8));
-    const [from, to] = [new BigInt64Array(block.rows), new BigInt64Array(block.rows)];
-    const [fromWords, toWords] = [new Uint32Array(from.buffer), new Uint32Array(to.buffer)];
-    let count = 0;
-    for (let row = 0; row < block.rows; row++) {
-      if (!hasValue(received, row) || !hasValue(starts, row) || !hasValue(ends, row)) continue;
-      const at = millisecondsOf(receivedWords, row);
+    const received = columnOf(timeField);
+    const [starts, ends] = [timeFields.start, timeFields.end].map(columnOf);
+    if (!received || !(this.#isUsed || (starts && ends))) return block;
+    const { start, end } = this.#times;
+    start.clear();
+    end.clear();
+    this.#putReceived(received, block.rows);
+    if (starts && ends) this.#putFlows(starts, ends, columnOf(timeFields.offset), block.rows);
+    if (!this.#isUsed) return block;
+    for (const counter of counters) {
+      const sources = counterFields[counter].map(columnOf).filter((column) => column !== undefined);
+      this.#putLater(this.#later[counter], sources, block.rows);
+    }
+    const booked = [start, end, this.#later.bytes, this.#later.packets].map((numbers, i) =>
+      numbers.column(bookedColumns[i] as Column, received),
+    );
+    return { ...block, columns: [...block.columns, ...booked] };
+  }
+
+  #putReceived(received: BlockColumn, rows: number): void {
+    const words = wordsOf(received);
+    for (let row = 0; row < rows; row++) {
+      if (!hasValue(received, row)) continue;
+      const at = millisecondsOf(words, row);
+      this.#times.start.put(row, at);
+      this.#times.end.put(row, at);
+    }
+  }
+
+  #putFlows(starts: BlockColumn, ends: BlockColumn, offsets: BlockColumn | undefined, rows: number): void {
+    const times = this.#times;
+    const [startWords, endWords, offsetWords] = [wordsOf(starts), wordsOf(ends), offsets && wordsOf(offsets)];
+    for (let row = 0; row < rows; row++) {
+      if (!times.start.has(row) || !hasValue(starts, row) || !hasValue(ends, row)) continue;
+      const at = times.start.at(row);
       const offset = offsets && offsetWords && hasValue(offsets, row) ? wholeOf(offsetWords, row) : 0;
       const start = millisecondsOf(startWords, row) - offset;
       const end = millisecondsOf(endWords, row) - offset;
       if (start === at && end === at) continue;
       const reason = impossible(start, end, at);
       if (reason === undefined) {
-        put(fromWords, row, start);
-        put(toWords, row, end);
-        presence[row >> 3] = (presence[row >> 3] as number) | (1 << (row & 7));
-        count++;
+        times.start.put(row, start);
+        times.end.put(row, end);
+        this.#isUsed = true;
       } else this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
     }
-    if (count === 0) return block;
-    const { offsets: none, texts } = received;
-    const booked = [from, to].map((data, i) => ({
-      column: bookedColumns[i] as Column,
-      count,
-      presence,
-      data,
-      offsets: none,
-      texts,
-    }));
-    return { ...block, columns: [...block.columns, ...booked] };
+  }
+
+  #putLater(later: WholeNumbers, sources: readonly BlockColumn[], rows: number): void {
+    later.clear();
+    const { start, end } = this.#times;
+    const words = sources.map(wordsOf);
+    for (let row = 0; row < rows; row++) {
+      if (!start.has(row)) continue;
+      const [first, last] = [start.at(row), end.at(row)];
+      const next = (Math.floor(first / minuteMs) + 1) * minuteMs;
+      if (last < next) continue;
+      const source = sources.findIndex((each) => hasValue(each, row));
+      if (source >= 0) later.putDifference(row, words[source] as Words, next - first, last - first + 1);
+    }
   }
 }
 
@@ -114,7 +160,53 @@ function millisecondsOf(words: Words, row: number): number {
   return high * 4294 + Math.floor((high * 967_296 + low) / nanoseconds);
 }
 
-function put(words: Words, row: number, value: number): void {
-  words[2 * row] = value >>> 0;
-  words[2 * row + 1] = Math.floor(value / two32);
+/** A column of whole numbers of 64 bits while it is written. */
+class WholeNumbers {
+  readonly #presence = new Uint8Array(blockRows / 8);
+  readonly #data = new BigInt64Array(blockRows);
+  readonly #words = new Uint32Array(this.#data.buffer);
+  #count = 0;
+
+  clear(): void {
+    this.#presence.fill(0);
+    this.#data.fill(0n);
+    this.#count = 0;
+  }
+
+  has(row: number): boolean {
+    return ((this.#presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
+  }
+
+  /** Returns a number that was put. */
+  at(row: number): number {
+    return wholeOf(this.#words, row);
+  }
+
+  /** @param value below 2^53. */
+  put(row: number, value: number): void {
+    this.#words[2 * row] = value >>> 0;
+    this.#words[2 * row + 1] = Math.floor(value / two32);
+    this.#note(row);
+  }
+
+  /** Puts a number less the share of it that has passed, which is rounded down. */
+  putDifference(row: number, words: Words, passed: number, length: number): void {
+    const value = (words[2 * row + 1] as number) * two32 + (words[2 * row] as number);
+    // The product is exact, and so is the quotient when it is rounded down.
+    if (value * passed <= Number.MAX_SAFE_INTEGER) this.put(row, value - Math.floor((value * passed) / length));
+    else {
+      const whole = (BigInt(words[2 * row + 1] as number) << 32n) | BigInt(words[2 * row] as number);
+      this.#data[row] = BigInt.asIntN(64, whole - (whole * BigInt(passed)) / BigInt(length));
+      this.#note(row);
+    }
+  }
+
+  column(column: Column, { offsets, texts }: BlockColumn): BlockColumn {
+    return { column, count: this.#count, presence: this.#presence, data: this.#data, offsets, texts };
+  }
+
+  #note(row: number): void {
+    if (!this.has(row)) this.#count++;
+    this.#presence[row >> 3] = (this.#presence[row >> 3] as number) | (1 << (row & 7));
+  }
 }

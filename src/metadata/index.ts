@@ -21,7 +21,7 @@ export {
   type UdmFileOnly,
   type UdmValues,
 } from "./model/entry.ts";
-export type { ScopeDefinition, ScopeMatch } from "./model/scope.ts";
+export type { ScopeChange, ScopeDefinition, ScopeMatch, ScopeText } from "./model/scope.ts";
 export { SharedIndex, type SharedIndexOptions, type SharedIndexStats } from "./index/shared-index.ts";
 export { StateBuilder, type IndexLease, type IndexReturn } from "./index/index-builder.ts";
 export { SharedIndexReader, type SharedIndexHandle } from "./index/shared-reader.ts";

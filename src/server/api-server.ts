@@ -12,7 +12,7 @@ import { BodyReader } from "./http/request-body.ts";
 import { contractPrefix, Dispatch, Routes, type ApiOffer } from "./routes.ts";
 import { Engine } from "./rpc/engine.ts";
 import { SignInEndpoints, type Proof } from "./methods/sign-in-endpoints.ts";
-import { toolsMethods } from "./methods/tools-methods.ts";
+import { scopeMethods, toolsMethods, type ScopeDefinitions } from "./methods/tools-methods.ts";
 import { ToolsContext, type ExplainObject, type ToolsOptions, type ToolsSource } from "./tools/tools-context.ts";
 import { ScopedServices, type MetadataServices, type ScopeStores } from "./scoped-services.ts";
 import { ChangeFeed, FeedMeters } from "./tools/watch-udms.ts";
@@ -32,6 +32,8 @@ export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOption
   readonly tools?: ToolsSource;
   /** The same for the services in a scope; without it there are no scopes. */
   readonly scopes?: ScopeStores | undefined;
+  /** The scopes themselves; without them there is no service of them. */
+  readonly definitions?: ScopeDefinitions;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   /** Addresses and CIDR prefixes of proxies whose `X-Forwarded-For` names the client. */
@@ -125,13 +127,19 @@ export class ApiServer implements Component {
     };
     const global = tools && toolsOf(tools, options);
     const services = [udmMethods(new UdmService(udm, options.maxBatchSize)), ...(global?.services ?? [])];
+    if (options.definitions !== undefined) services.push(scopeMethods(options.definitions));
     const inScope = (source: ToolsSource, scope: string): MetadataServices => {
       const { explainObject } = options;
       const explain = async (): Promise<ExplainObject> => {
         const asked = await (explainObject as () => Promise<ExplainObject>)();
         return (question) => asked({ ...question, scope });
       };
-      const made = toolsOf(source, { ...options, explainObject: explainObject && explain, scopes: undefined });
+      const made = toolsOf(source, {
+        ...options,
+        explainObject: explainObject && explain,
+        scopes: undefined,
+        definitions: undefined,
+      });
       return { ...made, services: [udmMethods(new UdmService(source, options.maxBatchSize)), ...made.services] };
     };
     const { feed } = global ?? {};

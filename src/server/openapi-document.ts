@@ -8,7 +8,7 @@ import {
 } from "@bufbuild/protobuf";
 import { FieldMaskSchema } from "@bufbuild/protobuf/wkt";
 import type { JsonSchema } from "./methods/shape.ts";
-import { describe, jsonBody, jsonResponse, refusals, type Endpoint } from "./methods/endpoint.ts";
+import { describe, jsonBody, jsonResponse, refusals, scopeParameter, type Endpoint } from "./methods/endpoint.ts";
 
 /** Field numbers in the path of a source location (google/protobuf/descriptor.proto). */
 const messageInFile = 4;
@@ -169,11 +169,13 @@ function scalarSchema(scalar: ScalarType | undefined): JsonSchema {
  * The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON.
  *
  * @param services with the comments of the schema; they are below `prefix`.
+ * @param scoped names of the services that there are in each scope, too.
  * @param schemes of what proves who asks, one of which is enough; none: nobody has to.
  */
 export function openApiDocument(
   version: string,
   services: readonly DescService[],
+  scoped: ReadonlySet<string>,
   prefix: string,
   endpoints: readonly Endpoint[],
   schemes: JsonSchema,
@@ -201,7 +203,10 @@ export function openApiDocument(
     ],
     paths: {
       ...Object.fromEntries(
-        methods.map((method) => [`${prefix}/${method.parent.typeName}/${method.name}`, { post: methodPath(method) }]),
+        methods.map((method) => [
+          `${prefix}/${method.parent.typeName}/${method.name}`,
+          { post: methodPath(method, scoped) },
+        ]),
       ),
       ...Object.fromEntries(
         endpoints.flatMap((endpoint) =>
@@ -240,13 +245,14 @@ function endpointPath({ kind, access }: Endpoint, described: JsonSchema, isGuard
   return { [verb]: { ...described, responses: { ...responses, "401": refusals["401"] } } };
 }
 
-function methodPath(method: DescMethod): JsonSchema {
+function methodPath(method: DescMethod, scoped: ReadonlySet<string>): JsonSchema {
   const comment = commentOf(method);
+  const parameters = scoped.has(method.parent.typeName) ? { parameters: [scopeParameter] } : {};
   return describe(
     "metadata",
     method.name,
     comment.split(/[;.:](?:\s|$)/)[0] ?? "",
     { "200": jsonResponse("Done.", schemaRef(method.output)), ...refusals },
-    { description: comment, ...jsonBody(schemaRef(method.input)) },
+    { description: comment, ...parameters, ...jsonBody(schemaRef(method.input)) },
   );
 }

@@ -159,7 +159,8 @@ export class Routes {
     for (const method of service.methods) {
       const label = typeName === UdmService.typeName ? method.schema.name : `${name}/${method.schema.name}`;
       const isOpen = service.schema === Health && method.schema.name === "Check";
-      const { area, reach } = service;
+      const { area } = service;
+      const { reach = service.reach } = method;
       const access: RouteAccess = { role: isOpen ? undefined : method.role, area, reach };
       const route: Route = { kind: "rpc", label, access, service, method };
       for (const prefix of prefixes) this.#byPath.set(`${prefix}/${typeName}/${method.schema.name}`, route);
@@ -175,12 +176,15 @@ export class Routes {
     // With the comments of the schema; what is none of ours has none.
     const { registry } = this.#files();
     const schemas = services.map(({ schema }) => registry.getService(schema.typeName) ?? schema);
+    const scoped = new Set(
+      services.filter(({ reach }) => typeof reach === "object").map(({ schema }) => schema.typeName),
+    );
     const schemes = {
       ...(proofs.includes("password") && { basic: { type: "http", scheme: "basic" } }),
       ...(proofs.includes("token") && { token: { type: "http", scheme: "bearer" } }),
       ...(signInAt !== undefined && { session: { type: "apiKey", in: "cookie", name: signInAt.cookie } }),
     };
-    return openApiDocument(version, schemas, contractPrefix, endpoints, schemes);
+    return openApiDocument(version, schemas, scoped, contractPrefix, endpoints, schemes);
   }
 }
 

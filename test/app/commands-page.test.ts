@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandsPage, createProgram, runProgram } from "../../src/app/index.ts";
+import { commandsPage, createProgram, manualPage, runProgram } from "../../src/app/index.ts";
 import { createFakeTerminal } from "../support/fake-terminal.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -11,6 +11,21 @@ const page = readFileSync(join(root, "docs/reference/commands.md"), "utf8");
 test("docs/reference/commands.md is what `npm run generate` writes", async () => {
   const program = await createProgram(createFakeTerminal([]), () => {});
   assert.equal(page, commandsPage(program));
+});
+
+test("the manual page is what `npm run generate` writes, and has every command and its options", async () => {
+  const program = await createProgram(createFakeTerminal([]), () => {});
+  const manual = readFileSync(join(root, "docs/netgloss.1"), "utf8");
+  assert.equal(manual, manualPage(program));
+  const plain = manual.replaceAll("\\-", "-").replaceAll("\\e", "\\");
+  const names = [...page.matchAll(/^## (.+)$/gm)].map(([, name = ""]) => name).slice(2);
+  assert.ok(names.length > 50);
+  for (const name of names) assert.match(plain, new RegExp(`^\\.SS netgloss ${name}( |$)`, "m"));
+  for (const option of ["--profile <name>", "-o, --output <format>", "--max-deletes"])
+    assert.ok(plain.includes(option), option);
+  // A line that begins so is a request to roff: only those of the page itself.
+  for (const [, request = ""] of manual.matchAll(/^[.'](\S*)/gm))
+    assert.match(request, /^(?:\\"|TH|SH|SS|TP|PP|B|BI|I|RI)$/);
 });
 
 const [, ofClients = ""] = /^## Options of commands that ask a collector\n\n```text\n([^]*?)^```/m.exec(page) ?? [];

@@ -114,7 +114,7 @@ test("doctor: sentences and JSON of a running collector, and exit codes", async 
     [nonsense.code, nonsense.err.split("\n")[0]],
     [2, 'error: "edge-1" is no IP address: give the one that the exporter sends from'],
   );
-  assert.equal((await run("-o", "yaml")).code, 2);
+  assert.equal((await run("-o", "xml")).code, 2);
 });
 
 test("doctor: a collector that cannot be reached", async () => {

@@ -3,8 +3,10 @@ import assert from "node:assert/strict";
 import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import * as fc from "fast-check";
 import { Scopes } from "../../src/metadata/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock, type Health } from "../../src/base/report/index.ts";
+import { runs } from "../support/runs.ts";
 import { cleanUp, type Owner } from "../support/clean-up.ts";
 import { nodeFileIo } from "../../src/base/file/index.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -59,6 +61,7 @@ async function setUp(t: Owner, text: string, log = silentLog): Promise<Fixture> 
     udm: store,
     tools: store,
     scopes: (name) => scopes.store(name),
+    definitions: scopes,
     explainObject: async () => (question) => explain(addresses, question),
   });
   return { api, scopes, store, health: reporting.health, path, directory };
@@ -157,4 +160,170 @@ test("no scope has the file of another or of the global entries, however it is s
   await scopes.reload();
   assert.match(detail() ?? "", /^beta: .*is in use by another collector/);
   assert.equal((scopes.store("gamma") as UdmFileStore).current().size, 0);
+});
+
+/** Calls the service of scopes, and what undoes their changes. */
+const callerOf =
+  ({ api }: Fixture) =>
+  async (method: string, body: unknown): Promise<Awaited<ReturnType<typeof postJson>>> => {
+    const service = method === "UndoChange" || method === "ListChanges" ? "UdmToolsService" : "ScopeService";
+    return postJson(`${api.url}/api/v1/enrich/ipaddr/udm.v1.${service}/${method}`, body);
+  };
+
+const namesOf = (scopes: unknown): readonly string[] => (scopes as { name: string }[]).map(({ name }) => name);
+
+test("scopes are set, changed, moved, deleted and brought back; the file says so, and what a person wrote is kept", async (t) => {
+  const written = "# by hand\nacme:\n  match: [{vrf: red}]\n  entries: acme.yml\n";
+  const fixture = await setUp(t, written);
+  const { path, directory, scopes } = fixture;
+  const call = callerOf(fixture);
+  const beta = {
+    name: "beta",
+    match: [{ exporter: ["2001:DB8::/32"], interface: ["Gi0/*"] }, { vlan: ["7", "100-199"] }],
+  };
+  const made = await call("SetScope", { scope: { ...beta, isolated: true }, before: "acme" });
+  const entries = join(directory, "scopes", "beta.yml");
+  const shown = {
+    name: "beta",
+    match: [{ exporter: ["2001:db8::/32"], interface: ["Gi0/*"] }, { vlan: ["7", "100-199"] }],
+    isolated: true,
+    entries,
+  };
+  assert.deepEqual([made.status, made.body], [200, { scope: shown, change: 1 }]);
+  assert.equal(await readFile(`${path}.orig`, "utf8"), written);
+  assert.match(
+    await readFile(path, "utf8"),
+    /\nbeta:\n {2}match:\n {4}- exporter: \["2001:db8::\/32"\]\n {6}interface: \["Gi0\/\*"\]\n {4}- vlan: \["7", "100-199"\]\n {2}inherit: false\n {2}entries: scopes\/beta\.yml\nacme:\n/,
+  );
+  const udm = { udm: { key: "10.0.0.1", name: "one" } };
+  const inBeta = `${fixture.api.url}/api/v1/enrich/ipaddr/scopes/beta/udm.v1.UdmService`;
+  assert.equal((await postJson(`${inBeta}/CreateUdm`, udm)).status, 200);
+  const { body: listed } = await call("ListScopes", {});
+  assert.deepEqual(namesOf(listed["scopes"]), ["beta", "acme"]);
+  assert.deepEqual((listed["scopes"] as unknown[])[0], { ...shown, count: 1 });
+  // What is the same already is no change.
+  assert.equal((await call("SetScope", { scope: { ...beta, isolated: true } })).body["change"], undefined);
+
+  const gone = await call("DeleteScope", { name: "beta" });
+  assert.deepEqual([gone.body["change"], (gone.body["scope"] as { count: number }).count], [2, 1]);
+  assert.equal((await postJson(`${inBeta}/CountUdms`, {})).status, 404);
+  assert.equal((await call("UndoChange", { id: 2, dryRun: true })).status, 200);
+  assert.deepEqual(namesOf((await call("ListScopes", {})).body["scopes"]), ["acme"]);
+  assert.deepEqual((await call("UndoChange", { id: 2 })).body, { change: 3 });
+  assert.deepEqual(namesOf((await call("ListScopes", {})).body["scopes"]), ["beta", "acme"], "at its place");
+  assert.equal((await postJson(`${inBeta}/CountUdms`, {})).body["count"], 1);
+  const again = await call("UndoChange", { id: 2 });
+  assert.deepEqual([again.status, again.body["message"]], [400, 'scope "beta" was changed since']);
+  const { body: history } = await call("ListChanges", {});
+  assert.deepEqual(
+    (history["changes"] as { method: string; entries?: number; scope: Record<string, { name: string }> }[]).map(
+      ({ method, entries: count, scope }) => [method, count, scope["before"]?.name, scope["after"]?.name],
+    ),
+    [
+      ["UndoChange", undefined, undefined, "beta"],
+      ["DeleteScope", undefined, "beta", undefined],
+      ["SetScope", undefined, undefined, "beta"],
+    ],
+  );
+  assert.equal(scopes.list().length, 2);
+});
+
+test("what cannot be a scope is refused with all that is wrong, and changes nothing", async (t) => {
+  const fixture = await setUp(t, "acme:\n  entries: acme.yml\n");
+  const { path } = fixture;
+  const call = callerOf(fixture);
+  const before = await readFile(path, "utf8");
+  for (const [method, body, status, message] of [
+    ["SetScope", {}, 400, /scope is missing/],
+    ["SetScope", { scope: {} }, 400, /name is missing/],
+    ["SetScope", { scope: { name: "Big" } }, 400, /expected a name of up to 63 characters.*found "Big"/],
+    ["SetScope", { scope: { name: "x\ny: {}" } }, 400, /expected a name of up to 63 characters/],
+    ["SetScope", { scope: { name: "x", match: [{}] } }, 400, /scope x: row 1: names nothing/],
+    ["SetScope", { scope: { name: "x", match: [{ vlan: ["5000"] }] } }, 400, /scope x: row 1: vlan 1: expected a VLAN/],
+    [
+      "SetScope",
+      { scope: { name: "x", match: [{ exporter: ["no"] }] } },
+      400,
+      /scope x: row 1: exporter 1: "no" is not/,
+    ],
+    ["SetScope", { scope: { name: "x", entries: "/etc/passwd", match: [{ vlan: [""] }] } }, 400, /expected a VLAN/],
+    ["SetScope", { scope: { name: "x" }, before: "x" }, 404, /no other scope "x" before which/],
+    ["SetScope", { scope: { name: "x" }, before: "nope" }, 404, /no other scope "nope"/],
+    ["DeleteScope", {}, 400, /name is missing/],
+    ["DeleteScope", { name: "nope" }, 404, /there is no scope "nope"/],
+  ] as const) {
+    const refused = await call(method, body);
+    assert.deepEqual(
+      [refused.status, message.test(String(refused.body["message"]))],
+      [status, true],
+      JSON.stringify(refused.body),
+    );
+  }
+  assert.equal(await readFile(path, "utf8"), before);
+  // A path is nobody's to choose by the API.
+  const made = await call("SetScope", { scope: { name: "x", entries: "/etc/passwd" } });
+  assert.match((made.body["scope"] as { entries: string }).entries, /\/scopes\/x\.yml$/);
+  // What a person is at work on is left alone.
+  await writeFile(path, "acme: [\n");
+  const busy = await call("SetScope", { scope: { name: "y" } });
+  assert.deepEqual(
+    [busy.status, /cannot be used as it is: 2:1/.test(String(busy.body["message"]))],
+    [400, true],
+    JSON.stringify(busy.body),
+  );
+  assert.equal(await readFile(path, "utf8"), "acme: [\n");
+});
+
+test("edits, with a person at the file in between, do what a list does", async (t) => {
+  const fixture = await setUp(t, "");
+  const { path } = fixture;
+  const call = callerOf(fixture);
+  const name = fc.constantFrom("a", "b", "c", "d");
+  const edit = fc.oneof(
+    fc.record({ op: fc.constant("set" as const), name, before: fc.option(name, { nil: "" }), vlan: fc.nat(3) }),
+    fc.record({ op: fc.constant("delete" as const), name }),
+    fc.record({ op: fc.constant("hand" as const), name }),
+  );
+  let model: { name: string; vlan: number }[] = [];
+  const apply = (given: typeof edit extends fc.Arbitrary<infer T> ? T : never): boolean => {
+    const rest = model.filter((scope) => scope.name !== given.name);
+    if (given.op === "delete") {
+      const isThere = rest.length < model.length;
+      model = rest;
+      return isThere;
+    }
+    if (given.op === "hand") {
+      model = [{ name: given.name, vlan: 9 }, ...rest];
+      return true;
+    }
+    const known = model.findIndex((scope) => scope.name === given.name);
+    const at =
+      given.before === "" ? (known < 0 ? rest.length : known) : rest.findIndex((scope) => scope.name === given.before);
+    if (at < 0) return false;
+    model = rest.toSpliced(at, 0, { name: given.name, vlan: given.vlan });
+    return true;
+  };
+  const send = async (given: Parameters<typeof apply>[0]): Promise<boolean> => {
+    if (given.op === "delete") return (await call("DeleteScope", { name: given.name })).status === 200;
+    if (given.op === "hand") {
+      await writeFile(path, model.map((scope) => `${scope.name}: {match: [{vlan: ${scope.vlan}}]}\n`).join(""));
+      return true;
+    }
+    const scope = { name: given.name, match: [{ vlan: [String(given.vlan)] }] };
+    return (await call("SetScope", { scope, before: given.before })).status === 200;
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(edit, { maxLength: 8 }), async (edits) => {
+      for (const one of edits) {
+        const expected = apply(one);
+        assert.equal(await send(one), expected, JSON.stringify(one));
+      }
+      await fixture.scopes.reload();
+      assert.deepEqual(
+        fixture.scopes.list().map(({ name: of, match }) => [of, match[0]?.vlan?.[0]]),
+        model.map(({ name: of, vlan }) => [of, String(vlan)]),
+      );
+    }),
+    runs(12),
+  );
 });

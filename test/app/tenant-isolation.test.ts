@@ -247,6 +247,30 @@ suite("a token that is limited to scopes", () => {
     }
   });
 
+  test("sees of the scopes themselves its own, and changes none", async () => {
+    const call = (method: string, body: unknown, who: string): Promise<JsonAnswer> =>
+      ask(`${base}/udm.v1.ScopeService/${method}`, body, bearer(who));
+    const named: Readonly<Record<string, readonly string[]>> = {
+      whole: ["acme", "beta"],
+      both: ["acme", "beta"],
+      acme: ["acme"],
+      none: [],
+    };
+    for (const [who, names] of Object.entries(named)) {
+      const { body } = await call("ListScopes", {}, who);
+      assert.deepEqual(
+        ((body["scopes"] ?? []) as { name: string }[]).map(({ name }) => name),
+        names,
+      );
+      if (!names.includes("beta")) assert.doesNotMatch(JSON.stringify(body), new RegExp(secret));
+      if (who === "whole") continue;
+      for (const name of ["acme", "beta", "new"]) {
+        assert.equal((await call("SetScope", { scope: { name } }, who)).status, 403);
+        assert.equal((await call("DeleteScope", { name }, who)).status, 403);
+      }
+    }
+  });
+
   test("of several scopes may name each, by commands too", async () => {
     const env = { NETGLOSS_URL: url, NETGLOSS_TOKEN: tokens["both"]?.token ?? "" };
     const run = async (...argv: string[]): Promise<readonly [number, string]> => {

@@ -63,10 +63,10 @@ for (const pool of ["main", "1"]) {
     assert.match(await refused.text(), /30m, 8h or 7d/);
     const silence = await post("silences/add", { filter: "exporter = 127.0.0.1", for: "1h" });
     assert.equal(silence.status, 200, await silence.clone().text());
-    const { id } = (await silence.json()) as { id: string };
+    const made = (await silence.json()) as { id: string };
     assert.equal((await post(`alerts/${alert?.id}/snooze`, { for: "1h" })).status, 200);
-    assert.equal((await post(`silences/${id}/end`, {})).status, 200);
-    assert.equal((await post(`silences/${id}/end`, {})).status, 404);
+    assert.equal((await post(`silences/${made.id}/end`, {})).status, 200);
+    assert.equal((await post(`silences/${made.id}/end`, {})).status, 404);
     await until("it is written", () => {
       const kept = readFileSync(join(directory, "state", "watch", "alerts.json"), "utf8");
       return kept.includes('"acknowledged"') && kept.includes('"noc":[]');

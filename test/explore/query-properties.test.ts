@@ -1,13 +1,61 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { openExplore, takeLines } from "./explore-fixture.ts";
-import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "./query-cases.ts";
-import { lineOf } from "./query-model.ts";
+import { DuckDBInstance } from "@duckdb/node-api";
+import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
+import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords, usualRecords } from "./query-cases.ts";
+import { lineOf, type ModelRecord } from "./query-model.ts";
+
+const never = new AbortController().signal;
+const linesOf = (records: readonly ModelRecord[]): Buffer => Buffer.from(records.map(lineOf).join(""));
 
 test("answers of the embedded store are those of a slow model over the same records", async (t) => {
   const explore = await openExplore(t, { clockNow: () => now });
-  takeLines(explore, Buffer.from(sampleRecords.map(lineOf).join("")));
+  takeLines(explore, linesOf(sampleRecords));
   await explore.flush();
-  await checkAnswers((query) => explore.query(query, new AbortController().signal), sampleRecords, 40);
-  await checkRegexes((query) => explore.query(query, new AbortController().signal), sampleRecords);
-  await checkUtilisation((query) => explore.query(query, new AbortController().signal), sampleRecords);
+  await checkAnswers((query) => explore.query(query, never), sampleRecords, 40);
+  await checkRegexes((query) => explore.query(query, never), sampleRecords);
+  await checkUtilisation((query) => explore.query(query, never), sampleRecords);
 });
+
+test("the same with numbers as most flows have them, in a file that is written to, in complete ones, and in one of an earlier version", async (t) => {
+  const directory = exploreDirectory(t);
+  let at = now;
+  const options = { directory, clockNow: () => at };
+  const explore = await openExplore(t, options);
+  const half = usualRecords.length / 2;
+  takeLines(explore, linesOf(usualRecords.slice(0, half)));
+  await explore.flush();
+  at += 3_600_000;
+  await explore.flush();
+  takeLines(explore, linesOf(usualRecords.slice(half)));
+  await explore.flush();
+  await checkAnswers((query) => explore.query(query, never), usualRecords, 15);
+  await checkUtilisation((query) => explore.query(query, never), usualRecords);
+  await explore.stop();
+
+  const again = await openExplore(t, options);
+  await checkAnswers((query) => again.query(query, never), usualRecords, 15);
+  await again.stop();
+
+  const first = readdirSync(directory).find((file) => file.startsWith("flows-"));
+  await makeOlder(join(directory, String(first)));
+  const updated = await openExplore(t, options);
+  await checkAnswers((query) => updated.query(query, never), usualRecords, 15);
+});
+
+/** Makes of a file what the version before wrote: it had no parts of flows, and no times of those that count when they came. */
+async function makeOlder(path: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  for (const name of ["bytes", "packets"]) {
+    await connection.run(`ALTER TABLE flows DROP COLUMN "explore.later.${name}"`);
+  }
+  const { rowsChanged } = await connection.run(
+    `UPDATE flows SET "explore.start" = NULL, "explore.end" = NULL WHERE "explore.start" = epoch_ms("@timestamp") AND "explore.end" = epoch_ms("@timestamp")`,
+  );
+  assert.ok(rowsChanged > 0);
+  connection.closeSync();
+  instance.closeSync();
+}

@@ -219,7 +219,7 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/watch/silences/add": "editor",
   "/api/v1/watch/silences/{id}/end": "editor",
 };
-const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo)/;
+const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo|Set)/;
 
 test("every path of a collector asks for its role, and for a token of its area", async (t) => {
   const directory = tempDirectory(t);

@@ -22,6 +22,7 @@ export function createFakeTerminal(
   const written = { out: "", err: "" };
   const exits: number[] = [];
   return {
+    startedAs: "netgloss",
     argv,
     env,
     written,

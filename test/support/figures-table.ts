@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 662,
-  singleUserFiles: 105,
-  interfaces: 1082,
+  files: 665,
+  singleUserFiles: 107,
+  interfaces: 1088,
   interfacesWithOneImplementation: 68,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -40,6 +40,8 @@ interface Case {
 /** By the names of commands; words in capitals are files and numbers of the test. */
 const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   doctor: { code: 1 },
+  exporters: {},
+  outputs: {},
   "rules try": { argv: ["GIVEN"], code: 3 },
   address: ["text", "json", "yaml", "csv"].map((format) => ({ argv: ["10.0.0.1", "-o", format] })),
   value: { argv: ["tag", "pci"] },

@@ -28,7 +28,7 @@ interface NamedCommand {
 }
 
 /** The program, its groups and commands, in the order of the help. */
-function commandsBelow(command: Command, path: readonly string[]): readonly NamedCommand[] {
+export function commandsBelow(command: Command, path: readonly string[]): readonly NamedCommand[] {
   const below = command
     .createHelp()
     .visibleCommands(command)
@@ -64,6 +64,6 @@ function helpOf(command: Command, isLeftOut: (option: Option) => boolean): strin
   return parts.join("");
 }
 
-const isSame = (a: Option, b: Option): boolean => a.flags === b.flags && a.description === b.description;
-const isSetting = ({ long }: Option): boolean => long?.startsWith("--svc-") === true;
+export const isSame = (a: Option, b: Option): boolean => a.flags === b.flags && a.description === b.description;
+export const isSetting = ({ long }: Option): boolean => long?.startsWith("--svc-") === true;
 const fenced = (text: string): string => `\`\`\`text\n${text.trim()}\n\`\`\``;

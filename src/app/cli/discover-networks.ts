@@ -10,6 +10,7 @@ import {
 } from "../../snmp/index.ts";
 import { packagePath } from "../package-root.ts";
 import type { ApiClient } from "./client/api-call.ts";
+import { print, type OutputFormat } from "./print.ts";
 import { CommandError, type Terminal, textTable } from "./terminal.ts";
 
 export interface DiscoverOptions {
@@ -164,13 +165,11 @@ function reportText(report: DiscoveryReport): string {
 }
 
 /** Lists addresses that may be devices. */
-export async function showCandidates(api: ApiClient, isJson: boolean, { out, err }: Output): Promise<void> {
-  const { enabled, candidates } = (await api.ask(
-    "GET",
-    "/api/v1/snmp/candidates",
-  )) as CollectorAnswer<"listCandidates">;
-  if (!enabled) err("no networks are searched by this collector: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is not set\n");
-  if (isJson) return out(candidates.map((one) => `${JSON.stringify(one)}\n`).join(""));
-  const rows = candidates.map(({ address, state, network, reason }) => [address, state, network ?? "", reason]);
-  out(textTable(["ADDRESS", "STATE", "NETWORK", "REASON"], rows));
+export async function showCandidates(api: ApiClient, format: OutputFormat, terminal: Output): Promise<void> {
+  const answer = (await api.ask("GET", "/api/v1/snmp/candidates")) as CollectorAnswer<"listCandidates">;
+  const { enabled, candidates } = answer;
+  if (!enabled)
+    terminal.err("no networks are searched by this collector: SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH is not set\n");
+  const rows = candidates.map(({ address, state, network, reason }) => [address, state, network, reason]);
+  await print({ value: candidates, head: ["address", "state", "network", "reason"], rows }, format, terminal);
 }

@@ -1,18 +1,17 @@
 import { isIP } from "node:net";
-import { Option } from "commander";
 import { quote } from "../../base/text/index.ts";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { CommandError, exitCodes } from "./terminal.ts";
 import type { DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
+import { addOutput, print, type OutputFormat } from "./print.ts";
 
 type Findings = CollectorAnswer<"diagnose">;
 
 /** `doctor`: asks a running collector why flows are missing or wrong. */
 export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) => {
-  addClientOptions(doctor)
-    .addOption(new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text"))
-    .action(async (exporter: string | undefined, { output }: { output: string }) => {
+  addOutput(addClientOptions(doctor)).action(
+    async (exporter: string | undefined, { output }: { output: OutputFormat }) => {
       if (exporter !== undefined && isIP(exporter) === 0) {
         throw new CommandError(
           "usage",
@@ -25,9 +24,12 @@ export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) =
           ? "/api/v1/flow/diagnosis"
           : `/api/v1/flow/exporters/${encodeURIComponent(exporter)}/diagnosis`;
       const answer = (await client.ask("GET", path)) as Findings;
-      terminal.out(output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : formatDiagnosis(answer));
+      const head = ["severity", "id", "exporter", "sentence", "advice"];
+      const rows = answer.diagnoses.map((each) => [each.severity, each.id, each.exporter, each.sentence, each.advice]);
+      await print({ value: answer, head, rows, text: () => formatDiagnosis(answer) }, output, terminal);
       if (!answer.healthy) setExitCode(exitCodes.failure);
-    });
+    },
+  );
 };
 
 function formatDiagnosis({ diagnoses, ports, exporters }: Findings): string {

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import type { ApiClient } from "./client/api-call.ts";
-import { type Terminal, textTable, CommandError } from "./terminal.ts";
+import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
+import { type Terminal, CommandError } from "./terminal.ts";
 import { recordVocabulary } from "../../record/index.ts";
 import { nearName } from "../../base/text/index.ts";
 import { throughApi, timeSpan, type DefineCommand } from "./command.ts";
@@ -104,7 +105,7 @@ async function topFlows(connect: () => Promise<ApiClient>, options: TopOptions, 
   const query = { filter: options.filter ?? "", rate: String(tailRate) };
   const { for: wanted = usualSeconds } = options;
   let seconds = 0;
-  if (options.output === "table" && (await keepsFlows(client))) {
+  if (options.output === "text" && (await keepsFlows(client))) {
     terminal.err(`watching for ${wanted} s; --last 1h asks Explore for the hour before\n`);
   }
   for await (const { lines, counts } of readTail(client, query)) {
@@ -126,14 +127,15 @@ async function topFlows(connect: () => Promise<ApiClient>, options: TopOptions, 
     flows: Math.round(sums.flows * factor),
     bitsPerSecond: Math.round((8 * sums.bytes * factor) / Math.max(1, seconds)),
   }));
-  if (options.output === "json") terminal.out(estimated.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  else {
-    const header = [...options.by.map((name) => name.toUpperCase()), "BYTES", "PACKETS", "FLOWS", "BIT/S"];
-    const cells = estimated.map(({ by, bytes, packets, flows, bitsPerSecond }) =>
-      Object.values(by).concat([bytes, packets, flows, bitsPerSecond].map(String)),
-    );
-    terminal.out(textTable(header, cells));
-  }
+  const head = [...options.by, "bytes", "packets", "flows", "bit/s"];
+  const cells = estimated.map(({ by, bytes, packets, flows, bitsPerSecond }): readonly Cell[] => [
+    ...Object.values(by),
+    bytes,
+    packets,
+    flows,
+    bitsPerSecond,
+  ]);
+  await print({ value: estimated, head, rows: cells }, options.output, terminal);
   if (factor > 1) terminal.err(`estimated from ${total.passed} of some ${Math.round(total.passed * factor)} flows\n`);
 }
 
@@ -208,17 +210,20 @@ async function topKeptFlows(
     share,
     ...(sort === "bytes" && { bitsPerSecond: Math.round((8 * value) / seconds) }),
   }));
-  if (options.output === "json") terminal.out(rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
-  else {
-    const header = [...by, sort, "share", ...(sort === "bytes" ? ["bit/s"] : [])].map((name) => name.toUpperCase());
-    const cells = answer.rows.map(({ key, value, share }) => [
+  const head = [...by, sort, "share", ...(sort === "bytes" ? ["bit/s"] : [])];
+  const cells = (shareOf: (share: number) => Cell): readonly (readonly Cell[])[] =>
+    answer.rows.map(({ key, value, share }) => [
       ...by.map((_, i) => cellText(key[i])),
-      String(value),
-      `${(100 * share).toFixed(1)} %`,
-      ...(sort === "bytes" ? [String(Math.round((8 * value) / seconds))] : []),
+      value,
+      shareOf(share),
+      ...(sort === "bytes" ? [Math.round((8 * value) / seconds)] : []),
     ]);
-    terminal.out(textTable(header, cells));
-  }
+  const text = (): string =>
+    printTable(
+      head,
+      cells((share) => `${(100 * share).toFixed(1)} %`),
+    );
+  await print({ value: rows, head, rows: cells((share) => share), text }, options.output, terminal);
   if (answer.sampling > 1) terminal.err(`estimated: Explore kept one of up to ${answer.sampling} records\n`);
   if (answer.missing !== undefined) {
     terminal.err(`nothing of the time before ${answer.missing.to}: ${answer.missing.because}\n`);
@@ -254,7 +259,7 @@ export interface TopOptions {
   readonly last?: string;
   readonly limit: number;
   readonly sort: "bytes" | "packets" | "flows";
-  readonly output: "table" | "json";
+  readonly output: OutputFormat;
 }
 
 /** `flows …`: flows of a running collector while they go by. */
@@ -271,7 +276,7 @@ export const defineFlows: DefineCommand = (flows, { terminal }) => {
       await tailFlows(await clientOf(tail, terminal), options, terminal);
     });
 
-  const top = addClientOptions(flows.command("top").helpGroup(throughApi))
+  const top = addOutput(addClientOptions(flows.command("top").helpGroup(throughApi)))
     .description(
       "sum up flows by a field, the largest first: those of the next seconds, or with --last 1h those that Explore keeps",
     )
@@ -281,7 +286,6 @@ export const defineFlows: DefineCommand = (flows, { terminal }) => {
     .option("--last <time>", "ask Explore for the time up to now instead, such as 15m, 1h or 7d", timeSpan)
     .option("--limit <number>", "rows to show", numberFrom1, 20)
     .addOption(new Option("--sort <sum>", "what is largest").choices(["bytes", "packets", "flows"]).default("bytes"))
-    .addOption(new Option("-o, --output <format>", "how to write it").choices(["table", "json"]).default("table"))
     .action(async (options: TopOptions) => {
       if (options.last !== undefined) {
         if (options.for !== undefined) throw new CommandError("usage", "--for watches, --last looks back: choose one");

@@ -52,4 +52,9 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   );
 }
 
+/** Seconds in UTC, as tables show times; empty for none. @param time milliseconds since the epoch, or RFC 3339 */
+export function shownTime(time: number | string | undefined): string {
+  return time === undefined ? "" : new Date(time).toISOString().replace(/\.\d+/, "");
+}
+
 const cellText = (cell: Cell): string => (cell === undefined || cell === null ? "" : String(cell));

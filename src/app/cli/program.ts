@@ -2,7 +2,7 @@ import { Command, CommanderError, type Argument } from "commander";
 import { packageVersion } from "../package-root.ts";
 import { throughApi, type CommandRow, addCommands } from "./command.ts";
 import { SettingsError } from "../settings/settings-source.ts";
-import { CommandError, exitCodeOf, exitCodes, type Terminal } from "./terminal.ts";
+import { CommandError, exitCodeOf, exitCodes, exitText, type Terminal } from "./terminal.ts";
 
 /** All commands of the program, in the order of its help. Groups name theirs in files of their own. */
 const commandTable: readonly CommandRow[] = [
@@ -26,6 +26,18 @@ const commandTable: readonly CommandRow[] = [
     description: "say why flows are missing or wrong, of all exporters or of one; exit code 1 with findings",
     helpGroup: throughApi,
     load: async () => (await import("./doctor-command.ts")).defineDoctor,
+  },
+  {
+    usage: "exporters",
+    description: "list who sends flows to a running collector",
+    helpGroup: throughApi,
+    load: async () => (await import("./list-commands.ts")).defineExporters,
+  },
+  {
+    usage: "outputs",
+    description: "list where a running collector writes records, and what waits",
+    helpGroup: throughApi,
+    load: async () => (await import("./list-commands.ts")).defineOutputs,
   },
   {
     usage: "udm",
@@ -167,11 +179,11 @@ export async function createProgram(
   setExitCode: (code: number) => void,
   isNamed: (name: string) => boolean = () => true,
 ): Promise<Command> {
-  const program = new Command("netgloss")
+  const program = new Command(terminal.startedAs)
     .description(
       "Network data collector: NetFlow, IPFIX, sFlow and SNMP in; records with your own names on every address out.",
     )
-    .version(packageVersion(), "--version", "show the version")
+    .version(packageVersion(), "-v, --version", "show the version")
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text),
@@ -181,11 +193,10 @@ export async function createProgram(
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(shown)].join(" "),
     })
-    .addHelpText(
-      "after",
-      "\nExit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 refused, 6 not reachable, 78 bad settings.",
-    )
-    .showHelpAfterError("(run netgloss --help for the commands, netgloss <command> --help for their options)");
+    .addHelpText("after", `\nExit codes: ${exitText}`)
+    .showHelpAfterError(
+      `(run ${terminal.startedAs} --help for the commands, ${terminal.startedAs} <command> --help for their options)`,
+    );
   await addCommands(program, commandTable, { terminal, setExitCode, isNamed });
   for (const command of program.commands) nameHelp(command, program.name());
   return program;

@@ -3,7 +3,8 @@ import { InvalidArgumentError, type Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { offline, throughApi, type CommandContext, type DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./command.ts";
-import { exitCodes, textTable } from "./terminal.ts";
+import { addOutput, print, type Cell, type OutputFormat } from "./print.ts";
+import { exitCodes } from "./terminal.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
 
 /** A device as the API describes it, with fields that the document does not describe. */
@@ -80,31 +81,30 @@ export const defineSnmp: DefineCommand = (snmp, context) => {
       if (!isDone) setExitCode(exitCodes.failure);
     });
 
-  const candidates = client("candidates", "list addresses that neighbours and flows name, and that are no devices")
-    .option("--json", "one JSON object per line")
-    .action(async ({ json }: { json?: boolean }) => {
-      const { showCandidates } = await import("./discover-networks.ts");
-      await showCandidates(await clientOf(candidates, terminal), json === true, terminal);
-    });
+  const candidates = addOutput(
+    client("candidates", "list addresses that neighbours and flows name, and that are no devices"),
+  ).action(async ({ output }: { output: OutputFormat }) => {
+    const { showCandidates } = await import("./discover-networks.ts");
+    await showCandidates(await clientOf(candidates, terminal), output, terminal);
+  });
 
   addTopologyCommands(client, context);
 
-  const devices = client("devices [device]", "show all devices, or all about one (its ip:port, or its name)")
-    .option("--json", "one JSON object per line")
+  const devices = addOutput(client("devices [device]", "show all devices, or all about one (its ip:port, or its name)"))
     .option("--why", "say what the device is taken for, and what it does not answer")
-    .action(async (device: string | undefined, { json, why }: { json?: boolean; why?: boolean }) => {
+    .action(async (device: string | undefined, { output, why }: { output: OutputFormat; why?: boolean }) => {
       const api = await clientOf(devices, terminal);
       if (device !== undefined) {
         const id = await idOf(device, api);
-        const detail = await api.ask("GET", `/api/v1/snmp/devices/${encodeURIComponent(id)}`);
-        if (why === true) terminal.out(whyText(detail as ExplainedDevice));
-        else show(detail);
+        const detail = (await api.ask("GET", `/api/v1/snmp/devices/${encodeURIComponent(id)}`)) as ExplainedDevice;
+        const text = (): string => (why === true ? whyText(detail) : `${JSON.stringify(detail, undefined, 2)}\n`);
+        await print({ value: detail, head: deviceHead, rows: [deviceRow(detail)], text }, output, terminal);
         return;
       }
       const answer = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesAnswer;
       if (!answer.enabled) terminal.err("SNMP is not enabled in this collector: SVC_INPUT_SNMP_ENABLE is false\n");
-      if (json === true) terminal.out(answer.devices.map((row) => `${JSON.stringify(row)}\n`).join(""));
-      else terminal.out(textTable(tableHeader, answer.devices.map(tableRow)));
+      const rows = answer.devices.map(deviceRow);
+      await print({ value: answer.devices, head: deviceHead, rows }, output, terminal);
     });
 
   const check = addConfigOption(snmp.command("check [dir]"))
@@ -124,20 +124,19 @@ function addTopologyCommands(
   client: (name: string, description: string) => Command,
   { terminal, setExitCode }: CommandContext,
 ): void {
-  const links = client("links", "list the links between devices, and to neighbors that are not polled")
-    .option("--json", "one JSON object per line")
-    .action(async ({ json }: { json?: boolean }) => {
-      const { showLinks } = await import("./topology.ts");
-      await showLinks(await clientOf(links, terminal), json === true, terminal);
-    });
+  const links = addOutput(
+    client("links", "list the links between devices, and to neighbors that are not polled"),
+  ).action(async ({ output }: { output: OutputFormat }) => {
+    const { showLinks } = await import("./topology.ts");
+    await showLinks(await clientOf(links, terminal), output, terminal);
+  });
 
-  const locate = client("locate <address>", "find the switch port of an IP or MAC address")
-    .option("--json", "the answer as JSON")
-    .action(async (address: string, { json }: { json?: boolean }) => {
+  const locate = addOutput(client("locate <address>", "find the switch port of an IP or MAC address")).action(
+    async (address: string, { output }: { output: OutputFormat }) => {
       const { locate: find } = await import("./topology.ts");
-      if (!(await find(address, await clientOf(locate, terminal), json === true, terminal)))
-        setExitCode(exitCodes.failure);
-    });
+      if (!(await find(address, await clientOf(locate, terminal), output, terminal))) setExitCode(exitCodes.failure);
+    },
+  );
 }
 
 function addGenerateCommand(snmp: Command, { terminal, setExitCode }: CommandContext): void {
@@ -180,19 +179,11 @@ function wholeNumber(text: string): number {
 const stateOf = ({ state, polledBy }: ListedDevice): string =>
   state === "elsewhere" && polledBy !== undefined ? `at ${polledBy}` : state;
 
-const tableHeader = ["DEVICE", "NAME", "STATE", "GROUPS", "OBJECTS", "LAST POLL", "LAST ERROR"];
+const deviceHead = ["device", "name", "state", "groups", "objects", "lastPoll", "lastError"];
 
-function tableRow(row: ListedDevice): string[] {
+function deviceRow(row: ListedDevice): readonly Cell[] {
   const { device, name, groups, plan, lastPoll, lastError } = row;
-  return [
-    device,
-    name,
-    stateOf(row),
-    groups.join(","),
-    String(plan?.objects ?? ""),
-    lastPoll ?? "",
-    lastError?.message ?? "",
-  ];
+  return [device, name, stateOf(row), groups.join(","), plan?.objects, lastPoll, lastError?.message];
 }
 
 /** A device by the name in its file; anything else is taken for an `ip:port`. */

@@ -1,7 +1,8 @@
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import type { CollectorAnswer } from "../../server/index.ts";
-import { CommandError, exitCodes, textTable } from "./terminal.ts";
+import { addOutput, print, shownTime, type Cell, type OutputFormat, type Printed } from "./print.ts";
+import { CommandError, exitCodes } from "./terminal.ts";
 import { throughApi, type CommandContext, type DefineCommand } from "./command.ts";
 import { sourceListDescription } from "./command.ts";
 
@@ -32,80 +33,67 @@ export const defineSource: DefineCommand = (source, context) => {
   const named = (
     name: string,
     description: string,
-    show: (answer: unknown) => string,
+    show: (answer: unknown) => Printed,
     isBad: (answer: unknown) => boolean,
   ): void => {
-    const command = addClientOptions(source.command(`${name} <name>`).helpGroup(throughApi))
+    const command = addOutput(addClientOptions(source.command(`${name} <name>`).helpGroup(throughApi)))
       .description(description)
-      .addOption(format())
-      .action(async (which: string, { output }: { output: string }) => {
+      .action(async (which: string, { output }: { output: OutputFormat }) => {
         const answer = await (await clientOf(command, terminal)).ask("POST", `${path}/${name}`, { name: which });
-        terminal.out(written(output, answer, show));
+        await print(show(answer), output, terminal);
         if (isBad(answer)) setExitCode(exitCodes.failure);
       });
   };
   const isBadRun = (answer: unknown): boolean => ["failed", "held"].includes((answer as Source).run?.result ?? "");
-  named(
-    "run",
-    "read a source now; exit code 1 when it fails or is held",
-    (answer) => runText(answer as Source),
-    isBadRun,
-  );
+  const printedRun = (answer: unknown): Printed => runPrinted(answer as Source, `${terminal.startedAs} source accept`);
+  named("run", "read a source now; exit code 1 when it fails or is held", printedRun, isBadRun);
   named(
     "diff",
     "show what a source would change now, and change nothing",
-    (answer) => diffText(answer as DiffJson),
+    (answer) => diffPrinted(answer as DiffJson),
     () => false,
   );
-  named(
-    "accept",
-    "take what is held of a source",
-    (answer) => runText(answer as Source),
-    () => false,
-  );
+  named("accept", "take what is held of a source", printedRun, () => false);
 };
-
-const format = (): Option =>
-  new Option("-o, --output <format>", "how to write it").choices(["text", "json"]).default("text");
-
-function written<T>(output: string, answer: T, text: (answer: T) => string): string {
-  return output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : text(answer);
-}
 
 /** `source list`, and `udm sources`. */
 export const defineSourceList = (list: Command, { terminal }: CommandContext): void => {
-  addClientOptions(list)
-    .addOption(format())
-    .action(async ({ output }: { output: string }) => {
-      const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as CollectorAnswer<"listSources">;
-      if (!answer.enabled)
-        throw new CommandError(
-          "unimplemented",
-          "no sources are set up: SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH names their file",
-        );
-      terminal.out(written(output, answer, ({ sources }) => listText(sources)));
-    });
+  addOutput(addClientOptions(list)).action(async ({ output }: { output: OutputFormat }) => {
+    const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as CollectorAnswer<"listSources">;
+    if (!answer.enabled)
+      throw new CommandError(
+        "unimplemented",
+        "no sources are set up: SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH names their file",
+      );
+    const rows = answer.sources.map(sourceRow);
+    await print(
+      { value: answer, head: ["name", "kind", "state", "entries", "lastGood", "from"], rows },
+      output,
+      terminal,
+    );
+  });
 };
 
-function listText(sources: readonly Source[]): string {
-  const time = (ms: number | undefined): string =>
-    ms === undefined ? "never" : new Date(ms).toISOString().replace(/\.\d+/, "");
-  const rows = sources.map(({ name, kind, state, entries, lastGood, run, place }) => [
-    name,
-    kind,
-    state,
-    String(entries),
-    time(lastGood),
-    run?.reason ?? place,
-  ]);
-  return textTable(["NAME", "KIND", "STATE", "ENTRIES", "LAST GOOD", "FROM"], rows);
+function sourceRow({ name, kind, state, entries, lastGood, run, place }: Source): readonly Cell[] {
+  return [name, kind, state, entries, lastGood === undefined ? "never" : shownTime(lastGood), run?.reason ?? place];
 }
 
 function countsText({ added, changed, removed, unchanged }: ChangeCounts): string {
   return `${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged`;
 }
 
-function runText({ name, run, entries }: Source): string {
+function runPrinted(answer: Source, accept: string): Printed {
+  const { name, run, entries } = answer;
+  const { added, changed, removed, unchanged } = run?.changes ?? {};
+  return {
+    value: answer,
+    head: ["name", "result", "reason", "entries", "added", "changed", "removed", "unchanged"],
+    rows: [[name, run?.result, run?.reason, entries, added, changed, removed, unchanged]],
+    text: () => runText(answer, accept),
+  };
+}
+
+function runText({ name, run, entries }: Source, accept: string): string {
   if (run === undefined) return `${name}: not run yet\n`;
   const reason = run.reason === undefined ? "" : `: ${run.reason}`;
   const lines = [`${name}: ${run.result}${reason}`, `${entries} entries in use`];
@@ -113,8 +101,15 @@ function runText({ name, run, entries }: Source): string {
   if (run.faultyRows > 0) lines.push(`${run.faultyRows} of ${run.rows} rows are left out:`);
   for (const { row, column, reason: what } of run.faults)
     lines.push(`  row ${row}${column === "" ? "" : `, ${column}`}: ${what}`);
-  if (run.result === "held") lines.push(`To take it: netgloss source accept ${name}`);
+  if (run.result === "held") lines.push(`To take it: ${accept} ${name}`);
   return printable(lines);
+}
+
+function diffPrinted(answer: DiffJson): Printed {
+  const rows = (["removed", "changed", "added"] as const).flatMap((what) =>
+    answer[what].map(({ key, name }) => [what, key, name]),
+  );
+  return { value: answer, head: ["change", "key", "name"], rows, text: () => diffText(answer) };
 }
 
 function diffText({ result, reason, changes, added, changed, removed }: DiffJson): string {

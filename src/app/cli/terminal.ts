@@ -56,7 +56,9 @@ export async function confirm(question: string, terminal: Terminal): Promise<voi
 
 /** The parts of its host that a command line program uses. Tests pass their own. */
 export interface Terminal {
-  /** The arguments after the program's name. */
+  /** The words by which the program was started: `netgloss`, `node bin/netgloss.js`. Hints begin with them. */
+  readonly startedAs: string;
+  /** The arguments after those. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes to the standard output. */
@@ -97,6 +99,10 @@ export const exitCodes = {
   unreachable: 6,
   config: 78,
 } as const;
+
+/** What they mean. */
+export const exitText =
+  "0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 refused, 6 not reachable, 78 bad settings.";
 
 /**
  * Why a command cannot do what it is asked to: the code and message that the API answered, `unreachable` or `untrusted` when there was no

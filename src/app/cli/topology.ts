@@ -2,26 +2,29 @@ import type { CollectorAnswer } from "../../server/index.ts";
 import type { ApiClient } from "./client/api-call.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import { quote } from "../../base/text/index.ts";
-import { CommandError, type Terminal, textTable } from "./terminal.ts";
+import { print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
+import { CommandError, type Terminal } from "./terminal.ts";
 
 type Output = Pick<Terminal, "out" | "err">;
 type Link = CollectorAnswer<"getTopology">["links"][number];
 
 /** Lists the links between devices. */
-export async function showLinks(api: ApiClient, isJson: boolean, { out, err }: Output): Promise<void> {
+export async function showLinks(api: ApiClient, format: OutputFormat, terminal: Output): Promise<void> {
   const { enabled, links } = (await api.ask("GET", "/api/v1/topology")) as CollectorAnswer<"getTopology">;
   if (!enabled)
-    err("no links are inferred by this collector: SVC_INPUT_SNMP_TOPOLOGY_ENABLE is false, or no devices are polled\n");
-  if (isJson) return out(links.map((one) => `${JSON.stringify(one)}\n`).join(""));
+    terminal.err(
+      "no links are inferred by this collector: SVC_INPUT_SNMP_TOPOLOGY_ENABLE is false, or no devices are polled\n",
+    );
   const rows = links.map(({ layer, a, b, state, confidence, evidence, doubts }) => [
-    String(layer),
+    layer,
     endText(a),
     endText(b),
     state === "up" ? confidence : "gone",
     [...new Set(evidence.map(({ kind }) => kind))].join(" "),
     doubts.join(" "),
   ]);
-  out(textTable(["LAYER", "ONE END", "OTHER END", "STATE", "EVIDENCE", "DOUBTS"], rows));
+  const head = ["layer", "oneEnd", "otherEnd", "state", "evidence", "doubts"];
+  await print({ value: links, head, rows }, format, terminal);
 }
 
 function endText({ name, address, port }: Link["a"]): string {
@@ -29,30 +32,32 @@ function endText({ name, address, port }: Link["a"]): string {
 }
 
 /** Shows the switch ports at which an address was learnt. @returns false when there is none. */
-export async function locate(address: string, api: ApiClient, isJson: boolean, { out, err }: Output): Promise<boolean> {
+export async function locate(
+  address: string,
+  api: ApiClient,
+  format: OutputFormat,
+  terminal: Output,
+): Promise<boolean> {
   const isMac = /^[\da-f]{2}(?:[:-][\da-f]{2}){5}$/i.test(address);
   if (parseAddress(address) === undefined && !isMac)
     throw new CommandError("usage", `${quote(address)} is neither an IP nor a MAC address`);
   const path = `/api/v1/topology/locate/${encodeURIComponent(address)}`;
   const found = (await api.ask("GET", path)) as CollectorAnswer<"locate">;
-  if (isJson) out(`${JSON.stringify(found)}\n`);
   const { locations, device, macs } = found;
-  if (device !== undefined && !isJson) out(`${address} is an address of the device ${device}.\n`);
-  if (locations.length === 0) {
-    const known =
-      macs.length === 0 && !isMac ? "no ARP table has it" : `no switch has learnt ${macs.join(", ") || "it"}`;
-    if (device === undefined) err(`${address} was not found: ${known}\n`);
-    return device !== undefined;
-  }
-  if (isJson) return true;
-  const rows = locations.map(({ name, port, mac, isEdge, addresses, at }) => [
+  const head = ["switch", "port", "mac", "kind", "addresses", "read"];
+  const rows: Cell[][] = locations.map(({ name, port, mac, isEdge, addresses, at }) => [
     name,
-    port.name ?? String(port.index ?? ""),
+    port.name ?? port.index,
     mac,
     isEdge ? "edge" : "leads there",
-    String(addresses),
-    new Date(at).toISOString(),
+    addresses,
+    shownTime(at),
   ]);
-  out(textTable(["SWITCH", "PORT", "MAC", "KIND", "ADDRESSES", "READ"], rows));
-  return true;
+  const ofDevice = device === undefined ? "" : `${address} is an address of the device ${device}.\n`;
+  const text = (): string => ofDevice + (rows.length === 0 ? "" : printTable(head, rows));
+  await print({ value: found, head, rows, text }, format, terminal);
+  if (locations.length > 0 || device !== undefined) return true;
+  const known = macs.length === 0 && !isMac ? "no ARP table has it" : `no switch has learnt ${macs.join(", ") || "it"}`;
+  terminal.err(`${address} was not found: ${known}\n`);
+  return false;
 }

@@ -4,7 +4,7 @@ import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
-import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
+import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
@@ -101,7 +101,7 @@ function defineSilences(watch: Command, terminal: Terminal): void {
       };
       const path = "/api/v1/watch/silences/add";
       const made = (await (await clientOf(silence, terminal)).ask("POST", path, body)) as Silence;
-      terminal.out(`${made.id} until ${timeText(made.until)}\n`);
+      terminal.out(`${made.id} until ${shownTime(made.until)}\n`);
     });
 
   const silences = addOutput(addClientOptions(watch.command("silences").helpGroup(throughApi)))
@@ -112,8 +112,8 @@ function defineSilences(watch: Command, terminal: Terminal): void {
       if (!answer.enabled) throw off;
       const rows = answer.silences.map((one) => [
         one.id,
-        timeText(one.from),
-        timeText(one.until),
+        shownTime(one.from),
+        shownTime(one.until),
         one.by,
         one.filter,
         one.comment,
@@ -130,11 +130,9 @@ function defineSilences(watch: Command, terminal: Terminal): void {
     });
 }
 
-const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+/, "");
-
 function alertRow({ id, state, since, text, acknowledged, snoozed, silence }: Alert): readonly Cell[] {
   const marks = [acknowledged && "seen", snoozed && "snoozed", silence && "silenced"].filter(Boolean);
-  return [id, [state, ...marks].join(", "), timeText(since), text];
+  return [id, [state, ...marks].join(", "), shownTime(since), text];
 }
 
 const ruleHead = ["rule", "keys", "firing", "actions", "history"];

@@ -18,7 +18,7 @@ import type { AnswerTable, Coverage, ExploreAnswer, FlowsAnswer } from "../query
 import { rangeBefore, type ExploreQuery, type FlowsQuery, type TimeRange } from "../query/explore-query.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
-import { flowedStatements } from "../query/flowed-sql.ts";
+import { partsInBuckets, partsInRange, partsOfLongFlows, type FlowedRows } from "../query/flowed-sql.ts";
 import { fieldStatus, type ExploreStatus } from "../status.ts";
 
 const types: Readonly<Record<SqlValue["type"], string>> = {
@@ -107,6 +107,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
       const step = 1000 * seconds;
       return `intDiv(toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC')), ${step}) * ${step}`;
     },
+    instant: (milliseconds) => `fromUnixTimestamp64Milli(toInt64(${milliseconds}), 'UTC')`,
     milliseconds: (time) => `toUnixTimestamp64Milli(toDateTime64(${time}, 3, 'UTC'))`,
     divide: (dividend, divisor) => `intDiv(${dividend}, ${divisor})`,
     double: (value) => `toFloat64(${value})`,
@@ -191,31 +192,30 @@ class ClickHouseEngine implements QueryEngine {
     const sum = added === undefined ? "" : `, ${added} AS ${sumName}`;
     const time = dialect.column(this.columnOf(timeField));
     const bucket = granularitySeconds === 0 ? "" : `, ${dialect.bucket(time, granularitySeconds)} AS ${bucketName}`;
-    return `(SELECT *${sum}${bucket} FROM ${this.#table} WHERE ${isFlow} AND ${time} >= ${range.from} AND ${time} < ${range.to}) r`;
+    return `(SELECT *${sum}${bucket} FROM ${this.#table} WHERE ${isFlow} AND ${time} >= ${dialect.instant(range.from)} AND ${time} < ${dialect.instant(range.to)}) r`;
   }
 
   /** A row for each bucket in which bytes of a record flowed. */
-  #flowed(summand: Summand, granularitySeconds: number, range: WantedRows["range"]): string {
+  #flowed(summand: Summand, granularitySeconds: number, range: TimeRange): string {
     const { dialect } = this;
     const cellOf = (field: string): string => dialect.column(this.columnOf(field));
     const ms = (field: string): string => dialect.milliseconds(cellOf(field));
-    const [from, to] = [dialect.milliseconds(range.from), dialect.milliseconds(range.to)];
+    const [from, to] = [String(range.from), String(range.to)];
     const { longest, latest, ahead } = flowedBounds;
     const offset = `coalesce(${cellOf(timeFields.offset)}, 0)`;
     const isPossible = `coalesce(said_start <= said_end AND said_end - said_start <= ${longest} AND said_end <= came + ${ahead} AND said_end >= came - ${latest}, FALSE)`;
     // No row is read that came before, or so late that it would be booked elsewhere.
     const came = cellOf(timeField);
-    const read = `${came} >= ${range.from} - INTERVAL ${ahead} MILLISECOND AND ${came} < ${range.to} + INTERVAL ${longest + latest} MILLISECOND`;
+    const read = `${came} >= ${dialect.instant(range.from - ahead)} AND ${came} < ${dialect.instant(range.to + longest + latest)}`;
     const value = recordSum(summand, dialect, (field) => this.columnOf(field), undefined);
     const said = `SELECT *, ${ms(timeField)} AS came, ${ms(timeFields.start)} - ${offset} AS said_start, ${ms(timeFields.end)} - ${offset} AS said_end, ${value} AS flow_value FROM ${this.#table} WHERE ${isFlow} AND ${read}`;
     const booked = `SELECT *, if(${isPossible}, coalesce(said_start, came), came) AS flow_start, if(${isPossible}, coalesce(said_end, came), came) AS flow_end FROM (${said})`;
     const rows = `(SELECT * FROM (${booked}) WHERE flow_end >= ${from} AND flow_start < ${to})`;
-    const statements = flowedStatements(
-      dialect,
-      { rows, cells: ["*"], range: { from, to } },
-      1000 * granularitySeconds,
-    );
-    return `(${statements.join(" UNION ALL ")}) r`;
+    const flows: FlowedRows = { rows, cells: ["*"], weighed: (sum) => sum, isSmall: false };
+    if (granularitySeconds === 0) return `(${partsInRange(dialect, flows, { from, to })}) r`;
+    const step = 1000 * granularitySeconds;
+    const long = partsOfLongFlows(dialect, flows, step, { from, to }, true);
+    return `(${partsInBuckets(dialect, flows, step, to)} UNION ALL ${long}) r`;
   }
 
   async rows({ sql, values }: Statement, signal: AbortSignal): Promise<unknown[][]> {

@@ -65,6 +65,7 @@ export const duckDbDialect: SqlDialect = {
   isNotEmpty: (list) => `len(${list}) > 0`,
   unnest: (list) => `unnest(CASE WHEN len(${list}) > 0 THEN ${list} ELSE [NULL] END)`,
   bucket: (time, seconds) => `(epoch_ms(${time}) // ${1000 * seconds}) * ${1000 * seconds}`,
+  instant: (milliseconds) => `make_timestamp_ns(${BigInt(milliseconds) * 1_000_000n})`,
   milliseconds: (time) => `epoch_ms(${time})`,
   divide: (dividend, divisor) => `(${dividend} // ${divisor})`,
   double: (value) => `CAST(${value} AS DOUBLE)`,

@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column } from "../column.ts";
-import { flowedColumns } from "../booking.ts";
+import { counterFields, flowedColumns } from "../booking.ts";
 import { hasValue, wordsOf, type Block, type BlockColumn } from "../block.ts";
 import { sqlType } from "./duckdb-table.ts";
 import { firstName } from "./database-files.ts";
@@ -27,6 +27,10 @@ export interface Partition {
   flowedFrom: number | undefined;
   /** The length of the longest flow, milliseconds. */
   longestFlow: number;
+  /** Some rows have no time of their flow, while others have: they are of a program before this one, or came before the first that had. */
+  hasUnbooked: boolean;
+  /** The largest counter. */
+  largest: number;
   /** No row comes any more, and the file is compressed. */
   isComplete: boolean;
 }
@@ -78,10 +82,13 @@ export async function describePartition(connection: DuckDBConnection, name: stri
   const columns = new Set(described.map(([column]) => String(column)));
   const time = `epoch_ms("${timeField}")`;
   const { start, end } = flowedCells({ columns });
+  const counters = countersOf({ columns });
+  const largest = counters.length === 0 ? "0" : `greatest(${counters.map((counter) => `max(${counter})`).join(", ")})`;
+  const booked = columns.has(flowedColumns.start.field) ? `count(${quoted(flowedColumns.start.field)})` : "0";
   const counted = await connection.runAndReadAll(
-    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(${start}), max(${end} - ${start}) FROM ${table}`,
+    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(${start}), max(${end} - ${start}), count(${time}) > ${booked}, ${largest} FROM ${table}`,
   );
-  const [rows, from, to, weight, flowedFrom, longest] = counted.getRows()[0] ?? [];
+  const [rows, from, to, weight, flowedFrom, longest, hasUnbooked, most] = counted.getRows()[0] ?? [];
   const bound = (value: unknown): number | undefined => (value === null ? undefined : Number(value));
   return {
     id: firstName(name),
@@ -95,8 +102,18 @@ export async function describePartition(connection: DuckDBConnection, name: stri
     to: bound(to),
     flowedFrom: bound(flowedFrom),
     longestFlow: Number(longest ?? 0),
+    hasUnbooked: hasUnbooked === true,
+    largest: Number(most ?? 0),
     isComplete: false,
   };
+}
+
+/** The counters that a file has. */
+function countersOf({ columns }: Pick<Partition, "columns">): readonly string[] {
+  return Object.values(counterFields)
+    .flat()
+    .filter((field) => columns.has(field))
+    .map(quoted);
 }
 
 /** Keeps what is known of a partition without asking it. */
@@ -106,12 +123,16 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     const weight = weights[row] as number;
     if (weight > partition.maxWeight) partition.maxWeight = weight;
   }
-  const [starts, ends] = [flowedColumns.start, flowedColumns.end].map(({ field }) =>
-    columns.find(({ column }) => column.field === field),
-  );
-  if (starts !== undefined && ends !== undefined) noteFlows(partition, starts, ends, rows);
-  const times = columns.find(({ column }) => column.field === timeField);
+  const columnOf = (field: string): BlockColumn | undefined => columns.find(({ column }) => column.field === field);
+  for (const field of Object.values(counterFields).flat()) {
+    const counter = columnOf(field);
+    if (counter !== undefined) partition.largest = Math.max(partition.largest, largestOf(counter, rows));
+  }
+  const times = columnOf(timeField);
   if (times === undefined) return;
+  const [starts, ends] = [columnOf(flowedColumns.start.field), columnOf(flowedColumns.end.field)];
+  if (starts !== undefined && ends !== undefined) noteFlows(partition, starts, ends, rows);
+  if (times.count > (starts?.count ?? 0)) partition.hasUnbooked = true;
   const words = wordsOf(times);
   for (let row = 0; row < rows; row++) {
     if (!hasValue(times, row)) continue;
@@ -121,6 +142,14 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
     partition.flowedFrom = Math.min(partition.flowedFrom ?? Number.POSITIVE_INFINITY, Math.floor(time));
     partition.to = Math.max(partition.to ?? Number.NEGATIVE_INFINITY, Math.ceil(time));
   }
+}
+
+/** Rounded up: what has no value is zero. */
+function largestOf(counter: BlockColumn, rows: number): number {
+  const words = wordsOf(counter);
+  let high = 0;
+  for (let row = 0; row < rows; row++) high = Math.max(high, words[2 * row + 1] as number);
+  return (high + 1) * 4_294_967_296;
 }
 
 /** Both columns have values in the same rows. */

@@ -165,7 +165,11 @@ function bookedRows(
   const minutes = `(SELECT *, ${dialect.eachOf("flow_start // 60000", "flow_end // 60000", 1)} AS n FROM ${all} WHERE ${isElsewhere})`;
   const within = { from: "n * 60000", to: "(n + 1) * 60000" };
   const part = (summand: Summand): string =>
-    flowedPart(dialect, `v_${summand}`, { from: "flow_start", to: "flow_end" }, within);
+    flowedPart(
+      dialect,
+      { value: `v_${summand}`, flow: { from: "flow_start", to: "flow_end" }, isSmall: false },
+      within,
+    );
   const flowed = [
     "n AS m",
     `${countsFor.flowed}::UTINYINT AS w`,

@@ -6,33 +6,52 @@ interface Milliseconds {
   readonly to: string;
 }
 
+/** What is divided, and over which time. */
+export interface FlowedSum {
+  /** An expression of a whole number that is not negative. */
+  readonly value: string;
+  /** The first and the last millisecond of the flow. */
+  readonly flow: Milliseconds;
+  /** Whether the product of value and length is below 2^63: then it is taken as it is, which costs a third. */
+  readonly isSmall: boolean;
+}
+
 /**
- * Returns what of a sum had flowed up to a time, rounded down: of a flow from its first to its last millisecond, all of which have the same share. So the
+ * Returns what of a sum had flowed before a time, rounded down: of a flow from its first to its last millisecond, all of which have the same share. So the
  * parts of a flow are differences of whole numbers, and add up to all of it, whatever the buckets are.
  *
- * @param value an expression of a whole number that is not negative.
- * @param flow its first and its last millisecond. @param time does not belong to what had flowed. @param isBegun whether all flows had begun by then:
- * each test is one of every row.
+ * @param time of a flow that has begun by then, and not ended.
  */
-function flowedUpTo(dialect: SqlDialect, value: string, flow: Milliseconds, time: string, isBegun = false): string {
+function passedBy(dialect: SqlDialect, { value, flow, isSmall }: FlowedSum, time: string): string {
   const length = `(${flow.to} - ${flow.from} + 1)`;
   const passed = `(${time} - ${flow.from})`;
+  if (isSmall) return dialect.divide(`(${value} * ${passed})`, length);
   const whole = (number: string): string => dialect.unsigned(number);
   // Up to 2^53 a product of doubles is exact, and then the quotient rounded down is, too.
   const isExact = `${dialect.double(value)} * ${length} <= 9007199254740992`;
   const inDouble = whole(`floor(${dialect.double(value)} * ${passed} / ${length})`);
   // In two products, each of 64 bits.
   const inWhole = `${dialect.divide(value, whole(length))} * ${whole(passed)} + ${dialect.divide(`(${value} % ${whole(length)}) * ${whole(passed)}`, whole(length))}`;
-  const notBegun = isBegun ? "" : `WHEN ${flow.from} >= ${time} THEN ${whole("0")} `;
-  return `CASE WHEN ${flow.to} < ${time} THEN ${value} ${notBegun}WHEN ${isExact} THEN ${inDouble} ELSE ${inWhole} END`;
+  return `CASE WHEN ${isExact} THEN ${inDouble} ELSE ${inWhole} END`;
+}
+
+/** The same for any flow. */
+function flowedBefore(dialect: SqlDialect, sum: FlowedSum, time: string): string {
+  const { value, flow } = sum;
+  return `CASE WHEN ${flow.to} < ${time} THEN ${value} WHEN ${flow.from} >= ${time} THEN ${none(dialect, sum)} ELSE ${passedBy(dialect, sum, time)} END`;
+}
+
+function none(dialect: SqlDialect, { isSmall }: FlowedSum): string {
+  return isSmall ? "0" : dialect.unsigned("0");
 }
 
 /** Returns the part of a sum that flowed between two times, of which the second is not part of it. */
-export function flowedPart(dialect: SqlDialect, value: string, flow: Milliseconds, within: Milliseconds): string {
-  const upTo = (time: string): string => flowedUpTo(dialect, value, flow, time);
-  const difference = dialect.unsigned(`(${upTo(within.to)} - ${upTo(within.from)})`);
+export function flowedPart(dialect: SqlDialect, sum: FlowedSum, within: Milliseconds): string {
+  const { value, flow } = sum;
+  const before = (time: string): string => flowedBefore(dialect, sum, time);
+  const part = difference(dialect, sum, before(within.to), before(within.from));
   // Most flows are not cut, and need one test.
-  return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${difference} END`;
+  return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${part} END`;
 }
 
 /** Rows of flows whose bytes are to be booked. */
@@ -41,52 +60,88 @@ export interface FlowedRows {
   readonly rows: string;
   /** The names of the columns that are handed on. */
   readonly cells: readonly string[];
-  /** The name of the column of how many records a row stands for; undefined: each for itself. */
-  readonly weight?: string | undefined;
-  /** The range; left out where all of the flows are within it. */
-  readonly range?: Milliseconds | undefined;
-  /** The length of the longest flow, milliseconds; left out where it is not known. */
-  readonly longest?: number | undefined;
+  /** Returns the sum of a row by how many records it stands for. */
+  readonly weighed: (sum: string) => string;
+  readonly isSmall: boolean;
+}
+
+/** Returns the rows with what of them flowed within a range, for sums without buckets. */
+export function partsInRange(
+  dialect: SqlDialect,
+  { rows, cells, weighed, isSmall }: FlowedRows,
+  range: Milliseconds,
+): string {
+  const part = flowedPart(dialect, { ...sumOfRows, isSmall }, range);
+  return `SELECT ${[...cells, `${weighed(part)} AS ${sumName}`].join(", ")} FROM ${rows}`;
+}
+
+const sumOfRows = { value: "flow_value", flow: { from: "flow_start", to: "flow_end" } } as const;
+
+/**
+ * Returns the rows with all of what flowed, as the sum of their first bucket, and what of it flowed after that one: it goes to the next bucket when sums are
+ * put where they belong. Most flows have one bucket or two, so this is all for them.
+ *
+ * @param step the length of the buckets, milliseconds.
+ * @param end where the range cuts flows; undefined: it cuts none of them.
+ * @param later the name of a column of what flowed after the first bucket, where that was found before.
+ */
+export function partsInBuckets(
+  dialect: SqlDialect,
+  { rows, cells, weighed, isSmall }: FlowedRows,
+  step: number,
+  end: string | undefined,
+  later?: string,
+): string {
+  const sum: FlowedSum = { ...sumOfRows, isSmall };
+  const total = end === undefined ? "flow_value" : flowedBefore(dialect, sum, end);
+  const isNext = end === undefined ? "flow_end >= flow_next" : `flow_end >= flow_next AND flow_next < ${end}`;
+  const rest =
+    later ??
+    `CASE WHEN ${isNext} THEN ${difference(dialect, sum, "flow_total", passedBy(dialect, sum, "flow_next"))} END`;
+  const sums = [
+    `flow_next - ${step} AS ${bucketName}`,
+    `${weighed("flow_total")} AS ${sumName}`,
+    `${weighed(rest)} AS ${nextName}`,
+  ];
+  return `SELECT ${[...cells, ...sums].join(", ")} FROM (SELECT *, ${total} AS flow_total, ${firstEnd(dialect, step)} AS flow_next FROM ${rows})`;
 }
 
 /**
- * Returns statements of which the rows have the parts of flows. With a granularity these are the part in a bucket, that in the next one, and the
- * beginning of the former: most flows have no more than two buckets, so one row is enough for them, and who adds up does so before sums are
- * put where they belong. Longer flows have further rows, for each further pair of buckets: unfolding costs as much as three sums.
+ * Returns a row for each further bucket of longer flows: what flowed after it leaves it, as above. To unfold a row costs as much as three sums.
  *
- * @param step the length of the buckets, milliseconds; 0: no bucket is asked for.
+ * @param range from the beginning of its first bucket. @param isCut whether its end cuts the last one: then nothing counts that flowed later.
  */
-export function flowedStatements(dialect: SqlDialect, flows: FlowedRows, step: number): readonly string[] {
-  const { rows, cells, weight, range, longest = Number.POSITIVE_INFINITY } = flows;
-  const flow = { from: "flow_start", to: "flow_end" };
-  const upTo = (time: string, isBegun = false): string => flowedUpTo(dialect, "flow_value", flow, time, isBegun);
-  const weighed = (sum: string): string => (weight === undefined ? sum : dialect.product(`(${sum})`, weight));
-  if (step === 0) {
-    const sum = range === undefined ? "flow_value" : flowedPart(dialect, "flow_value", flow, range);
-    return [`SELECT ${[...cells, `${weighed(sum)} AS ${sumName}`].join(", ")} FROM ${rows}`];
-  }
-  const within = (time: string): string => (range === undefined ? time : `least(${time}, ${range.to})`);
-  const parts = (source: string, passed: string): string => {
-    const part = (from: string, to: string): string => weighed(dialect.unsigned(`(${from} - ${to})`));
-    const ends = [
-      `${upTo(within(`flow_bucket + ${step}`), true)} AS passed`,
-      `${upTo(within(`flow_bucket + ${2 * step}`), true)} AS passed_next`,
-    ];
-    const sums = [
-      `flow_bucket AS ${bucketName}`,
-      `${part("passed", passed)} AS ${sumName}`,
-      `${part("passed_next", "passed")} AS ${nextName}`,
-    ];
-    return `SELECT ${[...cells, ...sums].join(", ")} FROM (SELECT *, ${ends.join(", ")} FROM ${source})`;
-  };
-  const begin = range === undefined ? "flow_start" : `greatest(flow_start, ${range.from})`;
-  const first = `${dialect.divide(begin, String(step))} * ${step}`;
-  const last = range === undefined ? "flow_end" : `least(flow_end, ${range.to} - 1)`;
-  const pairs = dialect.eachOf(`${first} + ${2 * step}`, last, 2 * step);
-  const begun = range === undefined ? dialect.unsigned("0") : upTo(range.from);
-  const ofAll = parts(`(SELECT *, ${first} AS flow_bucket FROM ${rows})`, begun);
-  // A flow that is no longer than a bucket has none after the second one.
-  if (longest < step) return [ofAll];
-  const isLong = `flow_end - flow_start >= ${step} AND ${last} >= ${first} + ${2 * step}`;
-  return [ofAll, parts(`(SELECT *, ${pairs} AS flow_bucket FROM ${rows} WHERE ${isLong})`, upTo("flow_bucket", true))];
+export function partsOfLongFlows(
+  dialect: SqlDialect,
+  { rows, cells, weighed, isSmall }: FlowedRows,
+  step: number,
+  range: Milliseconds,
+  isCut: boolean,
+): string {
+  const sum: FlowedSum = { ...sumOfRows, isSmall };
+  const second = `${firstEnd(dialect, step)} + ${step}`;
+  const ends = dialect.eachOf(
+    `greatest(${second}, ${range.from})`,
+    `least(flow_end, ${range.to}${isCut ? " - 1" : ""})`,
+    step,
+  );
+  const total = isCut ? flowedBefore(dialect, sum, range.to) : "flow_value";
+  const sums = [
+    `flow_next - ${step} AS ${bucketName}`,
+    `${weighed(none(dialect, sum))} AS ${sumName}`,
+    `${weighed(difference(dialect, sum, "flow_total", passedBy(dialect, sum, "flow_next")))} AS ${nextName}`,
+  ];
+  const isLong = `flow_end - flow_start >= ${step} AND flow_end >= ${second}`;
+  const unfolded = `SELECT *, ${total} AS flow_total, ${ends} AS flow_next FROM ${rows} WHERE ${isLong}`;
+  return `SELECT ${[...cells, ...sums].join(", ")} FROM (${unfolded})`;
+}
+
+/** The end of the bucket of a flow's first millisecond. */
+function firstEnd(dialect: SqlDialect, step: number): string {
+  return `(${dialect.divide("flow_start", String(step))} + 1) * ${step}`;
+}
+
+function difference(dialect: SqlDialect, { isSmall }: FlowedSum, minuend: string, subtrahend: string): string {
+  const sql = `(${minuend} - ${subtrahend})`;
+  return isSmall ? sql : dialect.unsigned(sql);
 }

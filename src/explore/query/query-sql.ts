@@ -11,7 +11,6 @@ import { type Column, type ColumnType, timeField } from "../column.ts";
 import {
   SqlValues,
   type QueryEngine,
-  type WantedRows,
   bucketName,
   hasNext,
   nextName,
@@ -220,14 +219,17 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
   return { sql: inBuckets(sql, query, granularitySeconds), values: values.list };
 }
 
-/** Puts what belongs to the next bucket there, now that it is added up. */
+/** Takes what belongs to the next bucket there, now that it is added up. */
 function inBuckets(sums: string, query: RecordsQuery, granularitySeconds: number): string {
   const [, next] = sumsOf(query, granularitySeconds);
   if (next === undefined) return sums;
   const { dialect } = query.engine;
   const twice = `SELECT *, ${dialect.eachOf("0", "1", 1)} AS k FROM (${sums})`;
-  const each = `SELECT b + k * ${1000 * granularitySeconds} AS b, i, CASE WHEN k = 0 THEN m ELSE n END AS m FROM (${twice})`;
-  return `SELECT u.b AS b, u.i AS i, ${sumOf(query, "u.m")} AS m FROM (${each}) u GROUP BY u.b, u.i`;
+  const each = `SELECT b + k * ${1000 * granularitySeconds} AS b, i, CASE WHEN k = 0 THEN m - coalesce(n, 0) ELSE n END AS m FROM (${twice})`;
+  const sum = sumOf(query, "u.m");
+  // Quotients are not exact: what is left of nothing may be a little below it.
+  const left = query.per === undefined ? sum : `greatest(${sum}, 0)`;
+  return `SELECT u.b AS b, u.i AS i, ${left} AS m FROM (${each}) u GROUP BY u.b, u.i`;
 }
 
 /** Single records, newest first: the columns in their order, called `c0` and so on. */
@@ -244,8 +246,7 @@ export function flowsStatement(
   const time = engine.dialect.column(timeColumn);
   const from = engine.from({
     columns: [...used],
-    range: timeRangeSql(query, values),
-    milliseconds: roundedRange(query),
+    range: roundedRange(query),
   });
   const cells = columns.map((column, i) => `${engine.dialect.column(column)} AS c${i}`);
   return {
@@ -267,14 +268,12 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   if (query.per !== undefined) used.add(query.per);
   const where = whereSql(query, used, values);
   const bucket = granularitySeconds === 0 ? "0" : bucketName;
-  const range = timeRangeSql(query, values);
   const from = engine.from({
     columns: [...used],
     summand: query.summand,
     when: bookedAt(query),
     granularitySeconds,
-    range,
-    milliseconds: roundedRange(query),
+    range: roundedRange(query),
   });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const names = sumsOf(query, granularitySeconds);
@@ -334,10 +333,4 @@ function whereSql(
 
 function roundedRange({ from, to }: TimeRange): TimeRange {
   return { from: Math.round(from), to: Math.round(to) };
-}
-
-function timeRangeSql({ from, to }: TimeRange, values: SqlValues): WantedRows["range"] {
-  const instant = (milliseconds: number): string =>
-    values.add({ type: "time", value: BigInt(Math.round(milliseconds)) * 1_000_000n });
-  return { from: instant(from), to: instant(to) };
 }

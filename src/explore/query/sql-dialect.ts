@@ -11,10 +11,10 @@ export const sumName = "explore_sum";
 /** The name of the bucket of a row. */
 export const bucketName = "explore_bucket";
 
-/** The name of what a row adds to the bucket after its own, where rows have that. */
+/** The name of what of a row goes to the bucket after its own, where rows have that: it is part of `explore_sum`. */
 export const nextName = "explore_next";
 
-/** Tells whether rows have a part in the bucket after their own: where bytes count when they flowed. */
+/** Tells whether a part of rows goes to the bucket after their own: where bytes count when they flowed. */
 export function hasNext({ when, granularitySeconds = 0 }: Pick<WantedRows, "when" | "granularitySeconds">): boolean {
   return when === "flowed" && granularitySeconds > 0;
 }
@@ -49,10 +49,8 @@ export interface WantedRows {
   readonly when?: When;
   /** The length of the buckets; left out or 0: no bucket is asked for. */
   readonly granularitySeconds?: number;
-  /** Expressions of times: the first one belongs to the range, the last one does not. */
-  readonly range: { readonly from: string; readonly to: string };
-  /** The same range in numbers. */
-  readonly milliseconds: TimeRange;
+  /** Whole milliseconds: the first one belongs to the range, the last one does not. */
+  readonly range: TimeRange;
 }
 
 /** A value as answers have it: an address, a text and a time are texts. */
@@ -65,7 +63,7 @@ export interface QueryEngine {
   columnOf(field: string): Column;
   /**
    * Returns what stands behind FROM: the rows of a range with at least these columns, called as the dialect calls them, with what each row adds
-   * to a sum as `explore_sum`, the beginning of its bucket as `explore_bucket`, and what it adds to the next one as `explore_next` ({@link hasNext}).
+   * to a sum as `explore_sum`, the beginning of its bucket as `explore_bucket`, and what of the sum goes to the next one as `explore_next` ({@link hasNext}).
    */
   from(wanted: WantedRows): string;
   /** @throws ExploreError when it may not, cannot, or takes too long; the reason of the signal when that is aborted. */
@@ -113,6 +111,8 @@ export interface SqlDialect {
   unnest(list: string): string;
   /** Milliseconds since the epoch, as a whole number, of a time cut to this many seconds. */
   bucket(time: string, seconds: number): string;
+  /** A time of so many milliseconds since the epoch. */
+  instant(milliseconds: number): string;
   /** Milliseconds since the epoch of a time. */
   milliseconds(time: string): string;
   /** The whole part of a quotient of whole numbers that are not negative. */

@@ -3,6 +3,7 @@ import { parseKey, type Key } from "../../base/ip/index.ts";
 import { type EntryChange, isChange, itemsPerYield, yieldToEventLoop } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
+import type { ScopeChange } from "../model/scope.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
 /** A change without its entries. */
@@ -21,6 +22,8 @@ export interface ChangeHead {
   readonly layer?: string | undefined;
   /** The collector that has made the change, where several share the metadata. */
   readonly collector?: string | undefined;
+  /** What happened to a scope; such a change has no entries. */
+  readonly scope?: ScopeChange | undefined;
 }
 
 /** One commit: what happened to which entries. */

@@ -22,6 +22,7 @@ import { randomUUID } from "node:crypto";
 import type { FileIo } from "../../base/file/index.ts";
 import { type Log, type Reporting, limitLog } from "../../base/report/index.ts";
 import { type EntryChange, isChange, yieldToEventLoop, Watchers } from "../model/apply-writes.ts";
+import type { ScopeChange } from "../model/scope.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import { differencesOf, fileMode, HistoryFiles, StateFile, type BaseEntry, type Segment } from "./history-files.ts";
 import { HistoryMetrics, KeptChanges, type KeptChange, KeyTable } from "./kept-changes.ts";
@@ -39,6 +40,9 @@ export interface NewLayerChange extends NewChange {
   /** The number of entries that differ; `changes` may have fewer. */
   readonly entries: number;
 }
+
+/** A change of a scope, which has no entries. */
+export type NewScopeChange = NewChange & { readonly scope: ScopeChange };
 
 interface HistoryOptions extends Reporting {
   readonly io: FileIo;
@@ -137,14 +141,18 @@ export class MetadataHistory implements UdmHistory {
   /**
    * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
    * Not between {@link append} and what ends it.
+   *
+   * @returns its number; undefined where it is not kept.
    */
-  async note(change: NewLayerChange): Promise<void> {
+  async note(change: NewLayerChange | NewScopeChange): Promise<number | undefined> {
     try {
       await this.#shrink();
-      await this.#append([change]);
+      const [number] = await this.#append([change]);
       await this.keep();
+      return number;
     } catch {
       // It is logged and counted.
+      return undefined;
     }
   }
 
@@ -384,7 +392,9 @@ export class MetadataHistory implements UdmHistory {
     return true;
   }
 
-  async #append(group: readonly (NewChange | NewLayerChange)[]): Promise<readonly (number | undefined)[]> {
+  async #append(
+    group: readonly (NewChange | NewLayerChange | NewScopeChange)[],
+  ): Promise<readonly (number | undefined)[]> {
     if (!this.#isOpen) return group.map(() => undefined);
     const first = this.#next;
     const time = this.#options.clock.now();
@@ -398,8 +408,9 @@ export class MetadataHistory implements UdmHistory {
         if (i % keysPerYield === keysPerYield - 1) await yieldToEventLoop();
         if (isChange(change)) real.push(change);
       }
-      numbers.push(real.length === 0 ? undefined : first + heads.length);
-      if (real.length === 0) continue;
+      const isNothing = real.length === 0 && !("scope" in more);
+      numbers.push(isNothing ? undefined : first + heads.length);
+      if (isNothing) continue;
       const head = { number: first + heads.length, time, author, method, entries: real.length, ...more, group: first };
       const line = await encodeLine(
         { ...head, isCut: head.entries > real.length },

@@ -10,6 +10,27 @@ export interface ScopeMatch {
   readonly vlan?: readonly (readonly [first: number, last: number])[];
 }
 
+/** A row of {@link ScopeMatch} as texts. */
+export type ScopeRow = { readonly [Key in keyof ScopeMatch]?: readonly string[] | undefined };
+
+/** A scope as the file and the API have it. */
+export interface ScopeText {
+  readonly name: string;
+  readonly match: readonly ScopeRow[];
+  /** Whether global entries count behind its own. */
+  readonly inherit: boolean;
+  /** The path of the file of its entries; undefined when it has none. */
+  readonly entries?: string | undefined;
+}
+
+/** What happened to a scope. */
+export interface ScopeChange {
+  readonly before?: ScopeText | undefined;
+  readonly after?: ScopeText | undefined;
+  /** The scope that was tried after the one before; undefined: it was the last. */
+  readonly next?: string | undefined;
+}
+
 /** A scope as look-ups know it. */
 export interface ScopeDefinition {
   readonly name: string;

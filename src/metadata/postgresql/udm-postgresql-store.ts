@@ -260,6 +260,11 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     await this.#committer.note(change).catch(() => {});
   }
 
+  /** Scopes are files beside each collector: the history that all share has no changes of theirs. */
+  protected noteScope(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
   /** @throws UdmError while the database is away. */
   #connected(): Session {
     const session = this.#follower.session();

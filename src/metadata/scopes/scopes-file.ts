@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
 import { KeyError, parseKey } from "../../base/ip/index.ts";
 import { quote } from "../../base/text/index.ts";
 import {
@@ -14,6 +14,7 @@ import {
   optional,
   readShape,
   scalar,
+  stringScalar,
   textLine,
   YamlFault,
   type FileNode,
@@ -21,7 +22,7 @@ import {
   type ShapeFinding,
   type ShapeValue,
 } from "../../base/yaml/index.ts";
-import type { ScopeMatch } from "../model/scope.ts";
+import type { ScopeMatch, ScopeRow, ScopeText } from "../model/scope.ts";
 
 /** More scopes are refused. */
 const mostScopes = 10_000;
@@ -153,4 +154,40 @@ export function readScopesFile(path: string, bytes: Uint8Array, metadataFile?: s
   const { value, findings, hasErrors } = readShape(text, shapeIn(dirname(resolve(path)), metadataFile));
   if (hasErrors || value === undefined) throw new ScopesFileError(findings);
   return value;
+}
+
+/** Returns a scope as texts, as they stand in the file; the path is absolute. */
+export function scopeText({ name: of, match, inherit, entries }: ScopeConfig): ScopeText {
+  const rows = match.map(({ vlan, ...row }): ScopeRow => {
+    const texts = vlan?.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`));
+    return Object.fromEntries(Object.entries({ ...row, vlan: texts }).filter(([, values]) => values !== undefined));
+  });
+  return { name: of, match: rows, inherit, ...(entries !== undefined && { entries }) };
+}
+
+const header =
+  "# Scopes of netgloss, in the order in which they are tried; docs/scopes.md describes this file. The API writes it: comments are lost.\n";
+
+/** Returns the text of a file of scopes in a folder that reads back as these. */
+export function renderScopes(scopes: readonly ScopeText[], folder: string): string {
+  return header + scopes.map((each) => renderScope(each, folder)).join("");
+}
+
+function renderScope({ name: of, match, inherit, entries }: ScopeText, folder: string): string {
+  const lines = match.length === 0 ? [] : ["  match:\n", ...match.map(renderRow)];
+  if (!inherit) lines.push("  inherit: false\n");
+  if (entries !== undefined) lines.push(`  entries: ${stringScalar(pathFrom(folder, entries))}\n`);
+  return `${stringScalar(of)}:${lines.length === 0 ? " {}" : ""}\n${lines.join("")}`;
+}
+
+function renderRow(row: ScopeRow): string {
+  const pairs = Object.entries(row).filter(([, values]) => values !== undefined && values.length > 0);
+  const lines = pairs.map(([key, values]) => `${key}: [${(values ?? []).map(stringScalar).join(", ")}]\n`);
+  return lines.length === 0 ? "    - {}\n" : `    - ${lines.join("      ")}`;
+}
+
+/** Paths below the folder move with it. */
+function pathFrom(folder: string, path: string): string {
+  const below = relative(folder, path);
+  return isAbsolute(below) || below.split(sep)[0] === ".." ? path : below;
 }

@@ -1,12 +1,27 @@
-import { isMissing, WatchedFile, type FileIo } from "../../base/file/index.ts";
+import { dirname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import {
+  isMissing,
+  makeFolder,
+  nodeFileIo,
+  readSettled,
+  replaceFile,
+  resolveTarget,
+  temporaryPath,
+  WatchedFile,
+  type FileIo,
+  type FileStamp,
+} from "../../base/file/index.ts";
+import { quote } from "../../base/text/index.ts";
+import { formatProblem } from "../../base/yaml/index.ts";
 import { type Component, type Health, type Log, type Metrics, type Reporting } from "../../base/report/index.ts";
 import { mostScopes } from "../index/scope-table.ts";
 import type { PublishedScope } from "../index/shared-index.ts";
-import type { ScopeDefinition } from "../model/scope.ts";
-import type { AddressRange, UdmIndex } from "../model/udm-store.ts";
+import type { ScopeChange, ScopeDefinition, ScopeText } from "../model/scope.ts";
+import { UdmError, type AddressRange, type UdmIndex, type WriteOrigin } from "../model/udm-store.ts";
 import type { CollectorUdmStore, UdmFileStoreOptions } from "../store/collector-store.ts";
 import { UdmFileStore } from "../store/udm-file-store.ts";
-import { readScopesFile, type ScopeConfig } from "./scopes-file.ts";
+import { readScopesFile, renderScopes, scopeText, ScopesFileError, type ScopeConfig } from "./scopes-file.ts";
 
 /** Name of the readiness check. */
 const checkName = "scopes";
@@ -25,6 +40,18 @@ interface RunningScope {
   /** Undefined: it has no file of entries. */
   readonly store: UdmFileStore | undefined;
 }
+
+/** The file as an edit finds it. */
+interface FoundFile {
+  readonly scopes: readonly ScopeText[];
+  /** Undefined: there is none. */
+  readonly stamp: FileStamp | undefined;
+  /** Whether it is what a save of its scopes writes. */
+  readonly isOurs: boolean;
+}
+
+/** The scopes after an edit, and what it did. */
+type PlannedEdit = { readonly scopes: readonly ScopeText[]; readonly change: ScopeChange };
 
 export interface ScopesOptions extends Reporting {
   /** The file of scopes. */
@@ -53,6 +80,8 @@ export class Scopes implements Component {
   #lastNumber = 0;
   #applied: Promise<void> = Promise.resolve();
   #failures = 0;
+  #edited: Promise<unknown> = Promise.resolve();
+  #temporaries = 0;
   readonly #metrics: Metrics;
 
   constructor(options: ScopesOptions) {
@@ -78,6 +107,7 @@ export class Scopes implements Component {
   }
 
   async stop(): Promise<void> {
+    await this.#edited;
     await this.#file.stop();
     await this.#applied;
     for (const { store } of this.#running.values()) await store?.stop();
@@ -87,6 +117,141 @@ export class Scopes implements Component {
   store(name: string): UdmFileStore | { readonly disabled: string } | undefined {
     const scope = this.#running.get(name);
     return scope && (scope.store ?? withoutEntries);
+  }
+
+  /** Returns the scopes in the order in which they are tried, with the number of their entries. */
+  list(): readonly (ScopeText & { readonly count: number })[] {
+    return Array.from(this.#running.values(), ({ config, number }) => ({
+      ...scopeText(config),
+      count: this.#indexes.get(number)?.size ?? 0,
+    }));
+  }
+
+  /**
+   * Creates a scope, or changes the one of its name. A new one has `scopes/<name>.yml` beside the file of scopes for its entries: by the API
+   * nobody gets hold of another file.
+   *
+   * @param before the scope before which it is tried; empty: it keeps its place, a new one is the last.
+   * @returns the number of the change; undefined where it is not kept.
+   * @throws UdmError; nothing is changed then.
+   */
+  set(scope: Omit<ScopeText, "entries">, before: string, origin: WriteOrigin): Promise<number | undefined> {
+    return this.#edit("SetScope", origin, (scopes) => {
+      const known = scopes.find(({ name }) => name === scope.name);
+      const entries = known?.entries ?? join(this.#folder(), "scopes", `${scope.name}.yml`);
+      return placed(scopes, { ...scope, entries }, before === "" ? nextOf(scopes, scope.name) : before);
+    });
+  }
+
+  /** Deletes a scope; the file of its entries stays. As {@link set}. @throws UdmError `not_found` */
+  remove(name: string, origin: WriteOrigin): Promise<number | undefined> {
+    return this.#edit("DeleteScope", origin, (scopes) => removed(scopes, name));
+  }
+
+  /** Undoes a change of a scope, or finds out whether that can be done. As {@link set}. @throws UdmError `failed_precondition` */
+  takeBack({ before, after, next }: ScopeChange, origin: WriteOrigin, isTrial: boolean): Promise<number | undefined> {
+    const name = (before ?? after)?.name ?? "";
+    const plan = (scopes: readonly ScopeText[]): PlannedEdit => {
+      if (!isDeepStrictEqual(scopes.find((scope) => scope.name === name) ?? undefined, after)) {
+        throw new UdmError("failed_precondition", `scope ${quote(name)} was changed since`);
+      }
+      if (before === undefined) return removed(scopes, name);
+      return placed(scopes, before, scopes.some((scope) => scope.name === next) ? next : undefined);
+    };
+    return this.#edit("UndoChange", origin, plan, isTrial);
+  }
+
+  #folder(): string {
+    return dirname(resolve(this.#options.path));
+  }
+
+  /** Edits follow one another, each on the file as it is by then. */
+  #edit(
+    method: string,
+    origin: WriteOrigin,
+    plan: (scopes: readonly ScopeText[]) => PlannedEdit,
+    isTrial = false,
+  ): Promise<number | undefined> {
+    const work = this.#edited.then(async () => {
+      const found = await this.#find();
+      const { scopes: planned, change: asked } = plan(found.scopes);
+      // As the file says it: addresses in their canonical form, and without what says nothing.
+      const scopes = this.#read(renderScopes(planned, this.#folder()));
+      if (isTrial || isDeepStrictEqual(scopes, found.scopes)) return undefined;
+      const change = { ...asked, after: asked.after && scopes.find(({ name }) => name === asked.after?.name) };
+      await this.#save(renderScopes(scopes, this.#folder()), found, change.after?.entries);
+      await this.#file.reload(false);
+      await this.#applied;
+      if (this.#fileFault !== undefined) throw new UdmError("unavailable", this.#fileFault);
+      const { scopes: host } = this.#options.metadata;
+      const author = origin.user ?? origin.author ?? "";
+      const number = await host.alone(() => host.note({ author, method, changes: [], scope: change }));
+      const { user, peer } = origin;
+      const scope = (change.after ?? change.before)?.name;
+      this.#log.info({ method, scope, user, peer, change: number }, "the file of scopes is written");
+      return number;
+    });
+    this.#edited = work.catch(() => {});
+    return work;
+  }
+
+  /** @throws UdmError when the file cannot be used as it is: what somebody is at work on is not written over. */
+  async #find(): Promise<FoundFile> {
+    const { path, io = nodeFileIo, metadata } = this.#options;
+    try {
+      const { bytes, state } = await readSettled(io, path, await io.state(path));
+      const scopes = readScopesFile(path, bytes, metadata.places.file).map(scopeText);
+      const isOurs = Buffer.from(renderScopes(scopes, this.#folder())).equals(bytes);
+      return { scopes, stamp: state, isOurs };
+    } catch (error) {
+      if (isMissing(error)) return { scopes: [], stamp: undefined, isOurs: true };
+      const code = error instanceof ScopesFileError ? "failed_precondition" : "unavailable";
+      const why = error instanceof Error ? error.message : String(error);
+      throw new UdmError(code, `the file of scopes cannot be used as it is: ${why}`, [], { cause: error });
+    }
+  }
+
+  /** By the rules of the file. @throws UdmError `invalid_argument` with all that is wrong. */
+  #read(text: string): readonly ScopeText[] {
+    const { path, metadata } = this.#options;
+    try {
+      return readScopesFile(path, Buffer.from(text), metadata.places.file).map(scopeText);
+    } catch (error) {
+      if (!(error instanceof ScopesFileError)) throw error;
+      const descriptions = error.findings.filter(({ severity }) => severity === "error").map(formatProblem);
+      throw new UdmError(
+        "invalid_argument",
+        descriptions.join("; "),
+        descriptions.map((description) => ({ index: 0, field: "scope", description })),
+      );
+    }
+  }
+
+  /** @param entries the file of entries, whose folder is made. @throws UdmError `unavailable` */
+  async #save(text: string, { stamp, isOurs }: FoundFile, entries: string | undefined): Promise<void> {
+    const { path, io = nodeFileIo, clock } = this.#options;
+    try {
+      if (entries !== undefined) await makeFolder(dirname(entries));
+      const target = await resolveTarget(io, path);
+      const now = new Date(clock.now()).toISOString().replaceAll(/[-:]/g, "");
+      const temporary = (): string => temporaryPath(target, Math.floor(clock.now()).toString(36), this.#temporaries++);
+      const plan = {
+        target,
+        temporary: temporary(),
+        asidePath: temporary(),
+        expected: stamp,
+        originalPath: isOurs ? undefined : `${target}.orig`,
+        editedPath: `${target}.edited-${now}`,
+        imagePath: undefined,
+        isInPlace: false,
+      };
+      const { kept } = await replaceFile(io, plan, () => [Buffer.from(text)]);
+      for (const { path: at } of kept)
+        this.#log.info({ path: at }, "kept the file of scopes as it was written by hand");
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new UdmError("unavailable", `the file of scopes cannot be saved: ${why}`, [], { cause: error });
+    }
   }
 
   /** Reads the file of scopes again, and those of entries. */
@@ -241,6 +406,34 @@ export class Scopes implements Component {
       () => this.#failures,
     );
   }
+}
+
+/** The scope that is tried after one; undefined: none, or there is no such scope. */
+function nextOf(scopes: readonly ScopeText[], name: string): string | undefined {
+  const at = scopes.findIndex((scope) => scope.name === name);
+  return at < 0 ? undefined : scopes[at + 1]?.name;
+}
+
+/** Puts a scope before another one, or last, in place of the one of its name. @throws UdmError `not_found` where there is no other one. */
+function placed(scopes: readonly ScopeText[], scope: ScopeText, before: string | undefined): PlannedEdit {
+  const rest = scopes.filter(({ name }) => name !== scope.name);
+  const at = before === undefined ? rest.length : rest.findIndex(({ name }) => name === before);
+  if (at < 0) {
+    throw new UdmError("not_found", `there is no other scope ${quote(before ?? "")} before which it could be tried`);
+  }
+  const change = {
+    before: scopes.find(({ name }) => name === scope.name),
+    after: scope,
+    next: nextOf(scopes, scope.name),
+  };
+  return { scopes: rest.toSpliced(at, 0, scope), change };
+}
+
+function removed(scopes: readonly ScopeText[], name: string): PlannedEdit {
+  const before = scopes.find((scope) => scope.name === name);
+  if (before === undefined) throw new UdmError("not_found", `there is no scope ${quote(name)}`);
+  const change = { before, next: nextOf(scopes, name) };
+  return { scopes: scopes.filter((scope) => scope !== before), change };
 }
 
 /** Metrics that the stores of all scopes count together, under names of their own. What would be read of one store alone is left out. */

@@ -15,7 +15,7 @@ import { ChangeLog } from "./udm-pages.ts";
 import { runAfter, type FileIo } from "../../base/file/index.ts";
 import type { Key } from "../../base/ip/index.ts";
 import type { Clock, Component, Log, Reporting } from "../../base/report/index.ts";
-import type { NewLayerChange } from "../history/history.ts";
+import type { NewLayerChange, NewScopeChange } from "../history/history.ts";
 import type { UdmHistory } from "../history/change.ts";
 import { SharedIndex, type PublishedScope } from "../index/shared-index.ts";
 import { SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
@@ -243,6 +243,8 @@ export class ScopeHost {
   readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
   /** Returns every global entry that covers an address. */
   readonly covering: UdmLayers["covering"];
+  /** Puts a change of a scope into the history; only while {@link alone}. @returns its number; undefined where it is not kept. */
+  readonly note: (change: NewScopeChange) => Promise<number | undefined>;
   readonly #changed: (ranges: readonly AddressRange[] | undefined) => void;
 
   /** @param changed is called at each change of what look-ups see. */
@@ -252,8 +254,10 @@ export class ScopeHost {
     alone: <A>(action: () => Promise<A>) => Promise<A>,
     changed: (ranges: readonly AddressRange[] | undefined) => void,
     covering: UdmLayers["covering"],
+    note: (change: NewScopeChange) => Promise<number | undefined>,
   ) {
     this.covering = covering;
+    this.note = note;
     this.shared = shared;
     this.report = report;
     this.alone = alone;
@@ -387,6 +391,7 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
       (action) => this.queue.alone(action),
       (ranges) => this.published.changed(ranges),
       (address) => this.layers.covering(address),
+      (change) => this.noteScope(change),
     );
     this.writes = new WriteHealth(
       () => this.tryWrite(),
@@ -415,6 +420,8 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
   protected abstract tryWrite(): Promise<void>;
   /** Puts a change of a layer into the history. Never throws: what a source says counts even when it cannot be noted. */
   protected abstract noteLayer(change: NewLayerChange): Promise<void>;
+  /** The same for a change of a scope. @returns its number; undefined where it is not kept. */
+  protected abstract noteScope(change: NewScopeChange): Promise<number | undefined>;
 
   async submit(
     writes: readonly UdmWrite[] | PlanWrites,

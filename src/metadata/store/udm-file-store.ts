@@ -28,7 +28,7 @@ import {
 } from "./collector-store.ts";
 import { FileThread, loadBytes } from "./file-thread-client.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
-import { MetadataHistory, type NewLayerChange } from "../history/history.ts";
+import { MetadataHistory, type NewLayerChange, type NewScopeChange } from "../history/history.ts";
 
 /** Holds the file that the metadata is in, behind links, and the lock on it when it is ours. */
 class OwnedFile {
@@ -244,7 +244,11 @@ export class UdmFileStore extends CollectorUdmStore {
     return tryFolders(this.#io, this.#file.target(), this.#seen?.size ?? 0, folders);
   }
 
-  protected noteLayer(change: NewLayerChange): Promise<void> {
+  protected async noteLayer(change: NewLayerChange): Promise<void> {
+    await this.history.note(change);
+  }
+
+  protected noteScope(change: NewScopeChange): Promise<number | undefined> {
     return this.history.note(change);
   }
 

@@ -83,6 +83,14 @@ export function parameter(name: string, description: string, schema: JsonSchema,
   return { name, in: where, description, schema };
 }
 
+/** The header of methods that there are in each scope, too. */
+export const scopeParameter: JsonSchema = parameter(
+  "udm-scope",
+  "The scope of the metadata whose entries are meant; left out: those of no scope, or of the only one to which the caller is limited.",
+  { type: "string" },
+  "header",
+);
+
 export const anyObject: JsonSchema = { type: "object", additionalProperties: true };
 
 /** The schema of an answer that is bytes. */

@@ -1,6 +1,19 @@
-import { UdmToolsService as schema } from "../gen/udm/v1/tools_pb.ts";
-import { bulk, serverStream, unary, type RpcService } from "../rpc/method.ts";
-import { listChanges, undoChange } from "../tools/list-changes.ts";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import type { Scopes } from "../../metadata/index.ts";
+import { apiError } from "../api-error.ts";
+import {
+  type DeleteScopeRequest,
+  DeleteScopeResponseSchema,
+  ListScopesResponseSchema,
+  type ScopeSchema,
+  ScopeService,
+  type SetScopeRequest,
+  SetScopeResponseSchema,
+  UdmToolsService as schema,
+} from "../gen/udm/v1/tools_pb.ts";
+import { bulk, serverStream, unary, type CallContext, type RpcService } from "../rpc/method.ts";
+import { listChanges, scopeMessage, undoChange } from "../tools/list-changes.ts";
+import { badRequest, originOf, toApiError } from "../udm/udm-service.ts";
 import { batchDeleteUdms, batchUpsertUdms } from "../tools/bulk-udms.ts";
 import { explainAddress } from "../tools/explain-address.ts";
 import { exportUdms, importUdms } from "../tools/import-export.ts";
@@ -9,7 +22,7 @@ import { searchUdms } from "../tools/search-udms.ts";
 import { TagKeys } from "../tools/scan-entries.ts";
 import type { ToolsContext } from "../tools/tools-context.ts";
 import { type ChangeFeed, serveEvents, watchUdms } from "../tools/watch-udms.ts";
-import { allowed, describe, failure, page, parameter, type Endpoint } from "./endpoint.ts";
+import { allowed, describe, failure, page, parameter, scopeParameter, type Endpoint } from "./endpoint.ts";
 
 /** udm.v1.UdmToolsService: one row for each method. */
 export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcService {
@@ -35,6 +48,69 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcServic
   };
 }
 
+/** The scopes themselves, or why there are none: a sentence that says which setting is missing. */
+export type ScopeDefinitions = Pick<Scopes, "list" | "set" | "remove" | "takeBack"> | { readonly disabled: string };
+
+/** udm.v1.ScopeService: one row for each method. */
+export function scopeMethods(definitions: ScopeDefinitions): RpcService {
+  const scopes = (): Exclude<ScopeDefinitions, { readonly disabled: string }> => {
+    if ("disabled" in definitions) throw apiError("unimplemented", "SCOPES_DISABLED", definitions.disabled);
+    return definitions;
+  };
+  const { method } = ScopeService;
+  const list = ({ principal }: CallContext) => {
+    const own = principal?.scopes;
+    return create(ListScopesResponseSchema, {
+      scopes: scopes()
+        .list()
+        .filter(({ name }) => own?.includes(name) ?? true)
+        .map(scopeMessage),
+    });
+  };
+  const shown = (name: string): MessageInitShape<typeof ScopeSchema> | undefined => {
+    const found = scopes()
+      .list()
+      .find((scope) => scope.name === name);
+    return found && scopeMessage(found);
+  };
+  const set = async ({ scope, before }: SetScopeRequest, call: CallContext) => {
+    if (scope === undefined) throw badRequest([{ field: "scope", description: "scope is missing" }]);
+    const { name, match, isolated } = scope;
+    if (name === "") throw badRequest([{ field: "scope.name", description: "name is missing" }]);
+    const rows = match.map(({ vrf, exporter, interface: netif, vlan }) => ({ vrf, exporter, interface: netif, vlan }));
+    const change = await written(
+      scopes().set({ name, match: rows, inherit: !isolated }, before, originOf("SetScope", call)),
+    );
+    const now = shown(name);
+    return create(SetScopeResponseSchema, { ...(now !== undefined && { scope: now }), change });
+  };
+  const remove = async ({ name }: DeleteScopeRequest, call: CallContext) => {
+    if (name === "") throw badRequest([{ field: "name", description: "name is missing" }]);
+    const was = shown(name);
+    const change = await written(scopes().remove(name, originOf("DeleteScope", call)));
+    return create(DeleteScopeResponseSchema, { ...(was !== undefined && { scope: was }), change });
+  };
+  return {
+    schema: ScopeService,
+    area: "metadata",
+    requireEnabled: () => void scopes(),
+    methods: [
+      { ...unary(method.listScopes, "viewer", (_, call) => list(call)), reach: "own" },
+      unary(method.setScope, "editor", set),
+      unary(method.deleteScope, "editor", remove),
+    ],
+  };
+}
+
+/** @returns the number of the change; 0: it is not kept, or there is none. @throws ConnectError */
+async function written(work: Promise<number | undefined>): Promise<number> {
+  try {
+    return (await work) ?? 0;
+  } catch (error) {
+    throw toApiError(error, () => "");
+  }
+}
+
 const changesPath = "/api/v1/enrich/ipaddr/changes";
 
 /**
@@ -50,6 +126,7 @@ export function changesEndpoint(feedOf: (scope: string | undefined) => ChangeFee
     parameter("filter", "Only changes of entries that match this filter.", text),
     parameter("without_layers", "`true` leaves out what sources change.", text),
     parameter("Last-Event-ID", "As `after`, before it.", text, "header"),
+    scopeParameter,
   ];
   return page(
     changesPath,

@@ -49,7 +49,10 @@ export interface BidiStreamMethod<I extends DescMessage = DescMessage, O extends
  * One row of the table of methods: every transport reads it. Its `role` is the least that may call it; only reading is for viewers. Its `run`
  * throws a ConnectError to refuse.
  */
-export type RpcMethod = UnaryMethod | ServerStreamMethod | BidiStreamMethod;
+export type RpcMethod = (UnaryMethod | ServerStreamMethod | BidiStreamMethod) & {
+  /** Left out: that of the service. */
+  readonly reach?: RouteReach;
+};
 
 /** The methods of one service. */
 export interface RpcService {

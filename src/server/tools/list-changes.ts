@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { create, toBinary, toJsonString } from "@bufbuild/protobuf";
+import { create, toBinary, toJsonString, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Key } from "../../base/ip/index.ts";
 import {
   isChange,
   maxViolations,
   type ChangeHead,
+  type ScopeChange,
+  type ScopeText,
   type EntryChange,
   type UdmChange,
   type UdmEntry,
@@ -16,6 +18,8 @@ import {
   ChangeSchema,
   EntryChangeSchema,
   ListChangesResponseSchema,
+  type ScopeChangeSchema,
+  type ScopeSchema,
   UndoChangeResponseSchema,
   type Change,
   type ListChangesRequest,
@@ -23,7 +27,7 @@ import {
   type UndoChangeRequest,
 } from "../gen/udm/v1/tools_pb.ts";
 import type { CodecName, Encodable } from "../rpc/protocol.ts";
-import { badRequest, requestKey, toApiError } from "../udm/udm-service.ts";
+import { badRequest, originOf, requestKey, toApiError } from "../udm/udm-service.ts";
 import { quote } from "../../base/text/index.ts";
 import { entryChange, entryChangeJson, fieldHead, listedAnswer, longMessage } from "./full-udm.ts";
 import {
@@ -43,7 +47,7 @@ const mostEntries = 20_000;
 
 /** The message of a change. */
 export function changeMessage(change: UdmChange, withEntries = true): Change {
-  const { number, time, author, method, entries, layer = "", collector = "", isCut } = change;
+  const { number, time, author, method, entries, layer = "", collector = "", isCut, scope } = change;
   return create(ChangeSchema, {
     number,
     time: new Date(time).toISOString(),
@@ -53,8 +57,32 @@ export function changeMessage(change: UdmChange, withEntries = true): Change {
     cut: isCut,
     layer,
     collector,
+    ...(scope !== undefined && { scope: scopeChangeMessage(scope) }),
     changes: withEntries ? change.changes.map((entry) => entryChange(entry, layer)) : [],
   });
+}
+
+/** A scope as answers have it. */
+export function scopeMessage({
+  match,
+  inherit,
+  entries = "",
+  ...scope
+}: ScopeText & { readonly count?: number }): MessageInitShape<typeof ScopeSchema> {
+  const rows = match.map(({ vrf = [], exporter = [], interface: netif = [], vlan = [] }) => ({
+    vrf: [...vrf],
+    exporter: [...exporter],
+    interface: [...netif],
+    vlan: [...vlan],
+  }));
+  return { ...scope, match: rows, isolated: !inherit, entries };
+}
+
+function scopeChangeMessage({ before, after }: ScopeChange): MessageInitShape<typeof ScopeChangeSchema> {
+  return {
+    ...(before !== undefined && { before: scopeMessage(before) }),
+    ...(after !== undefined && { after: scopeMessage(after) }),
+  };
 }
 
 const noBytes = Buffer.alloc(0);
@@ -191,6 +219,7 @@ export async function undoChange(
     const message = `change ${id} of ${change.entries} entries was too big to be kept with them: it cannot be undone`;
     throw apiError("failed_precondition", "CHANGE_IS_CUT", message);
   }
+  if (change.scope !== undefined) return undoScope(context, change.scope, dryRun, caller);
   const lasts = await asApiError(history.lastOf(change.changes.map(({ before, after }) => keyOf(before, after))));
   const undone: EntryChange[] = [];
   const writes = change.changes.map((entry, i) => undoOf(entry, i, lasts[i], undone));
@@ -218,6 +247,24 @@ export async function undoChange(
     count: undone.length,
     at: (i) => entryChange(undone[i] as EntryChange),
     jsonAt: (i) => entryChangeJson(undone[i] as EntryChange),
+  });
+}
+
+async function undoScope(
+  { definitions = { disabled: "there are no scopes: a change of one cannot be undone" } }: ToolsContext,
+  change: ScopeChange,
+  dryRun: boolean,
+  caller: ToolsCaller,
+): Promise<Encodable> {
+  if ("disabled" in definitions) throw apiError("failed_precondition", "SCOPES_DISABLED", definitions.disabled);
+  const number = await asApiError(definitions.takeBack(change, originOf("UndoChange", caller), dryRun));
+  return listedAnswer({
+    desc: UndoChangeResponseSchema,
+    rest: create(UndoChangeResponseSchema, { change: number ?? 0 }),
+    field: "changes",
+    element: EntryChangeSchema,
+    count: 0,
+    at: () => create(EntryChangeSchema),
   });
 }
 

@@ -4,6 +4,7 @@ import type {
   Select,
   CollectorUdmStore,
   PlanWrites,
+  Scopes,
   UdmIndex,
   UdmStoreWithHistory,
   UdmWrite,
@@ -88,6 +89,8 @@ export interface ToolsOptions {
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
   /** Gives the store of a scope in which addresses may be, though the question names none; undefined where there is none. */
   readonly scopes?: ((scope: string) => ToolsSource | undefined) | undefined;
+  /** The scopes themselves, whose changes are undone with those of entries; undefined: there are none. */
+  readonly definitions?: Pick<Scopes, "takeBack"> | { readonly disabled: string } | undefined;
   /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
   readonly select?: Select | undefined;
   /** Shows how far an import or a replacement is. */
@@ -102,18 +105,20 @@ export class ToolsContext implements ToolsOptions {
   readonly maxBatchSize: number;
   readonly explainObject: ToolsOptions["explainObject"];
   readonly scopes: ToolsOptions["scopes"];
+  readonly definitions: ToolsOptions["definitions"];
   readonly select: ToolsOptions["select"];
   readonly progress: Progress;
   readonly #source: ToolsSource;
 
   constructor(
     source: ToolsSource,
-    { maxBatchSize, explainObject, scopes, select, progress = new Progress(systemClock) }: ToolsOptions,
+    { maxBatchSize, explainObject, scopes, definitions, select, progress = new Progress(systemClock) }: ToolsOptions,
   ) {
     this.#source = source;
     this.maxBatchSize = maxBatchSize;
     this.explainObject = explainObject;
     this.scopes = scopes;
+    this.definitions = definitions;
     this.select = select;
     this.progress = progress;
   }

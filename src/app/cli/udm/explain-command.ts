@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from "commander";
 import { addScopedOptions, clientOf } from "../client/client-options.ts";
+import { addOutput, print, type Cell, type OutputFormat } from "../print.ts";
 import { CommandError } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
 import { callTools } from "./udm-json.ts";
@@ -37,6 +38,32 @@ export function showExplanation(answer: unknown): string {
     return `\n${names.join(", ")}: below ${where.join(", ")}\n${text}`;
   });
   return `${ip}\n${shown.join("")}`;
+}
+
+/** A row for each field and what gave it, and for each value that lost. */
+function explanationRows({ contexts = [] }: ExplainAddressResponseJson): readonly (readonly Cell[])[] {
+  return contexts.flatMap(({ context = "", fields = [], ignored = [] }) => {
+    const lostRow = ({ field, value, origin, reason }: ExplainedLoserJson, of = field): readonly Cell[] => [
+      context,
+      of,
+      value,
+      originText(origin),
+      reason,
+    ];
+    return [
+      ...fields.flatMap(({ field = "", value = "", origins = [], losers = [] }) => [
+        ...partsOf(value, origins).map(([part, origin]): readonly Cell[] => [
+          context,
+          field,
+          part,
+          originText(origin),
+          "",
+        ]),
+        ...losers.map((loser) => lostRow(loser, field)),
+      ]),
+      ...ignored.map((loser) => lostRow(loser)),
+    ];
+  });
 }
 
 type Row = readonly [field: string, value: string, from: string];
@@ -105,7 +132,7 @@ interface ExplainOptions {
   readonly context?: string;
   readonly port?: Port;
   readonly interface?: Netif;
-  readonly output: "table" | "json" | "yaml";
+  readonly output: OutputFormat;
 }
 
 interface Port {
@@ -143,7 +170,7 @@ function readNetif(text: string): Netif {
 
 /** `udm explain`. */
 export const defineExplain: DefineCommand = (explain, { terminal }) => {
-  addScopedOptions(explain)
+  addOutput(addScopedOptions(explain))
     .addOption(
       new Option("--context <name>", "only as this end of a flow, or as this device").choices([
         "src",
@@ -158,20 +185,17 @@ export const defineExplain: DefineCommand = (explain, { terminal }) => {
         readNetif,
       ),
     )
-    .addOption(
-      new Option("-o, --output <format>", "how to write it").choices(["table", "json", "yaml"]).default("table"),
-    )
     .action(async (ip: string, { context = "", port, interface: netif, output }: ExplainOptions) => {
       if (/[/-]/.test(ip)) {
         throw new CommandError(
           "usage",
-          `explain takes one address; what is about all of ${ip}: netgloss udm list ${ip}`,
+          `explain takes one address; what is about all of ${ip}: ${terminal.startedAs} udm list ${ip}`,
         );
       }
       const question = { ip, context, ...port, ...netif };
       const answer = await callTools(await clientOf(explain, terminal), "ExplainAddress", question);
-      if (output === "json") terminal.out(`${JSON.stringify(answer, undefined, 2)}\n`);
-      else if (output === "yaml") terminal.out((await import("js-yaml")).dump(answer, { lineWidth: -1 }));
-      else terminal.out(showExplanation(answer));
+      const rows = explanationRows(answer as ExplainAddressResponseJson);
+      const head = ["context", "field", "value", "from", "unused"];
+      await print({ value: answer, head, rows, text: () => showExplanation(answer) }, output, terminal);
     });
 };

@@ -3,6 +3,7 @@ import { InvalidArgumentError, Option } from "commander";
 import { type Terminal, confirm, CommandError } from "../terminal.ts";
 import { addScopedOptions, clientOf } from "../client/client-options.ts";
 import { type DefineCommand } from "../command.ts";
+import { print, type Cell, type OutputFormat } from "../print.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
 import { searchUdms, callTools, listChanges, callUdm, noEntries, readUdmKeys, type UdmJson } from "./udm-json.ts";
 import { type EntryChange, countChanges, showChanges, showCommit, findFullUdm, readFullUdms } from "./entry-changes.ts";
@@ -73,7 +74,7 @@ interface HistoryOptions {
   readonly after?: number;
   readonly limit: number;
   readonly sources: boolean;
-  readonly output: "text" | "short" | "ndjson";
+  readonly output: OutputFormat | "short" | "ndjson";
 }
 
 const changesAreOff =
@@ -87,7 +88,9 @@ export const defineHistory: DefineCommand = (history, { terminal }) => {
     .option("--limit <number>", "as many at most", wholeNumber, 20)
     .option("--no-sources", "without what sources have changed")
     .addOption(
-      new Option("-o, --output <format>", "how to write them").choices(["text", "short", "ndjson"]).default("text"),
+      new Option("-o, --output <format>", "how to write them: short is without the entries, ndjson a change a line")
+        .choices(["text", "short", "json", "ndjson", "yaml", "csv"])
+        .default("text"),
     )
     .action(async (key: string | undefined, { author, after, limit, sources, output }: HistoryOptions) => {
       const request = {
@@ -101,9 +104,21 @@ export const defineHistory: DefineCommand = (history, { terminal }) => {
       const changes = listChanges(await clientOf(history, terminal), request, limit, () => {
         terminal.err(`${changesAreOff}\n`);
       });
-      await writeAll(terminal, changes, (batch) => batch.map(text).join(""));
+      if (output === "text" || output === "short" || output === "ndjson") {
+        await writeAll(terminal, changes, (batch) => batch.map(text).join(""));
+        return;
+      }
+      const value: ChangeJson[] = [];
+      for await (const batch of changes) value.push(...batch);
+      await print({ value, head: historyHead, rows: value.map(historyRow) }, output, terminal);
     });
 };
+
+const historyHead = ["number", "time", "author", "method", "entries", "source"];
+
+function historyRow({ number, time, author = "unknown", method, entries, layer }: ChangeJson): readonly Cell[] {
+  return [number, time, author, method, entries, layer];
+}
 
 /** `udm undo`. */
 export const defineUndo: DefineCommand = (undo, { terminal }) => {

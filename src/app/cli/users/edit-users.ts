@@ -13,7 +13,8 @@ import {
   type AccessSection,
 } from "../../../server/index.ts";
 import { nodeFileIo, replaceContent, resolveTarget } from "../../../base/file/index.ts";
-import { CommandError, type Terminal, textTable } from "../terminal.ts";
+import { print, type OutputFormat } from "../print.ts";
+import { CommandError, type Terminal } from "../terminal.ts";
 import { commandSettings } from "../command.ts";
 import type { TokenOptions, UserOptions, UsersFileOptions } from "./user-command.ts";
 
@@ -88,31 +89,45 @@ function expiry(text: string): string | undefined {
 /** `user list`, `token list` @throws CommandError */
 export async function listAccess(
   section: AccessSection,
-  options: UsersFileOptions,
+  { output, ...options }: UsersFileOptions & { readonly output: OutputFormat },
   command: Command,
   terminal: Terminal,
 ): Promise<void> {
   const path = await pathOf(options, command, terminal);
   const { users, tokens } = parsed(path, textOf(path));
   if (section === "users") {
-    const rows = Array.from(users.values(), ({ name, role, password, certificate = [], scopes }) => [
+    const value = Array.from(users.values(), ({ name, role, password, certificate = [], scopes }) => ({
       name,
       role,
-      password === undefined ? "" : "yes",
+      hasPassword: password !== undefined,
+      certificate,
+      scopes,
+    }));
+    const rows = value.map(({ name, role, hasPassword, certificate, scopes }) => [
+      name,
+      role,
+      hasPassword ? "yes" : "",
       certificate.join(","),
       shownScopes(scopes),
     ]);
-    terminal.out(textTable(["USER", "ROLE", "PASSWORD", "CERTIFICATE", "SCOPES"], rows));
+    await print({ value, head: ["user", "role", "password", "certificate", "scopes"], rows }, output, terminal);
     return;
   }
-  const rows = Array.from(tokens.values(), ({ name, role, areas = [], scopes, expires }) => [
+  const value = Array.from(tokens.values(), ({ name, role, areas = [], scopes, expires }) => ({
+    name,
+    role,
+    areas,
+    scopes,
+    expires: expires === undefined ? undefined : new Date(expires).toISOString(),
+  }));
+  const rows = value.map(({ name, role, areas, scopes, expires = "never" }) => [
     name,
     role,
     areas.join(","),
     shownScopes(scopes),
-    expires === undefined ? "never" : new Date(expires).toISOString(),
+    expires,
   ]);
-  terminal.out(textTable(["TOKEN", "ROLE", "AREAS", "SCOPES", "EXPIRES"], rows));
+  await print({ value, head: ["token", "role", "areas", "scopes", "expires"], rows }, output, terminal);
 }
 
 /** Who is limited to no scope at all may see none; who is not limited is for all. */

@@ -1,6 +1,7 @@
 import { Option, type Command } from "commander";
 import type { DefineCommand } from "../command.ts";
 import { addConfigOption } from "../command.ts";
+import { addOutput, type OutputFormat } from "../print.ts";
 
 /** As in src/server/access/role.ts, which no start loads. */
 const roleNames = ["viewer", "editor", "operator", "admin"] as const;
@@ -8,6 +9,10 @@ const areaNames = ["metadata", "flow", "snmp", "collector"] as const;
 
 export interface UsersFileOptions {
   readonly usersFile?: string;
+}
+
+interface ListOptions extends UsersFileOptions {
+  readonly output: OutputFormat;
 }
 
 export interface UserOptions extends UsersFileOptions {
@@ -44,7 +49,7 @@ export const defineUser: DefineCommand = (user, { terminal }) => {
     .action(async (name: string, options: UserOptions) => {
       await (await import("./edit-users.ts")).setUser(name, options, set, terminal);
     });
-  const listUsers = onFile(user, "list", "show the users").action(async (options: UsersFileOptions) => {
+  const listUsers = addOutput(onFile(user, "list", "show the users")).action(async (options: ListOptions) => {
     await (await import("./edit-users.ts")).listAccess("users", options, listUsers, terminal);
   });
   const removeUser = onFile(user, "delete <name>", "delete a user").action(
@@ -64,7 +69,7 @@ export const defineToken: DefineCommand = (token, { terminal }) => {
     .action(async (name: string, options: TokenOptions) => {
       await (await import("./edit-users.ts")).createApiToken(name, options, create, terminal);
     });
-  const listTokens = onFile(token, "list", "show the tokens").action(async (options: UsersFileOptions) => {
+  const listTokens = addOutput(onFile(token, "list", "show the tokens")).action(async (options: ListOptions) => {
     await (await import("./edit-users.ts")).listAccess("tokens", options, listTokens, terminal);
   });
   const removeToken = onFile(token, "delete <name>", "delete a token").action(

@@ -15,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file udm/v1/tools.proto.
  */
 export const file_udm_v1_tools: GenFile = /*@__PURE__*/
-  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0irAEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgSDQoFbGF5ZXIYCCABKAkSEQoJY29sbGVjdG9yGAkgASgJIpgBChJMaXN0Q2hhbmdlc1JlcXVlc3QSCwoDa2V5GAEgASgJEg0KBWFmdGVyGAIgASgNEg4KBmF1dGhvchgDIAEoCRIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCRIXCg93aXRob3V0X2VudHJpZXMYBiABKAgSFgoOd2l0aG91dF9sYXllcnMYByABKAgieQoTTGlzdENoYW5nZXNSZXNwb25zZRIfCgdjaGFuZ2VzGAEgAygLMg4udWRtLnYxLkNoYW5nZRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSDQoFZmlyc3QYAyABKA0SDAoEbGFzdBgEIAEoDRILCgNvZmYYBSABKAgiMAoRVW5kb0NoYW5nZVJlcXVlc3QSCgoCaWQYASABKA0SDwoHZHJ5X3J1bhgCIAEoCCJKChJVbmRvQ2hhbmdlUmVzcG9uc2USDgoGY2hhbmdlGAEgASgNEiQKB2NoYW5nZXMYAiADKAsyEy51ZG0udjEuRW50cnlDaGFuZ2UiPgoWQmF0Y2hEZWxldGVVZG1zUmVxdWVzdBIMCgRrZXlzGAEgAygJEhYKDmlnbm9yZV9taXNzaW5nGAIgASgIIjoKF0JhdGNoRGVsZXRlVWRtc1Jlc3BvbnNlEg8KB2RlbGV0ZWQYASABKA0SDgoGY2hhbmdlGAIgASgNIogCChBVcHNlcnRVZG1SZXF1ZXN0EhwKA3VkbRgBIAEoCzIPLnVkbS52MS5GdWxsVWRtEhAKCGFkZF90YWdzGAIgAygJEhMKC3JlbW92ZV90YWdzGAMgAygJEj8KDHNldF9tZXRhZGF0YRgEIAMoCzIpLnVkbS52MS5VcHNlcnRVZG1SZXF1ZXN0LlNldE1ldGFkYXRhRW50cnkSFwoPcmVtb3ZlX21ldGFkYXRhGAUgAygJEiEKCGV4cGVjdGVkGAYgASgLMg8udWRtLnYxLkZ1bGxVZG0aMgoQU2V0TWV0YWRhdGFFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoYBChZCYXRjaFVwc2VydFVkbXNSZXF1ZXN0EioKCHJlcXVlc3RzGAEgAygLMhgudWRtLnYxLlVwc2VydFVkbVJlcXVlc3QSLwoLdXBkYXRlX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEg8KB2RyeV9ydW4YAyABKAgifQoXQmF0Y2hVcHNlcnRVZG1zUmVzcG9uc2USHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIRCgl1bmNoYW5nZWQYBCABKA0SDgoGY2hhbmdlGAUgASgNImMKCFVkbVNjb3BlEgsKA2FsbBgBIAEoCBIOCgZ3aXRoaW4YAiABKAkSCwoDdGFnGAMgASgJEhUKDW1ldGFkYXRhX25hbWUYBCABKAkSFgoObWV0YWRhdGFfdmFsdWUYBSABKAkiegoSUmVwbGFjZVVkbXNSZXF1ZXN0Eh0KBHVkbXMYASADKAsyDy51ZG0udjEuRnVsbFVkbRIfCgVzY29wZRgCIAEoCzIQLnVkbS52MS5VZG1TY29wZRIPCgdkcnlfcnVuGAMgASgIEhMKC21heF9kZWxldGVzGAQgASgJIpEBChNSZXBsYWNlVWRtc1Jlc3BvbnNlEiQKB2NoYW5nZXMYASADKAsyEy51ZG0udjEuRW50cnlDaGFuZ2USDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEg8KB2RlbGV0ZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgNEg4KBmNoYW5nZRgGIAEoDSJ3ChFTZWFyY2hVZG1zUmVxdWVzdBIOCgZmaWx0ZXIYASABKAkSDAoEdGV4dBgCIAEoCRINCgVvcmRlchgDIAEoCRIRCglwYWdlX3NpemUYBCABKA0SEgoKcGFnZV90b2tlbhgFIAEoCRIOCgZsYXllcnMYBiABKAgiTAoSU2VhcmNoVWRtc1Jlc3BvbnNlEh0KBHVkbXMYASADKAsyDy51ZG0udjEuRnVsbFVkbRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiagoQV2F0Y2hVZG1zUmVxdWVzdBINCgVhZnRlchgBIAEoDRIQCghmcm9tX25vdxgCIAEoCBIOCgZmaWx0ZXIYAyABKAkSFgoOd2l0aG91dF9sYXllcnMYBCABKAgSDQoFZXBvY2gYBSABKAkiUAoRV2F0Y2hVZG1zUmVzcG9uc2USHgoGY2hhbmdlGAEgASgLMg4udWRtLnYxLkNoYW5nZRIMCgRsYXN0GAIgASgNEg0KBWVwb2NoGAMgASgJItgBChFJbXBvcnRVZG1zUmVxdWVzdBIMCgR0ZXh0GAEgASgJEg4KBmZvcm1hdBgCIAEoCRILCgNtYXAYAyABKAkSDgoGc2VsZWN0GAQgASgJEhEKCWRlbGltaXRlchgFIAEoCRIfCgVzY29wZRgGIAEoCzIQLnVkbS52MS5VZG1TY29wZRITCgttYXhfZGVsZXRlcxgHIAEoCRIPCgdkcnlfcnVuGAggASgIEhgKEHNraXBfZmF1bHR5X3Jvd3MYCSABKAgSFAoMbW9zdF9jaGFuZ2VzGAogASgNIlcKC0ltcG9ydEZhdWx0EgsKA3JvdxgBIAEoDRIMCgRsaW5lGAIgASgNEg4KBmNvbHVtbhgDIAEoCRINCgVmaWVsZBgEIAEoCRIOCgZyZWFzb24YBSABKAki2AEKEkltcG9ydFVkbXNSZXNwb25zZRIkCgdjaGFuZ2VzGAEgAygLMhMudWRtLnYxLkVudHJ5Q2hhbmdlEg8KB2NyZWF0ZWQYAiABKA0SDwoHdXBkYXRlZBgDIAEoDRIPCgdkZWxldGVkGAQgASgNEhEKCXVuY2hhbmdlZBgFIAEoDRIOCgZjaGFuZ2UYBiABKA0SDAoEcm93cxgHIAEoDRIjCgZmYXVsdHMYCCADKAsyEy51ZG0udjEuSW1wb3J0RmF1bHQSEwoLZmF1bHRfY291bnQYCSABKA0iQQoRRXhwb3J0VWRtc1JlcXVlc3QSDgoGZm9ybWF0GAEgASgJEg4KBmZpbHRlchgCIAEoCRIMCgR0ZXh0GAMgASgJIjMKEkV4cG9ydFVkbXNSZXNwb25zZRIMCgR0ZXh0GAEgASgJEg8KB2VudHJpZXMYAiABKA0ieAoVRXhwbGFpbkFkZHJlc3NSZXF1ZXN0EgoKAmlwGAEgASgJEg8KB2NvbnRleHQYAiABKAkSDAoEcG9ydBgDIAEoDRIQCghwcm90b2NvbBgEIAEoDRIQCghleHBvcnRlchgFIAEoCRIQCghpZl9pbmRleBgGIAEoDSKHAQoPRXhwbGFpbmVkT3JpZ2luEg4KBnNvdXJjZRgBIAEoCRILCgNrZXkYAiABKAkSDQoFbGF5ZXIYAyABKAkSDgoGY2hhbmdlGAQgASgNEg4KBmF1dGhvchgFIAEoCRIMCgR0aW1lGAYgASgJEgwKBGZpbGUYByABKAkSDAoEbGluZRgIIAEoDSJnCg5FeHBsYWluZWRMb3NlchINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRInCgZvcmlnaW4YAyABKAsyFy51ZG0udjEuRXhwbGFpbmVkT3JpZ2luEg4KBnJlYXNvbhgEIAEoCSKAAQoORXhwbGFpbmVkRmllbGQSDQoFZmllbGQYASABKAkSDQoFdmFsdWUYAiABKAkSKAoHb3JpZ2lucxgDIAMoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SJgoGbG9zZXJzGAQgAygLMhYudWRtLnYxLkV4cGxhaW5lZExvc2VyIoQBChBFeHBsYWluZWRDb250ZXh0Eg8KB2NvbnRleHQYASABKAkSDgoGb2JqZWN0GAIgASgJEiYKBmZpZWxkcxgDIAMoCzIWLnVkbS52MS5FeHBsYWluZWRGaWVsZBInCgdpZ25vcmVkGAQgAygLMhYudWRtLnYxLkV4cGxhaW5lZExvc2VyInIKFkV4cGxhaW5BZGRyZXNzUmVzcG9uc2USCgoCaXAYASABKAkSKgoIY29udGV4dHMYAiADKAsyGC51ZG0udjEuRXhwbGFpbmVkQ29udGV4dBIgCgdlbnRyaWVzGAMgAygLMg8udWRtLnYxLkZ1bGxVZG0y8gUKD1VkbVRvb2xzU2VydmljZRJGCgtMaXN0Q2hhbmdlcxIaLnVkbS52MS5MaXN0Q2hhbmdlc1JlcXVlc3QaGy51ZG0udjEuTGlzdENoYW5nZXNSZXNwb25zZRJDCgpVbmRvQ2hhbmdlEhkudWRtLnYxLlVuZG9DaGFuZ2VSZXF1ZXN0GhoudWRtLnYxLlVuZG9DaGFuZ2VSZXNwb25zZRJSCg9CYXRjaERlbGV0ZVVkbXMSHi51ZG0udjEuQmF0Y2hEZWxldGVVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXNwb25zZRJSCg9CYXRjaFVwc2VydFVkbXMSHi51ZG0udjEuQmF0Y2hVcHNlcnRVZG1zUmVxdWVzdBofLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXNwb25zZRJGCgtSZXBsYWNlVWRtcxIaLnVkbS52MS5SZXBsYWNlVWRtc1JlcXVlc3QaGy51ZG0udjEuUmVwbGFjZVVkbXNSZXNwb25zZRJDCgpTZWFyY2hVZG1zEhkudWRtLnYxLlNlYXJjaFVkbXNSZXF1ZXN0GhoudWRtLnYxLlNlYXJjaFVkbXNSZXNwb25zZRJPCg5FeHBsYWluQWRkcmVzcxIdLnVkbS52MS5FeHBsYWluQWRkcmVzc1JlcXVlc3QaHi51ZG0udjEuRXhwbGFpbkFkZHJlc3NSZXNwb25zZRJCCglXYXRjaFVkbXMSGC51ZG0udjEuV2F0Y2hVZG1zUmVxdWVzdBoZLnVkbS52MS5XYXRjaFVkbXNSZXNwb25zZTABEkMKCkltcG9ydFVkbXMSGS51ZG0udjEuSW1wb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuSW1wb3J0VWRtc1Jlc3BvbnNlEkMKCkV4cG9ydFVkbXMSGS51ZG0udjEuRXhwb3J0VWRtc1JlcXVlc3QaGi51ZG0udjEuRXhwb3J0VWRtc1Jlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_field_mask]);
+  fileDesc("ChJ1ZG0vdjEvdG9vbHMucHJvdG8SBnVkbS52MSLrAQoHRnVsbFVkbRILCgNrZXkYASABKAkSDAoEbmFtZRgCIAEoCRIMCgR0YWdzGAMgAygJEgwKBHZsYW4YBCABKAQSEAoIaW50ZXJuYWwYBSABKAgSLwoIbWV0YWRhdGEYBiADKAsyHS51ZG0udjEuRnVsbFVkbS5NZXRhZGF0YUVudHJ5EhAKCGNvbnRleHRzGAcgAygJEhQKDG90aGVyX2ZpZWxkcxgIIAEoCRINCgVsYXllchgJIAEoCRovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiWwoLRW50cnlDaGFuZ2USCwoDa2V5GAEgASgJEh8KBmJlZm9yZRgCIAEoCzIPLnVkbS52MS5GdWxsVWRtEh4KBWFmdGVyGAMgASgLMg8udWRtLnYxLkZ1bGxVZG0i0AEKBkNoYW5nZRIOCgZudW1iZXIYASABKA0SDAoEdGltZRgCIAEoCRIOCgZhdXRob3IYAyABKAkSDgoGbWV0aG9kGAQgASgJEg8KB2VudHJpZXMYBSABKA0SJAoHY2hhbmdlcxgGIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRILCgNjdXQYByABKAgSDQoFbGF5ZXIYCCABKAkSEQoJY29sbGVjdG9yGAkgASgJEiIKBXNjb3BlGAogASgLMhMudWRtLnYxLlNjb3BlQ2hhbmdlIkwKClNjb3BlTWF0Y2gSCwoDdnJmGAEgAygJEhAKCGV4cG9ydGVyGAIgAygJEhEKCWludGVyZmFjZRgDIAMoCRIMCgR2bGFuGAQgAygJImoKBVNjb3BlEgwKBG5hbWUYASABKAkSIQoFbWF0Y2gYAiADKAsyEi51ZG0udjEuU2NvcGVNYXRjaBIQCghpc29sYXRlZBgDIAEoCBIPCgdlbnRyaWVzGAQgASgJEg0KBWNvdW50GAUgASgNIkoKC1Njb3BlQ2hhbmdlEh0KBmJlZm9yZRgBIAEoCzINLnVkbS52MS5TY29wZRIcCgVhZnRlchgCIAEoCzINLnVkbS52MS5TY29wZSITChFMaXN0U2NvcGVzUmVxdWVzdCIzChJMaXN0U2NvcGVzUmVzcG9uc2USHQoGc2NvcGVzGAEgAygLMg0udWRtLnYxLlNjb3BlIj8KD1NldFNjb3BlUmVxdWVzdBIcCgVzY29wZRgBIAEoCzINLnVkbS52MS5TY29wZRIOCgZiZWZvcmUYAiABKAkiQAoQU2V0U2NvcGVSZXNwb25zZRIcCgVzY29wZRgBIAEoCzINLnVkbS52MS5TY29wZRIOCgZjaGFuZ2UYAiABKA0iIgoSRGVsZXRlU2NvcGVSZXF1ZXN0EgwKBG5hbWUYASABKAkiQwoTRGVsZXRlU2NvcGVSZXNwb25zZRIcCgVzY29wZRgBIAEoCzINLnVkbS52MS5TY29wZRIOCgZjaGFuZ2UYAiABKA0imAEKEkxpc3RDaGFuZ2VzUmVxdWVzdBILCgNrZXkYASABKAkSDQoFYWZ0ZXIYAiABKA0SDgoGYXV0aG9yGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEhcKD3dpdGhvdXRfZW50cmllcxgGIAEoCBIWCg53aXRob3V0X2xheWVycxgHIAEoCCJ5ChNMaXN0Q2hhbmdlc1Jlc3BvbnNlEh8KB2NoYW5nZXMYASADKAsyDi51ZG0udjEuQ2hhbmdlEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCRINCgVmaXJzdBgDIAEoDRIMCgRsYXN0GAQgASgNEgsKA29mZhgFIAEoCCIwChFVbmRvQ2hhbmdlUmVxdWVzdBIKCgJpZBgBIAEoDRIPCgdkcnlfcnVuGAIgASgIIkoKElVuZG9DaGFuZ2VSZXNwb25zZRIOCgZjaGFuZ2UYASABKA0SJAoHY2hhbmdlcxgCIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZSI+ChZCYXRjaERlbGV0ZVVkbXNSZXF1ZXN0EgwKBGtleXMYASADKAkSFgoOaWdub3JlX21pc3NpbmcYAiABKAgiOgoXQmF0Y2hEZWxldGVVZG1zUmVzcG9uc2USDwoHZGVsZXRlZBgBIAEoDRIOCgZjaGFuZ2UYAiABKA0iiAIKEFVwc2VydFVkbVJlcXVlc3QSHAoDdWRtGAEgASgLMg8udWRtLnYxLkZ1bGxVZG0SEAoIYWRkX3RhZ3MYAiADKAkSEwoLcmVtb3ZlX3RhZ3MYAyADKAkSPwoMc2V0X21ldGFkYXRhGAQgAygLMikudWRtLnYxLlVwc2VydFVkbVJlcXVlc3QuU2V0TWV0YWRhdGFFbnRyeRIXCg9yZW1vdmVfbWV0YWRhdGEYBSADKAkSIQoIZXhwZWN0ZWQYBiABKAsyDy51ZG0udjEuRnVsbFVkbRoyChBTZXRNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihgEKFkJhdGNoVXBzZXJ0VWRtc1JlcXVlc3QSKgoIcmVxdWVzdHMYASADKAsyGC51ZG0udjEuVXBzZXJ0VWRtUmVxdWVzdBIvCgt1cGRhdGVfbWFzaxgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5GaWVsZE1hc2sSDwoHZHJ5X3J1bhgDIAEoCCJ9ChdCYXRjaFVwc2VydFVkbXNSZXNwb25zZRIdCgR1ZG1zGAEgAygLMg8udWRtLnYxLkZ1bGxVZG0SDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEhEKCXVuY2hhbmdlZBgEIAEoDRIOCgZjaGFuZ2UYBSABKA0iYwoIVWRtU2NvcGUSCwoDYWxsGAEgASgIEg4KBndpdGhpbhgCIAEoCRILCgN0YWcYAyABKAkSFQoNbWV0YWRhdGFfbmFtZRgEIAEoCRIWCg5tZXRhZGF0YV92YWx1ZRgFIAEoCSJ6ChJSZXBsYWNlVWRtc1JlcXVlc3QSHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEh8KBXNjb3BlGAIgASgLMhAudWRtLnYxLlVkbVNjb3BlEg8KB2RyeV9ydW4YAyABKAgSEwoLbWF4X2RlbGV0ZXMYBCABKAkikQEKE1JlcGxhY2VVZG1zUmVzcG9uc2USJAoHY2hhbmdlcxgBIAMoCzITLnVkbS52MS5FbnRyeUNoYW5nZRIPCgdjcmVhdGVkGAIgASgNEg8KB3VwZGF0ZWQYAyABKA0SDwoHZGVsZXRlZBgEIAEoDRIRCgl1bmNoYW5nZWQYBSABKA0SDgoGY2hhbmdlGAYgASgNIncKEVNlYXJjaFVkbXNSZXF1ZXN0Eg4KBmZpbHRlchgBIAEoCRIMCgR0ZXh0GAIgASgJEg0KBW9yZGVyGAMgASgJEhEKCXBhZ2Vfc2l6ZRgEIAEoDRISCgpwYWdlX3Rva2VuGAUgASgJEg4KBmxheWVycxgGIAEoCCJMChJTZWFyY2hVZG1zUmVzcG9uc2USHQoEdWRtcxgBIAMoCzIPLnVkbS52MS5GdWxsVWRtEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSJqChBXYXRjaFVkbXNSZXF1ZXN0Eg0KBWFmdGVyGAEgASgNEhAKCGZyb21fbm93GAIgASgIEg4KBmZpbHRlchgDIAEoCRIWCg53aXRob3V0X2xheWVycxgEIAEoCBINCgVlcG9jaBgFIAEoCSJQChFXYXRjaFVkbXNSZXNwb25zZRIeCgZjaGFuZ2UYASABKAsyDi51ZG0udjEuQ2hhbmdlEgwKBGxhc3QYAiABKA0SDQoFZXBvY2gYAyABKAki2AEKEUltcG9ydFVkbXNSZXF1ZXN0EgwKBHRleHQYASABKAkSDgoGZm9ybWF0GAIgASgJEgsKA21hcBgDIAEoCRIOCgZzZWxlY3QYBCABKAkSEQoJZGVsaW1pdGVyGAUgASgJEh8KBXNjb3BlGAYgASgLMhAudWRtLnYxLlVkbVNjb3BlEhMKC21heF9kZWxldGVzGAcgASgJEg8KB2RyeV9ydW4YCCABKAgSGAoQc2tpcF9mYXVsdHlfcm93cxgJIAEoCBIUCgxtb3N0X2NoYW5nZXMYCiABKA0iVwoLSW1wb3J0RmF1bHQSCwoDcm93GAEgASgNEgwKBGxpbmUYAiABKA0SDgoGY29sdW1uGAMgASgJEg0KBWZpZWxkGAQgASgJEg4KBnJlYXNvbhgFIAEoCSLYAQoSSW1wb3J0VWRtc1Jlc3BvbnNlEiQKB2NoYW5nZXMYASADKAsyEy51ZG0udjEuRW50cnlDaGFuZ2USDwoHY3JlYXRlZBgCIAEoDRIPCgd1cGRhdGVkGAMgASgNEg8KB2RlbGV0ZWQYBCABKA0SEQoJdW5jaGFuZ2VkGAUgASgNEg4KBmNoYW5nZRgGIAEoDRIMCgRyb3dzGAcgASgNEiMKBmZhdWx0cxgIIAMoCzITLnVkbS52MS5JbXBvcnRGYXVsdBITCgtmYXVsdF9jb3VudBgJIAEoDSJBChFFeHBvcnRVZG1zUmVxdWVzdBIOCgZmb3JtYXQYASABKAkSDgoGZmlsdGVyGAIgASgJEgwKBHRleHQYAyABKAkiMwoSRXhwb3J0VWRtc1Jlc3BvbnNlEgwKBHRleHQYASABKAkSDwoHZW50cmllcxgCIAEoDSJ4ChVFeHBsYWluQWRkcmVzc1JlcXVlc3QSCgoCaXAYASABKAkSDwoHY29udGV4dBgCIAEoCRIMCgRwb3J0GAMgASgNEhAKCHByb3RvY29sGAQgASgNEhAKCGV4cG9ydGVyGAUgASgJEhAKCGlmX2luZGV4GAYgASgNIocBCg9FeHBsYWluZWRPcmlnaW4SDgoGc291cmNlGAEgASgJEgsKA2tleRgCIAEoCRINCgVsYXllchgDIAEoCRIOCgZjaGFuZ2UYBCABKA0SDgoGYXV0aG9yGAUgASgJEgwKBHRpbWUYBiABKAkSDAoEZmlsZRgHIAEoCRIMCgRsaW5lGAggASgNImcKDkV4cGxhaW5lZExvc2VyEg0KBWZpZWxkGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBm9yaWdpbhgDIAEoCzIXLnVkbS52MS5FeHBsYWluZWRPcmlnaW4SDgoGcmVhc29uGAQgASgJIoABCg5FeHBsYWluZWRGaWVsZBINCgVmaWVsZBgBIAEoCRINCgV2YWx1ZRgCIAEoCRIoCgdvcmlnaW5zGAMgAygLMhcudWRtLnYxLkV4cGxhaW5lZE9yaWdpbhImCgZsb3NlcnMYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIihAEKEEV4cGxhaW5lZENvbnRleHQSDwoHY29udGV4dBgBIAEoCRIOCgZvYmplY3QYAiABKAkSJgoGZmllbGRzGAMgAygLMhYudWRtLnYxLkV4cGxhaW5lZEZpZWxkEicKB2lnbm9yZWQYBCADKAsyFi51ZG0udjEuRXhwbGFpbmVkTG9zZXIicgoWRXhwbGFpbkFkZHJlc3NSZXNwb25zZRIKCgJpcBgBIAEoCRIqCghjb250ZXh0cxgCIAMoCzIYLnVkbS52MS5FeHBsYWluZWRDb250ZXh0EiAKB2VudHJpZXMYAyADKAsyDy51ZG0udjEuRnVsbFVkbTLyBQoPVWRtVG9vbHNTZXJ2aWNlEkYKC0xpc3RDaGFuZ2VzEhoudWRtLnYxLkxpc3RDaGFuZ2VzUmVxdWVzdBobLnVkbS52MS5MaXN0Q2hhbmdlc1Jlc3BvbnNlEkMKClVuZG9DaGFuZ2USGS51ZG0udjEuVW5kb0NoYW5nZVJlcXVlc3QaGi51ZG0udjEuVW5kb0NoYW5nZVJlc3BvbnNlElIKD0JhdGNoRGVsZXRlVWRtcxIeLnVkbS52MS5CYXRjaERlbGV0ZVVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoRGVsZXRlVWRtc1Jlc3BvbnNlElIKD0JhdGNoVXBzZXJ0VWRtcxIeLnVkbS52MS5CYXRjaFVwc2VydFVkbXNSZXF1ZXN0Gh8udWRtLnYxLkJhdGNoVXBzZXJ0VWRtc1Jlc3BvbnNlEkYKC1JlcGxhY2VVZG1zEhoudWRtLnYxLlJlcGxhY2VVZG1zUmVxdWVzdBobLnVkbS52MS5SZXBsYWNlVWRtc1Jlc3BvbnNlEkMKClNlYXJjaFVkbXMSGS51ZG0udjEuU2VhcmNoVWRtc1JlcXVlc3QaGi51ZG0udjEuU2VhcmNoVWRtc1Jlc3BvbnNlEk8KDkV4cGxhaW5BZGRyZXNzEh0udWRtLnYxLkV4cGxhaW5BZGRyZXNzUmVxdWVzdBoeLnVkbS52MS5FeHBsYWluQWRkcmVzc1Jlc3BvbnNlEkIKCVdhdGNoVWRtcxIYLnVkbS52MS5XYXRjaFVkbXNSZXF1ZXN0GhkudWRtLnYxLldhdGNoVWRtc1Jlc3BvbnNlMAESQwoKSW1wb3J0VWRtcxIZLnVkbS52MS5JbXBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5JbXBvcnRVZG1zUmVzcG9uc2USQwoKRXhwb3J0VWRtcxIZLnVkbS52MS5FeHBvcnRVZG1zUmVxdWVzdBoaLnVkbS52MS5FeHBvcnRVZG1zUmVzcG9uc2Uy2gEKDFNjb3BlU2VydmljZRJDCgpMaXN0U2NvcGVzEhkudWRtLnYxLkxpc3RTY29wZXNSZXF1ZXN0GhoudWRtLnYxLkxpc3RTY29wZXNSZXNwb25zZRI9CghTZXRTY29wZRIXLnVkbS52MS5TZXRTY29wZVJlcXVlc3QaGC51ZG0udjEuU2V0U2NvcGVSZXNwb25zZRJGCgtEZWxldGVTY29wZRIaLnVkbS52MS5EZWxldGVTY29wZVJlcXVlc3QaGy51ZG0udjEuRGVsZXRlU2NvcGVSZXNwb25zZWIGcHJvdG8z", [file_google_protobuf_field_mask]);
 
 /**
  * An entry with all that the file says of it.
@@ -298,6 +298,13 @@ export type Change = Message<"udm.v1.Change"> & {
    * @generated from field: string collector = 9;
    */
   collector: string;
+
+  /**
+   * What happened to a scope; not set for changes of entries. Such a change has no entries.
+   *
+   * @generated from field: udm.v1.ScopeChange scope = 10;
+   */
+  scope?: ScopeChange | undefined;
 };
 
 /**
@@ -369,6 +376,13 @@ export type ChangeJson = {
    * @generated from field: string collector = 9;
    */
   collector?: string;
+
+  /**
+   * What happened to a scope; not set for changes of entries. Such a change has no entries.
+   *
+   * @generated from field: udm.v1.ScopeChange scope = 10;
+   */
+  scope?: ScopeChangeJson;
 };
 
 /**
@@ -377,6 +391,463 @@ export type ChangeJson = {
  */
 export const ChangeSchema: GenMessage<Change, {jsonType: ChangeJson}> = /*@__PURE__*/
   messageDesc(file_udm_v1_tools, 2);
+
+/**
+ * A row of what puts ends of records into a scope: all that it names has to be true.
+ *
+ * @generated from message udm.v1.ScopeMatch
+ */
+export type ScopeMatch = Message<"udm.v1.ScopeMatch"> & {
+  /**
+   * Ids, names or route distinguishers of the VRF.
+   *
+   * @generated from field: repeated string vrf = 1;
+   */
+  vrf: string[];
+
+  /**
+   * Addresses, CIDRs or ranges of exporters.
+   *
+   * @generated from field: repeated string exporter = 2;
+   */
+  exporter: string[];
+
+  /**
+   * Indexes of interfaces, or names, in which `*` stands for any characters and `?` for one.
+   *
+   * @generated from field: repeated string interface = 3;
+   */
+  interface: string[];
+
+  /**
+   * VLANs: `100`, `100-199`.
+   *
+   * @generated from field: repeated string vlan = 4;
+   */
+  vlan: string[];
+};
+
+/**
+ * A row of what puts ends of records into a scope: all that it names has to be true.
+ *
+ * @generated from message udm.v1.ScopeMatch
+ */
+export type ScopeMatchJson = {
+  /**
+   * Ids, names or route distinguishers of the VRF.
+   *
+   * @generated from field: repeated string vrf = 1;
+   */
+  vrf?: string[];
+
+  /**
+   * Addresses, CIDRs or ranges of exporters.
+   *
+   * @generated from field: repeated string exporter = 2;
+   */
+  exporter?: string[];
+
+  /**
+   * Indexes of interfaces, or names, in which `*` stands for any characters and `?` for one.
+   *
+   * @generated from field: repeated string interface = 3;
+   */
+  interface?: string[];
+
+  /**
+   * VLANs: `100`, `100-199`.
+   *
+   * @generated from field: repeated string vlan = 4;
+   */
+  vlan?: string[];
+};
+
+/**
+ * Describes the message udm.v1.ScopeMatch.
+ * Use `create(ScopeMatchSchema)` to create a new message.
+ */
+export const ScopeMatchSchema: GenMessage<ScopeMatch, {jsonType: ScopeMatchJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 3);
+
+/**
+ * A network with entries of its own.
+ *
+ * @generated from message udm.v1.Scope
+ */
+export type Scope = Message<"udm.v1.Scope"> & {
+  /**
+   * Up to 63 characters: lower-case letters, digits, `_` and `-`, the first a letter or digit.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * An end of a record is in the scope when any of the rows fits.
+   *
+   * @generated from field: repeated udm.v1.ScopeMatch match = 2;
+   */
+  match: ScopeMatch[];
+
+  /**
+   * Whether global entries count for nothing in it: `inherit: false` of the file.
+   *
+   * @generated from field: bool isolated = 3;
+   */
+  isolated: boolean;
+
+  /**
+   * Answers only: the path of the file of its entries.
+   *
+   * @generated from field: string entries = 4;
+   */
+  entries: string;
+
+  /**
+   * Answers only: how many entries it has.
+   *
+   * @generated from field: uint32 count = 5;
+   */
+  count: number;
+};
+
+/**
+ * A network with entries of its own.
+ *
+ * @generated from message udm.v1.Scope
+ */
+export type ScopeJson = {
+  /**
+   * Up to 63 characters: lower-case letters, digits, `_` and `-`, the first a letter or digit.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+
+  /**
+   * An end of a record is in the scope when any of the rows fits.
+   *
+   * @generated from field: repeated udm.v1.ScopeMatch match = 2;
+   */
+  match?: ScopeMatchJson[];
+
+  /**
+   * Whether global entries count for nothing in it: `inherit: false` of the file.
+   *
+   * @generated from field: bool isolated = 3;
+   */
+  isolated?: boolean;
+
+  /**
+   * Answers only: the path of the file of its entries.
+   *
+   * @generated from field: string entries = 4;
+   */
+  entries?: string;
+
+  /**
+   * Answers only: how many entries it has.
+   *
+   * @generated from field: uint32 count = 5;
+   */
+  count?: number;
+};
+
+/**
+ * Describes the message udm.v1.Scope.
+ * Use `create(ScopeSchema)` to create a new message.
+ */
+export const ScopeSchema: GenMessage<Scope, {jsonType: ScopeJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 4);
+
+/**
+ * What happened to a scope.
+ *
+ * @generated from message udm.v1.ScopeChange
+ */
+export type ScopeChange = Message<"udm.v1.ScopeChange"> & {
+  /**
+   * The scope before; not set when there was none.
+   *
+   * @generated from field: udm.v1.Scope before = 1;
+   */
+  before?: Scope | undefined;
+
+  /**
+   * The scope after; not set when there is none.
+   *
+   * @generated from field: udm.v1.Scope after = 2;
+   */
+  after?: Scope | undefined;
+};
+
+/**
+ * What happened to a scope.
+ *
+ * @generated from message udm.v1.ScopeChange
+ */
+export type ScopeChangeJson = {
+  /**
+   * The scope before; not set when there was none.
+   *
+   * @generated from field: udm.v1.Scope before = 1;
+   */
+  before?: ScopeJson;
+
+  /**
+   * The scope after; not set when there is none.
+   *
+   * @generated from field: udm.v1.Scope after = 2;
+   */
+  after?: ScopeJson;
+};
+
+/**
+ * Describes the message udm.v1.ScopeChange.
+ * Use `create(ScopeChangeSchema)` to create a new message.
+ */
+export const ScopeChangeSchema: GenMessage<ScopeChange, {jsonType: ScopeChangeJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 5);
+
+/**
+ * Asks for the scopes.
+ *
+ * @generated from message udm.v1.ListScopesRequest
+ */
+export type ListScopesRequest = Message<"udm.v1.ListScopesRequest"> & {
+};
+
+/**
+ * Asks for the scopes.
+ *
+ * @generated from message udm.v1.ListScopesRequest
+ */
+export type ListScopesRequestJson = {
+};
+
+/**
+ * Describes the message udm.v1.ListScopesRequest.
+ * Use `create(ListScopesRequestSchema)` to create a new message.
+ */
+export const ListScopesRequestSchema: GenMessage<ListScopesRequest, {jsonType: ListScopesRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 6);
+
+/**
+ * The scopes that the caller may read.
+ *
+ * @generated from message udm.v1.ListScopesResponse
+ */
+export type ListScopesResponse = Message<"udm.v1.ListScopesResponse"> & {
+  /**
+   * In the order in which they are tried.
+   *
+   * @generated from field: repeated udm.v1.Scope scopes = 1;
+   */
+  scopes: Scope[];
+};
+
+/**
+ * The scopes that the caller may read.
+ *
+ * @generated from message udm.v1.ListScopesResponse
+ */
+export type ListScopesResponseJson = {
+  /**
+   * In the order in which they are tried.
+   *
+   * @generated from field: repeated udm.v1.Scope scopes = 1;
+   */
+  scopes?: ScopeJson[];
+};
+
+/**
+ * Describes the message udm.v1.ListScopesResponse.
+ * Use `create(ListScopesResponseSchema)` to create a new message.
+ */
+export const ListScopesResponseSchema: GenMessage<ListScopesResponse, {jsonType: ListScopesResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 7);
+
+/**
+ * Creates a scope, or changes the one of its name.
+ *
+ * @generated from message udm.v1.SetScopeRequest
+ */
+export type SetScopeRequest = Message<"udm.v1.SetScopeRequest"> & {
+  /**
+   * The scope, with all that it is to have.
+   *
+   * @generated from field: udm.v1.Scope scope = 1;
+   */
+  scope?: Scope | undefined;
+
+  /**
+   * The name of the scope before which it is tried. Empty: it keeps its place; a new one is tried last.
+   *
+   * @generated from field: string before = 2;
+   */
+  before: string;
+};
+
+/**
+ * Creates a scope, or changes the one of its name.
+ *
+ * @generated from message udm.v1.SetScopeRequest
+ */
+export type SetScopeRequestJson = {
+  /**
+   * The scope, with all that it is to have.
+   *
+   * @generated from field: udm.v1.Scope scope = 1;
+   */
+  scope?: ScopeJson;
+
+  /**
+   * The name of the scope before which it is tried. Empty: it keeps its place; a new one is tried last.
+   *
+   * @generated from field: string before = 2;
+   */
+  before?: string;
+};
+
+/**
+ * Describes the message udm.v1.SetScopeRequest.
+ * Use `create(SetScopeRequestSchema)` to create a new message.
+ */
+export const SetScopeRequestSchema: GenMessage<SetScopeRequest, {jsonType: SetScopeRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 8);
+
+/**
+ * The scope as it now is.
+ *
+ * @generated from message udm.v1.SetScopeResponse
+ */
+export type SetScopeResponse = Message<"udm.v1.SetScopeResponse"> & {
+  /**
+   * As it now is.
+   *
+   * @generated from field: udm.v1.Scope scope = 1;
+   */
+  scope?: Scope | undefined;
+
+  /**
+   * The number of the change among those of the global entries; 0 where the history does not keep it.
+   *
+   * @generated from field: uint32 change = 2;
+   */
+  change: number;
+};
+
+/**
+ * The scope as it now is.
+ *
+ * @generated from message udm.v1.SetScopeResponse
+ */
+export type SetScopeResponseJson = {
+  /**
+   * As it now is.
+   *
+   * @generated from field: udm.v1.Scope scope = 1;
+   */
+  scope?: ScopeJson;
+
+  /**
+   * The number of the change among those of the global entries; 0 where the history does not keep it.
+   *
+   * @generated from field: uint32 change = 2;
+   */
+  change?: number;
+};
+
+/**
+ * Describes the message udm.v1.SetScopeResponse.
+ * Use `create(SetScopeResponseSchema)` to create a new message.
+ */
+export const SetScopeResponseSchema: GenMessage<SetScopeResponse, {jsonType: SetScopeResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 9);
+
+/**
+ * Deletes a scope; the file of its entries stays.
+ *
+ * @generated from message udm.v1.DeleteScopeRequest
+ */
+export type DeleteScopeRequest = Message<"udm.v1.DeleteScopeRequest"> & {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+};
+
+/**
+ * Deletes a scope; the file of its entries stays.
+ *
+ * @generated from message udm.v1.DeleteScopeRequest
+ */
+export type DeleteScopeRequestJson = {
+  /**
+   * Its name.
+   *
+   * @generated from field: string name = 1;
+   */
+  name?: string;
+};
+
+/**
+ * Describes the message udm.v1.DeleteScopeRequest.
+ * Use `create(DeleteScopeRequestSchema)` to create a new message.
+ */
+export const DeleteScopeRequestSchema: GenMessage<DeleteScopeRequest, {jsonType: DeleteScopeRequestJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 10);
+
+/**
+ * What was deleted.
+ *
+ * @generated from message udm.v1.DeleteScopeResponse
+ */
+export type DeleteScopeResponse = Message<"udm.v1.DeleteScopeResponse"> & {
+  /**
+   * As it was.
+   *
+   * @generated from field: udm.v1.Scope scope = 1;
+   */
+  scope?: Scope | undefined;
+
+  /**
+   * As in SetScopeResponse.
+   *
+   * @generated from field: uint32 change = 2;
+   */
+  change: number;
+};
+
+/**
+ * What was deleted.
+ *
+ * @generated from message udm.v1.DeleteScopeResponse
+ */
+export type DeleteScopeResponseJson = {
+  /**
+   * As it was.
+   *
+   * @generated from field: udm.v1.Scope scope = 1;
+   */
+  scope?: ScopeJson;
+
+  /**
+   * As in SetScopeResponse.
+   *
+   * @generated from field: uint32 change = 2;
+   */
+  change?: number;
+};
+
+/**
+ * Describes the message udm.v1.DeleteScopeResponse.
+ * Use `create(DeleteScopeResponseSchema)` to create a new message.
+ */
+export const DeleteScopeResponseSchema: GenMessage<DeleteScopeResponse, {jsonType: DeleteScopeResponseJson}> = /*@__PURE__*/
+  messageDesc(file_udm_v1_tools, 11);
 
 /**
  * Asks for changes.
@@ -495,7 +966,7 @@ export type ListChangesRequestJson = {
  * Use `create(ListChangesRequestSchema)` to create a new message.
  */
 export const ListChangesRequestSchema: GenMessage<ListChangesRequest, {jsonType: ListChangesRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 3);
+  messageDesc(file_udm_v1_tools, 12);
 
 /**
  * Changes, the newest first.
@@ -586,7 +1057,7 @@ export type ListChangesResponseJson = {
  * Use `create(ListChangesResponseSchema)` to create a new message.
  */
 export const ListChangesResponseSchema: GenMessage<ListChangesResponse, {jsonType: ListChangesResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 4);
+  messageDesc(file_udm_v1_tools, 13);
 
 /**
  * Asks for a change to be undone.
@@ -635,7 +1106,7 @@ export type UndoChangeRequestJson = {
  * Use `create(UndoChangeRequestSchema)` to create a new message.
  */
 export const UndoChangeRequestSchema: GenMessage<UndoChangeRequest, {jsonType: UndoChangeRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 5);
+  messageDesc(file_udm_v1_tools, 14);
 
 /**
  * What was put back.
@@ -684,7 +1155,7 @@ export type UndoChangeResponseJson = {
  * Use `create(UndoChangeResponseSchema)` to create a new message.
  */
 export const UndoChangeResponseSchema: GenMessage<UndoChangeResponse, {jsonType: UndoChangeResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 6);
+  messageDesc(file_udm_v1_tools, 15);
 
 /**
  * Deletes all entries or none.
@@ -733,7 +1204,7 @@ export type BatchDeleteUdmsRequestJson = {
  * Use `create(BatchDeleteUdmsRequestSchema)` to create a new message.
  */
 export const BatchDeleteUdmsRequestSchema: GenMessage<BatchDeleteUdmsRequest, {jsonType: BatchDeleteUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 7);
+  messageDesc(file_udm_v1_tools, 16);
 
 /**
  * What was deleted.
@@ -782,7 +1253,7 @@ export type BatchDeleteUdmsResponseJson = {
  * Use `create(BatchDeleteUdmsResponseSchema)` to create a new message.
  */
 export const BatchDeleteUdmsResponseSchema: GenMessage<BatchDeleteUdmsResponse, {jsonType: BatchDeleteUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 8);
+  messageDesc(file_udm_v1_tools, 17);
 
 /**
  * One entry to create or to change.
@@ -891,7 +1362,7 @@ export type UpsertUdmRequestJson = {
  * Use `create(UpsertUdmRequestSchema)` to create a new message.
  */
 export const UpsertUdmRequestSchema: GenMessage<UpsertUdmRequest, {jsonType: UpsertUdmRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 9);
+  messageDesc(file_udm_v1_tools, 18);
 
 /**
  * Creates or changes all entries, or none.
@@ -956,7 +1427,7 @@ export type BatchUpsertUdmsRequestJson = {
  * Use `create(BatchUpsertUdmsRequestSchema)` to create a new message.
  */
 export const BatchUpsertUdmsRequestSchema: GenMessage<BatchUpsertUdmsRequest, {jsonType: BatchUpsertUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 10);
+  messageDesc(file_udm_v1_tools, 19);
 
 /**
  * What happened to the entries.
@@ -1047,7 +1518,7 @@ export type BatchUpsertUdmsResponseJson = {
  * Use `create(BatchUpsertUdmsResponseSchema)` to create a new message.
  */
 export const BatchUpsertUdmsResponseSchema: GenMessage<BatchUpsertUdmsResponse, {jsonType: BatchUpsertUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 11);
+  messageDesc(file_udm_v1_tools, 20);
 
 /**
  * Which entries a replacement is about. Exactly one is to be set.
@@ -1138,7 +1609,7 @@ export type UdmScopeJson = {
  * Use `create(UdmScopeSchema)` to create a new message.
  */
 export const UdmScopeSchema: GenMessage<UdmScope, {jsonType: UdmScopeJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 12);
+  messageDesc(file_udm_v1_tools, 21);
 
 /**
  * Makes the entries of a scope these.
@@ -1217,7 +1688,7 @@ export type ReplaceUdmsRequestJson = {
  * Use `create(ReplaceUdmsRequestSchema)` to create a new message.
  */
 export const ReplaceUdmsRequestSchema: GenMessage<ReplaceUdmsRequest, {jsonType: ReplaceUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 13);
+  messageDesc(file_udm_v1_tools, 22);
 
 /**
  * The difference.
@@ -1322,7 +1793,7 @@ export type ReplaceUdmsResponseJson = {
  * Use `create(ReplaceUdmsResponseSchema)` to create a new message.
  */
 export const ReplaceUdmsResponseSchema: GenMessage<ReplaceUdmsResponse, {jsonType: ReplaceUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 14);
+  messageDesc(file_udm_v1_tools, 23);
 
 /**
  * Asks for entries by what they say.
@@ -1429,7 +1900,7 @@ export type SearchUdmsRequestJson = {
  * Use `create(SearchUdmsRequestSchema)` to create a new message.
  */
 export const SearchUdmsRequestSchema: GenMessage<SearchUdmsRequest, {jsonType: SearchUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 15);
+  messageDesc(file_udm_v1_tools, 24);
 
 /**
  * Entries that were found.
@@ -1478,7 +1949,7 @@ export type SearchUdmsResponseJson = {
  * Use `create(SearchUdmsResponseSchema)` to create a new message.
  */
 export const SearchUdmsResponseSchema: GenMessage<SearchUdmsResponse, {jsonType: SearchUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 16);
+  messageDesc(file_udm_v1_tools, 25);
 
 /**
  * Asks for changes as they are made.
@@ -1571,7 +2042,7 @@ export type WatchUdmsRequestJson = {
  * Use `create(WatchUdmsRequestSchema)` to create a new message.
  */
 export const WatchUdmsRequestSchema: GenMessage<WatchUdmsRequest, {jsonType: WatchUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 17);
+  messageDesc(file_udm_v1_tools, 26);
 
 /**
  * A change; or, first of all and whenever a while was passed over, just how far the stream is.
@@ -1636,7 +2107,7 @@ export type WatchUdmsResponseJson = {
  * Use `create(WatchUdmsResponseSchema)` to create a new message.
  */
 export const WatchUdmsResponseSchema: GenMessage<WatchUdmsResponse, {jsonType: WatchUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 18);
+  messageDesc(file_udm_v1_tools, 27);
 
 /**
  * Brings in a sheet, or another text of entries.
@@ -1799,7 +2270,7 @@ export type ImportUdmsRequestJson = {
  * Use `create(ImportUdmsRequestSchema)` to create a new message.
  */
 export const ImportUdmsRequestSchema: GenMessage<ImportUdmsRequest, {jsonType: ImportUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 19);
+  messageDesc(file_udm_v1_tools, 28);
 
 /**
  * One thing that is wrong with one row.
@@ -1890,7 +2361,7 @@ export type ImportFaultJson = {
  * Use `create(ImportFaultSchema)` to create a new message.
  */
 export const ImportFaultSchema: GenMessage<ImportFault, {jsonType: ImportFaultJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 20);
+  messageDesc(file_udm_v1_tools, 29);
 
 /**
  * The difference that an import makes.
@@ -2037,7 +2508,7 @@ export type ImportUdmsResponseJson = {
  * Use `create(ImportUdmsResponseSchema)` to create a new message.
  */
 export const ImportUdmsResponseSchema: GenMessage<ImportUdmsResponse, {jsonType: ImportUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 21);
+  messageDesc(file_udm_v1_tools, 30);
 
 /**
  * Asks for entries as a text.
@@ -2100,7 +2571,7 @@ export type ExportUdmsRequestJson = {
  * Use `create(ExportUdmsRequestSchema)` to create a new message.
  */
 export const ExportUdmsRequestSchema: GenMessage<ExportUdmsRequest, {jsonType: ExportUdmsRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 22);
+  messageDesc(file_udm_v1_tools, 31);
 
 /**
  * Entries as a text that ImportUdms reads back as they were.
@@ -2149,7 +2620,7 @@ export type ExportUdmsResponseJson = {
  * Use `create(ExportUdmsResponseSchema)` to create a new message.
  */
 export const ExportUdmsResponseSchema: GenMessage<ExportUdmsResponse, {jsonType: ExportUdmsResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 23);
+  messageDesc(file_udm_v1_tools, 32);
 
 /**
  * Asks what records get of an address.
@@ -2254,7 +2725,7 @@ export type ExplainAddressRequestJson = {
  * Use `create(ExplainAddressRequestSchema)` to create a new message.
  */
 export const ExplainAddressRequestSchema: GenMessage<ExplainAddressRequest, {jsonType: ExplainAddressRequestJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 24);
+  messageDesc(file_udm_v1_tools, 33);
 
 /**
  * What a value comes from.
@@ -2389,7 +2860,7 @@ export type ExplainedOriginJson = {
  * Use `create(ExplainedOriginSchema)` to create a new message.
  */
 export const ExplainedOriginSchema: GenMessage<ExplainedOrigin, {jsonType: ExplainedOriginJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 25);
+  messageDesc(file_udm_v1_tools, 34);
 
 /**
  * A value that is not used.
@@ -2466,7 +2937,7 @@ export type ExplainedLoserJson = {
  * Use `create(ExplainedLoserSchema)` to create a new message.
  */
 export const ExplainedLoserSchema: GenMessage<ExplainedLoser, {jsonType: ExplainedLoserJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 26);
+  messageDesc(file_udm_v1_tools, 35);
 
 /**
  * A field that records get.
@@ -2543,7 +3014,7 @@ export type ExplainedFieldJson = {
  * Use `create(ExplainedFieldSchema)` to create a new message.
  */
 export const ExplainedFieldSchema: GenMessage<ExplainedField, {jsonType: ExplainedFieldJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 27);
+  messageDesc(file_udm_v1_tools, 36);
 
 /**
  * What an address adds to records in one context.
@@ -2620,7 +3091,7 @@ export type ExplainedContextJson = {
  * Use `create(ExplainedContextSchema)` to create a new message.
  */
 export const ExplainedContextSchema: GenMessage<ExplainedContext, {jsonType: ExplainedContextJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 28);
+  messageDesc(file_udm_v1_tools, 37);
 
 /**
  * What records get of the address now.
@@ -2683,7 +3154,7 @@ export type ExplainAddressResponseJson = {
  * Use `create(ExplainAddressResponseSchema)` to create a new message.
  */
 export const ExplainAddressResponseSchema: GenMessage<ExplainAddressResponse, {jsonType: ExplainAddressResponseJson}> = /*@__PURE__*/
-  messageDesc(file_udm_v1_tools, 29);
+  messageDesc(file_udm_v1_tools, 38);
 
 /**
  * Methods beyond those of UdmService, for whole address plans. Each write is atomic, is saved before it is answered, and is one change of the
@@ -2794,4 +3265,43 @@ export const UdmToolsService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_udm_v1_tools, 0);
+
+/**
+ * The scopes of the metadata themselves, which are kept in a file. Who is limited to scopes sees these alone, and changes none.
+ *
+ * @generated from service udm.v1.ScopeService
+ */
+export const ScopeService: GenService<{
+  /**
+   * Lists the scopes in the order in which they are tried.
+   *
+   * @generated from rpc udm.v1.ScopeService.ListScopes
+   */
+  listScopes: {
+    methodKind: "unary";
+    input: typeof ListScopesRequestSchema;
+    output: typeof ListScopesResponseSchema;
+  },
+  /**
+   * Creates a scope, or changes the one of its name.
+   *
+   * @generated from rpc udm.v1.ScopeService.SetScope
+   */
+  setScope: {
+    methodKind: "unary";
+    input: typeof SetScopeRequestSchema;
+    output: typeof SetScopeResponseSchema;
+  },
+  /**
+   * Deletes a scope. The file of its entries stays: a scope of this name has them again.
+   *
+   * @generated from rpc udm.v1.ScopeService.DeleteScope
+   */
+  deleteScope: {
+    methodKind: "unary";
+    input: typeof DeleteScopeRequestSchema;
+    output: typeof DeleteScopeResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_udm_v1_tools, 1);
 

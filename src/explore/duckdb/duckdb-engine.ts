@@ -1,0 +1,382 @@
+import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
+import { ExploreError, shownAddress, timeField, columnOf, isMetadataName, type Column } from "../column.ts";
+import { nearName, quote } from "../../base/text/index.ts";
+import { flowedBounds, flowedColumns, laterColumns } from "../booking.ts";
+import type { TimeRange } from "../query/explore-query.ts";
+import { partsInBuckets, partsInRange, partsOfLongFlows, type FlowedRows } from "../query/flowed-sql.ts";
+import {
+  bucketName,
+  hasNext,
+  nextName,
+  recordSum,
+  summandColumns,
+  sumName,
+  type PlainValue,
+  type QueryEngine,
+  type SqlValue,
+  type Statement,
+  type Summand,
+  type WantedRows,
+} from "../query/sql-dialect.ts";
+import type { DuckDb } from "./duckdb-instance.ts";
+import { duckDbDialect, quoted } from "./duckdb-table.ts";
+import type { OpenedDuckDb } from "./open-duckdb.ts";
+import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
+import { isOf, minutesOf, sourceColumn, sumColumns, type UsedRollups } from "./plan-query.ts";
+
+/** Runs statements over the rows of some files. */
+export class DuckDbEngine implements QueryEngine {
+  readonly dialect = duckDbDialect;
+  readonly plain = plainValue;
+  readonly #open: OpenedDuckDb;
+  readonly #timeoutMs: number;
+  readonly #partitions: readonly Partition[];
+  readonly #rollups: readonly UsedRollups[];
+  readonly #columns: ReadonlyMap<string, Column>;
+  readonly #weight: string | undefined;
+  /** Whether products of counters with weights, and with milliseconds of flows, are numbers of 64 bits. */
+  readonly #isSmall: boolean;
+
+  constructor(
+    open: OpenedDuckDb,
+    timeoutMs: number,
+    partitions: readonly Partition[],
+    rollups: readonly UsedRollups[] = [],
+  ) {
+    this.#open = open;
+    this.#timeoutMs = timeoutMs;
+    this.#partitions = partitions;
+    this.#rollups = rollups;
+    this.#columns = new Map(open.store.columns().map((column) => [column.field, column]));
+    this.#weight = partitions.some(({ maxWeight }) => maxWeight > 1) ? quoted(weightColumn) : undefined;
+    this.#isSmall = partitions.every(areSmall);
+  }
+
+  columnOf(field: string): Column {
+    return this.#columns.get(field) ?? fieldNotSeen(field, this.#columns.keys());
+  }
+
+  /** The rows of files of records and of rollups as one table. A column that a file lacks is NULL there. */
+  from(wanted: WantedRows): string {
+    const { summand } = wanted;
+    const selects = [
+      ...(this.#partitions.length > 0 ? [this.#records(wanted)] : []),
+      ...(summand === undefined ? [] : this.#rollups.map((used) => minutesSql(wanted, summand, used))),
+    ];
+    return `(${selects.join(" UNION ALL ")}) r`;
+  }
+
+  async rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]> {
+    const { instance, duckDb } = this.#open;
+    const connection = await instance.connect();
+    try {
+      return await runStatement(connection, statement, duckDb, this.#timeoutMs, signal);
+    } finally {
+      connection.closeSync();
+    }
+  }
+
+  #records(wanted: WantedRows): string {
+    const { columns, summand, when, granularitySeconds = 0, range } = wanted;
+    if (when === "flowed" && summand !== undefined) return this.#flowed(wanted, summand);
+    const bucket = bucketCells(granularitySeconds);
+    if (summand !== undefined)
+      return this.#received(
+        wanted,
+        summand,
+        this.#partitions.map((each) => [each, isWithin(range, each)]),
+      );
+    const selects = this.#partitions.map((partition) => {
+      const cells = [...columns.map((column) => namedCell(column, partition)), ...bucket].join(", ") || "1 AS one";
+      return `SELECT ${cells} FROM ${tableOf(partition.name)} WHERE ${isWithin(range, partition)}`;
+    });
+    return selects.join(" UNION ALL ");
+  }
+
+  /** Rows that count as a whole, in the bucket of their receipt. */
+  #received(wanted: WantedRows, summand: Summand, read: readonly Read[]): string {
+    const { columns, when = "received", granularitySeconds = 0 } = wanted;
+    const sums = [
+      ...(granularitySeconds > 0 ? [bucketName] : []),
+      `${this.#weighed("flow_value")} AS ${sumName}`,
+      ...(hasNext({ when, granularitySeconds }) ? [`0 AS ${nextName}`] : []),
+    ];
+    const cells = [...columns.map(({ field }) => quoted(field)), ...sums];
+    return `SELECT ${cells.join(", ")} FROM ${this.#rows(columns, summand, bucketCells(granularitySeconds), read)}`;
+  }
+
+  /** The same by when bytes flowed: conditions are comparisons of plain columns with numbers, which DuckDB tests where it reads. */
+  #flowed(wanted: WantedRows, summand: Summand): string {
+    const { columns, granularitySeconds = 0, range } = wanted;
+    const step = 1000 * granularitySeconds;
+    const cut = { from: String(range.from), to: String(range.to) };
+    const later = laterColumns[summand === "packets" ? summand : "bytes"];
+    const known = [`${this.#number(quoted(later.field))} AS flow_later`];
+    const reads = this.#partitions.flatMap((partition) =>
+      readsOf(partition, later.field, range, step).map(([kind, where]) => ({
+        kind,
+        read: [partition, where] as const,
+      })),
+    );
+    const statement = (kind: ReadKind, write: (read: readonly Read[]) => string): readonly string[] => {
+      const read = reads.filter((each) => each.kind === kind).map((each) => each.read);
+      return read.length === 0 ? [] : [write(read)];
+    };
+    const flows = (read: readonly Read[], more: readonly string[] = []): FlowedRows => ({
+      rows: this.#rows(columns, summand, [...flowTimes, ...more], read),
+      cells: columns.map(({ field }) => quoted(field)),
+      weighed: (sum) => this.#weighed(sum),
+      isSmall: this.#isSmall,
+    });
+    return [
+      ...statement("whole", (read) => this.#received(wanted, summand, read)),
+      ...statement("minutes", (read) =>
+        partsInBuckets(duckDbDialect, flows(read, known), step, undefined, "flow_later"),
+      ),
+      ...statement("buckets", (read) => partsInBuckets(duckDbDialect, flows(read), step, undefined)),
+      ...statement("end", (read) => partsInBuckets(duckDbDialect, flows(read), step, cut.to)),
+      ...statement("long", (read) => partsOfLongFlows(duckDbDialect, flows(read), step, cut, range.to % step !== 0)),
+      ...statement("cut", (read) => partsInRange(duckDbDialect, flows(read), cut)),
+    ].join(" UNION ALL ");
+  }
+
+  /** Rows of files as one table: the columns, what is added up as `flow_value`, how many records a row stands for, and more cells. */
+  #rows(columns: readonly Column[], summand: Summand, more: readonly string[], read: readonly Read[]): string {
+    const columnNamed = (field: string): Column => this.columnOf(field);
+    const all = new Map([...columns, ...summandColumns(summand, columnNamed)].map((column) => [column.field, column]));
+    const selects = read.map(([partition, where]) => {
+      const cells = [...all.values()].map((column) => namedCell(column, partition));
+      const others = [...more, ...(this.#weight === undefined ? [] : [this.#weight])];
+      return `SELECT ${[...cells, ...others].join(", ") || "1 AS one"} FROM ${tableOf(partition.name)} WHERE ${where}`;
+    });
+    const value = summand === "flows" ? "1" : this.#number(recordSum(summand, duckDbDialect, columnNamed, undefined));
+    return `(SELECT *, ${value} AS flow_value FROM (${selects.join(" UNION ALL ")}))`;
+  }
+
+  /** DuckDB adds numbers of 64 bits with a sign; those without become numbers of 128 bits, which costs a tenth of a question. */
+  #number(value: string): string {
+    return `CAST(${value} AS ${this.#isSmall ? "BIGINT" : "UBIGINT"})`;
+  }
+
+  #weighed(sum: string): string {
+    if (this.#weight === undefined) return sum;
+    return this.#isSmall
+      ? `(${sum}) * CAST(${this.#weight} AS BIGINT)`
+      : duckDbDialect.product(`(${sum})`, this.#weight);
+  }
+}
+
+function areSmall({ largest, maxWeight, isComplete, longestFlow }: Partition): boolean {
+  // A file that is written to may get longer flows. Its counters may grow, too, until it is read: then DuckDB says so.
+  const longest = isComplete ? longestFlow : flowedBounds.longest;
+  return largest * Math.max(maxWeight, longest + 1) < 2 ** 62;
+}
+
+/** A file, and the condition of the rows that are read of it. */
+type Read = readonly [Partition, string];
+
+const flowed = { start: quoted(flowedColumns.start.field), end: quoted(flowedColumns.end.field) };
+const flowTimes = [`${flowed.start} AS flow_start`, `${flowed.end} AS flow_end`];
+
+/**
+ * How rows are divided. `whole`: not at all, and the bucket is that of their receipt. `minutes`: into buckets of a minute, as they have it. `buckets`: into a bucket
+ * and the next one. `end`: the same, cut by the end of the range. `long`: into the buckets after those. `cut`: by the range, without buckets.
+ */
+type ReadKind = "whole" | "minutes" | "buckets" | "end" | "long" | "cut";
+
+const minuteMs = 60_000;
+
+/** Which rows of a file are read for a range, each of them once for its own buckets, and again for those after. */
+function readsOf(
+  partition: Partition,
+  later: string,
+  range: TimeRange,
+  step: number,
+): readonly (readonly [ReadKind, string])[] {
+  const { isComplete, flowedFrom = Number.NEGATIVE_INFINITY, to: last = Number.POSITIVE_INFINITY, columns } = partition;
+  const { start, end } = flowed;
+  const { from, to } = range;
+  if (!columns.has(flowedColumns.start.field)) return [["whole", isWithin(range, partition)]];
+  // A file that is written to may get any rows.
+  const [first, until] = isComplete
+    ? [flowedFrom, last + flowedBounds.ahead]
+    : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  const isLater = first >= from;
+  const isEarlier = until < to;
+  const bucketOf = (time: number): number => (step === 0 ? 0 : Math.floor(time / step));
+  if (isLater && isEarlier && bucketOf(first) === bucketOf(until))
+    return [["whole", `${quoted(timeField)} IS NOT NULL`]];
+  const all = (...conditions: readonly (string | false)[]): string =>
+    conditions.filter((each) => each !== false).join(" AND ") || `${start} IS NOT NULL`;
+  const unbooked = partition.hasUnbooked
+    ? ([["whole", all(`${start} IS NULL`, isWithin(range, partition))]] as const)
+    : [];
+  if (step === 0) {
+    return [
+      ...unbooked,
+      ["whole", all(!isLater && `${start} >= ${from}`, !isEarlier && `${end} < ${to}`)],
+      ...(isLater ? [] : ([["cut", all(`${end} >= ${from}`, `${start} < ${from}`)]] as const)),
+      ...(isEarlier ? [] : ([["cut", all(`${start} >= ${from}`, `${end} >= ${to}`, `${start} < ${to}`)]] as const)),
+    ];
+  }
+  const hasLater = columns.has(later);
+  const begun = !isLater && `${end} >= ${from}`;
+  // What flows later than a bucket's end is not asked for, where that is the end of the range.
+  const isCut = !isEarlier && to % step !== 0;
+  const longest = isComplete ? partition.longestFlow : flowedBounds.longest;
+  const isLong = hasLater && step % minuteMs === 0 && `${quoted(later)} IS NOT NULL`;
+  return [
+    ...unbooked,
+    [
+      hasLater && step === minuteMs ? "minutes" : "buckets",
+      all(begun, !isEarlier && (isCut ? `${end} < ${to}` : `${start} < ${to}`)),
+    ],
+    ...(isCut ? ([["end", all(`${end} >= ${to}`, `${start} < ${to}`)]] as const) : []),
+    ...(longest < step ? [] : ([["long", all(isLong, begun, !isEarlier && `${start} < ${to}`)]] as const)),
+  ];
+}
+
+function minutesSql(
+  { columns, granularitySeconds = 0, range, when = "received" }: WantedRows,
+  summand: Summand,
+  { file, sources }: UsedRollups,
+): string {
+  const cells = [...columns.map((column) => namedCell(column, file)), ...bucketCells(granularitySeconds)];
+  const [low, high] = sumColumns[summand].map(quoted);
+  const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}${hasNext({ when, granularitySeconds }) ? `, 0 AS ${nextName}` : ""}`;
+  const ids = sources.map(({ id }) => id).join(", ");
+  return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isOf(when)} AND ${isWithin(range, { milliseconds: noMilliseconds })}`;
+}
+
+/** Cuts the time as the file has it. */
+function bucketCells(granularitySeconds: number): readonly string[] {
+  if (granularitySeconds === 0) return [];
+  return [`${duckDbDialect.bucket(quoted(timeField), granularitySeconds)} AS ${bucketName}`];
+}
+
+/** In the type of the file's column: a conversion of each row costs as much as a sum. */
+function isWithin({ from, to }: TimeRange, file: Pick<Partition, "milliseconds">): string {
+  const time = quoted(timeField);
+  return `${time} >= ${boundOf(from, file)} AND ${time} < ${boundOf(to, file)}`;
+}
+
+function boundOf(time: number, { milliseconds }: Pick<Partition, "milliseconds">): string {
+  const instant = duckDbDialect.instant(time);
+  return milliseconds.has(timeField) ? `CAST(CAST(${instant} AS TIMESTAMP) AS ${millisecondType})` : instant;
+}
+
+type FileColumns = Pick<Partition, "columns"> & Partial<Pick<Partition, "milliseconds">>;
+
+const noMilliseconds: ReadonlySet<string> = new Set();
+
+function namedCell(column: Column, { columns, milliseconds = noMilliseconds }: FileColumns): string {
+  return `${cellOf(column, { columns, milliseconds })} AS ${quoted(column.field)}`;
+}
+
+async function runStatement(
+  connection: DuckDBConnection,
+  { sql, values }: Statement,
+  duckDb: DuckDb,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<readonly (readonly unknown[])[]> {
+  signal.throwIfAborted();
+  let isLate = false;
+  const interrupt = (): void => connection.interrupt();
+  const timer = setTimeout(() => {
+    isLate = true;
+    interrupt();
+  }, timeoutMs);
+  signal.addEventListener("abort", interrupt, { once: true });
+  try {
+    const bound = Object.fromEntries(values.map(({ value }, i) => [String(i + 1), value as DuckDBValue]));
+    const types = Object.fromEntries(values.map(({ type }, i) => [String(i + 1), typeOf(type, duckDb)]));
+    const result = await connection.runAndReadAll(sql, bound, types);
+    return result.getRows();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw asExploreError(error, isLate, timeoutMs);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", interrupt);
+  }
+}
+
+function typeOf(type: SqlValue["type"], { api }: DuckDb): DuckDBType {
+  switch (type) {
+    case "text":
+      return api.VARCHAR;
+    case "address":
+      return api.VARCHAR;
+    case "whole":
+      return api.HUGEINT;
+    case "double":
+      return api.DOUBLE;
+    case "boolean":
+      return api.BOOLEAN;
+    case "time":
+      break;
+  }
+  return api.BIGINT;
+}
+
+function asExploreError(error: unknown, isLate: boolean, timeoutMs: number): unknown {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isLate) {
+    const seconds = timeoutMs / 1000;
+    return new ExploreError(
+      "deadline_exceeded",
+      `the question took longer than ${seconds} s: ask for a shorter range, a narrower filter or fewer dimensions`,
+    );
+  }
+  if (/out of memory|failed to (?:allocate|offload)|max_temp_directory_size/i.test(message)) {
+    return new ExploreError(
+      "resource_exhausted",
+      "the question needs more memory than SVC_EXPLORE_MEMORY grants: ask for a shorter range, a narrower filter or fewer dimensions",
+    );
+  }
+  return error;
+}
+
+function plainValue(column: Column, value: unknown): PlainValue {
+  if (value === null || value === undefined) return null;
+  if (column.isArray) {
+    return (value as { items: readonly unknown[] }).items.map((item) =>
+      plainValue({ ...column, isArray: false }, item),
+    ) as PlainValue;
+  }
+  switch (column.type) {
+    case "address":
+      return shownAddress(value as string);
+    case "integer":
+    case "unsigned":
+    case "double":
+      return Number(value);
+    case "boolean":
+      return value === true;
+    case "time":
+      return timeText((value as { nanos: bigint }).nanos);
+    case "text":
+      break;
+  }
+  return value as string;
+}
+
+/** With as many decimals as it needs, three at a time. */
+function timeText(nanoseconds: bigint): string {
+  const milliseconds = nanoseconds / 1_000_000n;
+  const rest = nanoseconds % 1_000_000n;
+  const text = new Date(Number(milliseconds)).toISOString();
+  if (rest !== 0n) return text.replace("Z", `${String(rest).padStart(6, "0").replace(/000$/, "")}Z`);
+  return text;
+}
+
+/** A key of metadata may be one that no flow has had so far. @throws ExploreError for any other field. */
+function fieldNotSeen(field: string, known: Iterable<string>): Column {
+  const near = nearName(field, known);
+  const column = columnOf(field);
+  if (near === undefined && column !== undefined && isMetadataName(field)) return column;
+  const hint =
+    near === undefined ? ": SVC_EXPLORE_FIELDS adds fields" : `: did you mean ${near}? SVC_EXPLORE_FIELDS adds fields`;
+  throw new ExploreError("invalid_argument", `Explore does not keep the field ${quote(field)}${hint}`);
+}
