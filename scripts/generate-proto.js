@@ -1,5 +1,4 @@
-// Generates src/server/gen from proto/ with buf and protoc-gen-es, which are fetched into a temporary folder for the run:
-// they are needed only when the schema changes.
+// Generates src/server/gen from proto/ with buf and protoc-gen-es.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,8 +6,8 @@ import { join } from "node:path";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { checksumFile, writeChecksums } from "./checksums.js";
+import { protoTools } from "./proto-tools.js";
 
-const tools = ["@bufbuild/buf@1.74.0", "@bufbuild/protoc-gen-es@2.13.0"];
 const output = "src/server/gen";
 /** What messages carry and no method: the server does not know it. */
 const others = ["--exclude-path", "proto/flow"];
@@ -16,8 +15,7 @@ const others = ["--exclude-path", "proto/flow"];
 process.chdir(join(import.meta.dirname, ".."));
 const scratch = mkdtempSync(join(tmpdir(), "netgloss-generate-"));
 try {
-  run("npm", "install", "--prefix", scratch, "--no-save", "--no-audit", "--no-fund", "--ignore-scripts", ...tools);
-  const bin = (name) => join(scratch, "node_modules/.bin", name);
+  const bin = protoTools(scratch);
 
   const template = {
     version: "v2",

@@ -94,6 +94,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
   ],
   watch: [
     ["settings.ts", "windows.ts", "batch-rows.ts", "condition.ts", "sources.ts", "history.ts"],
+    "answers",
     ["rule.ts", "close-look.ts"],
     "measures.ts",
     "rule-watch.ts",

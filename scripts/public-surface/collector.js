@@ -96,7 +96,7 @@ export async function describeCollector(program, tree, datagrams, put) {
   const users = ["--users-file", join(scratch, "users.yml")];
   /** @type {Record<string, string>} */
   const tokens = {};
-  for (const role of ["viewer", "editor", "admin"]) {
+  for (const role of ["viewer", "editor", "operator", "admin"]) {
     const { out } = await program.run(["token", "create", role, "--role", role, ...users]);
     tokens[role] = /ngt_\S+/.exec(out)?.[0] ?? "";
     program.replace(tokens[role], "API-TOKEN");
@@ -165,7 +165,7 @@ export async function describeCollector(program, tree, datagrams, put) {
     const statuses = [];
     for (const { method, path } of operations) {
       const row = [];
-      for (const role of ["", "viewer", "editor", "admin"]) {
+      for (const role of ["", "viewer", "editor", "operator", "admin"]) {
         const answer = await ask(path, { role, ...(method === "post" && { body: {} }) });
         row.push(`${role === "" ? "nobody" : role} ${answer.status}`);
         await answer.body?.cancel();

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 import type { Alert, Notice } from "./alerts.ts";
 import type { Silence } from "./silences.ts";
 
@@ -74,7 +74,7 @@ export class AlertFile {
   async write(kept: KeptAlerts): Promise<void> {
     if (this.#unread !== undefined && !(await this.#moveTo(`${this.#path}.broken-${this.#run}`)))
       throw new Error(`${this.#unread}; it is in the way`);
-    await makeFolder(join(this.#path, ".."));
+    await this.#io.makeFolder(join(this.#path, ".."));
     const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;
     const content = Buffer.from(`${JSON.stringify({ version, ...kept })}\n`);
     await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);

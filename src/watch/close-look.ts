@@ -1,3 +1,4 @@
+import { FlowSample } from "./answers/index.ts";
 import type { Reader } from "./batch-rows.ts";
 
 /** Parts of what a key is made of: values of a field, with their bits or packets or flows. */
@@ -17,15 +18,22 @@ export const evidenceFields: readonly string[] = [
 
 const maxValues = 500;
 const topValues = 10;
+/** Rows that are kept where they are asked for. */
+const maxSampled = 1000;
 
 /** The values of a key by field, each with its amount. */
 export class CloseLook {
   readonly #tallies = evidenceFields.map(() => new Map<string, number>());
+  /** Rows to choose a flow specification by; undefined where none is asked for. */
+  readonly sample: FlowSample | undefined;
+  readonly since: number;
   #total = 0;
   usedAt: number;
 
-  constructor(now: number) {
+  constructor(now: number, keepsRows: boolean) {
+    this.since = now;
     this.usedAt = now;
+    this.sample = keepsRows ? new FlowSample(maxSampled, Math.random) : undefined;
   }
 
   add(readers: readonly Reader[], row: number, amount: number): void {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { isMissing, makeFolder, replaceContent, type FileIo } from "../base/file/index.ts";
+import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 
 /** What a rule keeps of the time before, over restarts. */
 export interface History {
@@ -297,7 +297,7 @@ export class HistoryFiles {
 
   /** @throws SaveError; the file is as it was. */
   async write(rule: string, identity: string, history: History): Promise<void> {
-    await makeFolder(this.#folder);
+    await this.#io.makeFolder(this.#folder);
     const head = JSON.stringify({ version, identity, rule });
     const content = Buffer.from(`${[head, ...history.lines()].join("\n")}\n`);
     const temporary = join(this.#folder, `${this.#run}-${++this.#number}.tmp`);

@@ -1,4 +1,5 @@
 import { compileFilter, type Matches } from "../record/index.ts";
+import { FlowReader, type WeighedRow } from "./answers/index.ts";
 import type { Reader, Rows } from "./batch-rows.ts";
 import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
 import { type Comparison } from "./condition.ts";
@@ -85,6 +86,8 @@ export class RuleWatch {
   readonly #known: SeenKeys | undefined;
   readonly #isAbove: boolean;
   readonly #closeFrom: number;
+  /** Reads rows to be kept; undefined where none are asked for. */
+  readonly #flows: FlowReader | undefined;
   readonly #close = new Map<number, CloseLook>();
   /** When a key was seen first and last, milliseconds since the epoch. */
   #seen: { first: Float64Array; last: Float64Array } = { first: new Float64Array(0), last: new Float64Array(0) };
@@ -95,8 +98,9 @@ export class RuleWatch {
   #sweepAt = 0;
   #capacity = 0;
 
-  /** @param now milliseconds since the epoch. */
-  constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number) {
+  /** @param now milliseconds since the epoch. @param keepsRows whether rows of what fires are asked for. */
+  constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number, keepsRows = false) {
+    this.#flows = keepsRows ? new FlowReader((field) => rows.reader(field)) : undefined;
     this.rule = rule;
     this.keys = new Keys(rule.by.length === 0 ? 1 : limits.keys);
     this.#rows = rows;
@@ -154,10 +158,11 @@ export class RuleWatch {
       const { amount, most } = values.take(slot, row, weight, now);
       let close = this.#close.get(slot);
       if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
-        this.#close.set(slot, (close = new CloseLook(now)));
+        this.#close.set(slot, (close = new CloseLook(now, this.#flows !== undefined)));
       if (close === undefined || amount === 0) continue;
       close.usedAt = now;
       close.add(this.#evidence, row, amount);
+      this.#flows?.keep(close.sample, row, weight, now);
     }
   }
 
@@ -207,6 +212,19 @@ export class RuleWatch {
   series(key: readonly string[]): readonly number[] {
     const slot = this.keys.find(key.join(separator));
     return slot === undefined ? [] : this.#values.series(slot);
+  }
+
+  /** Tells whether the rule counts a row of the batch in use. */
+  passes(row: number): boolean {
+    this.#rows.row = row;
+    return this.#matches?.(this.#rows) !== false;
+  }
+
+  /** The rows of a key since it came near its limit; undefined where none were kept. */
+  rows(key: readonly string[]): { readonly rows: readonly WeighedRow[]; readonly since: number } | undefined {
+    const slot = this.keys.find(key.join(separator));
+    const close = slot === undefined ? undefined : this.#close.get(slot);
+    return close?.sample && { rows: close.sample.rows(), since: close.since };
   }
 
   #keyOf(row: number): string | undefined {
@@ -264,7 +282,8 @@ export class RuleWatch {
     const hasLasted = hasHeld || now - since >= when.forMs;
     // From here on it is asked when the alert ends, records or not.
     if (hasLasted) this.#holding.set(slot, now);
-    if (this.#close.size < maxClose && !this.#close.has(slot)) this.#close.set(slot, new CloseLook(now));
+    if (this.#close.size < maxClose && !this.#close.has(slot))
+      this.#close.set(slot, new CloseLook(now, this.#flows !== undefined));
     return { key, state: hasLasted ? "firing" : "pending", value, peak, since, limit, ...(note && { note }) };
   }
 

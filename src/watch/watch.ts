@@ -3,6 +3,17 @@ import { limitLog, type Clock, type Log, type Metrics } from "../base/report/ind
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { AlertFile } from "./alert-file.ts";
 import { AlertBook, recordOf, type Alert, type Notice } from "./alerts.ts";
+import {
+  answerFields,
+  AnswerJournal,
+  Answers,
+  AttackRows,
+  type Answer,
+  type AnswerLimits,
+  type Attack,
+  type Speaker,
+  type SpeakerConfig,
+} from "./answers/index.ts";
 import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
@@ -10,7 +21,7 @@ import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts"
 import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
 import type { Source } from "./sources.ts";
-import { parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
+import { answersOf, destinationField, parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
 /** How rules are watched; plain data. */
 export interface WatchOptions {
@@ -23,6 +34,7 @@ export interface WatchOptions {
   readonly maxKeys: number;
   /** Keys in the history of each rule. */
   readonly maxHistory: number;
+  readonly answers: AnswerLimits;
 }
 
 /** The state of a rule, as it is shown. */
@@ -52,6 +64,7 @@ export interface WatchSurroundings {
   readonly io: FileIo;
   /** Gives texts that were never given before. */
   readonly newId: () => string;
+  readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
   /** Is given a record for each alert that has begun or ended: a line of JSON. */
   readonly onRecord: (line: string) => void;
   /** Is given what is wrong, and undefined when all is well again. */
@@ -74,16 +87,27 @@ class RuleSet {
   readonly #reader: LineColumns;
   readonly #rows: BatchRows;
   readonly #objects = new ObjectRows();
+  /** Where a rule asks for flow specifications. */
+  readonly #attacks: AttackRows | undefined;
 
-  constructor({ rules }: WatchConfig, limits: KeyLimits, now: number) {
-    const names = new Set([...flowFields, ...rules.filter(({ of }) => of === "flow").flatMap(fieldsOf)]);
+  constructor({ rules, actions }: WatchConfig, limits: KeyLimits, now: number) {
+    const answers = answersOf(actions);
+    const asks = ({ act }: Rule): boolean => act.some((name) => answers.get(name)?.kind === "flowspec");
+    const ofFlows = rules.filter(({ of }) => of === "flow");
+    const names = new Set([
+      ...flowFields,
+      ...ofFlows.flatMap(fieldsOf),
+      ...(ofFlows.some(asks) ? Object.values(answerFields) : []),
+    ]);
     const columns = [...names].map(columnOf).filter((column): column is Column => column !== undefined);
     this.#reader = new LineColumns(columns, { maxRows, hasRest: false });
     this.#rows = new BatchRows(columns);
     this.watches = rules.map(
-      (rule) => new RuleWatch(rule, rule.of === "flow" ? this.#rows : this.#objects, limits, now),
+      (rule) => new RuleWatch(rule, rule.of === "flow" ? this.#rows : this.#objects, limits, now, asks(rule)),
     );
     this.#ofFlows = this.watches.filter(({ rule }) => rule.of === "flow");
+    const asking = this.#ofFlows.filter(({ rule }) => asks(rule));
+    if (asking.length > 0) this.#attacks = new AttackRows((field) => this.#rows.reader(field), asking, now);
   }
 
   /** Takes whole lines, each of which stands for `weight` records. */
@@ -96,9 +120,22 @@ class RuleSet {
       const batch = this.#reader.batch();
       this.#rows.use(batch);
       const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
+      this.#attacks?.take(batch.rows, isFlow, weight, now);
       for (const watch of this.#ofFlows) watch.take(batch.rows, isFlow, weight, now);
       this.#reader.clear();
     }
+  }
+
+  /** Chooses flow specifications against an alert. @param ahead how far the clock on the wall is ahead, milliseconds. */
+  choose(
+    watch: RuleWatch,
+    { key, since, firedAt = 0 }: Alert,
+    now: number,
+    ahead: number,
+  ): ReturnType<Attack["choose"]> {
+    const target = key[destinationField];
+    const firing = { key: Object.values(key), target, since: since - ahead, firedAt: firedAt - ahead };
+    return this.#attacks?.choose(watch, firing, now);
   }
 
   /** Takes lines that are no flows. @returns how many of them are no records. */
@@ -125,7 +162,7 @@ class RuleSet {
   }
 }
 
-type FaultOf = "rules" | "file" | "history";
+type FaultOf = "answers" | "rules" | "file" | "history";
 
 /** Watches flows by the rules of a file: takes their lines, judges them once a second, and tells of alerts. */
 export class Watch {
@@ -139,7 +176,8 @@ export class Watch {
   readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
   #rules: RuleSet;
-  #config: WatchConfig = { actions: new Map(), rules: [] };
+  #config: WatchConfig = { actions: new Map(), speakers: new Map(), rules: [] };
+  readonly #answers: Answers;
   #faults: Partial<Record<FaultOf, string | undefined>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
   readonly #began: number;
@@ -167,6 +205,11 @@ export class Watch {
     this.#historyFrom = around.clock.monotonic() + historyMs;
     this.#limits = { keys: options.maxKeys, history: options.maxHistory };
     this.#rules = new RuleSet(this.#config, this.#limits, this.#now());
+    this.#answers = new Answers(options.answers, {
+      ...around,
+      journal: options.directory === undefined ? undefined : new AnswerJournal(options.directory, around.io, run),
+      onFault: (fault) => this.#setFault("answers", fault),
+    });
     this.#rulesFile = new WatchedFile(
       options.rulesPath,
       pollMs,
@@ -193,6 +236,7 @@ export class Watch {
       this.#setFault("file", kept.fault);
       if (kept.fault !== undefined) this.#log.error({}, kept.fault);
     }
+    await this.#answers.start();
     await this.#rulesFile.start();
     this.#timer = setInterval(() => this.judge(), judgeMs);
   }
@@ -235,8 +279,24 @@ export class Watch {
       const acting = this.#config.rules.filter(({ act }) => act.includes(action));
       return acting.flatMap(({ name }) => this.#book.firing(name)).filter((alert) => !this.#isHeld(alert, wall));
     });
+    this.#answers.reconcile(this.#attacks(wall - now));
     if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
+  }
+
+  /** Answers to alerts, the newest first. */
+  answers(): readonly Answer[] {
+    return this.#answers.list();
+  }
+
+  /** Allows an answer. @returns undefined where there is none. @throws AnswerRefusal */
+  allow(id: string, by: string): Answer | undefined {
+    return this.#answers.allow(id, by);
+  }
+
+  /** Withdraws an answer. @returns undefined where there is none. @throws AnswerRefusal */
+  withdraw(id: string, by: string): Answer | undefined {
+    return this.#answers.withdraw(id, by);
   }
 
   alerts(): readonly Alert[] {
@@ -326,6 +386,7 @@ export class Watch {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rulesFile.stop();
+    await this.#answers.stop();
     await this.#notifier.stop();
     await this.#saving;
     this.#save();
@@ -349,13 +410,30 @@ export class Watch {
       const rule = before.rules.find(({ name }) => name === notice.alert.rule);
       if (rule !== undefined) this.#tell(rule, [notice]);
     }
-    this.#notifier.use(config.actions);
+    const answers = answersOf(config.actions);
+    this.#answers.use(config.speakers, answers);
+    this.#notifier.use(new Map([...config.actions].filter(([name]) => !answers.has(name))));
     for (const watch of this.#rules.watches)
       for (const alert of this.#book.firing(watch.rule.name)) {
         watch.resume(Object.values(alert.key), now - (wall - alert.since), now);
       }
     this.#setFault("rules", undefined);
     log.info({ rules: config.rules.length, actions: config.actions.size }, "rules of watch read");
+  }
+
+  /** What fires and is to be answered. @param ahead how far the clock on the wall is ahead of that of rows, milliseconds. */
+  #attacks(ahead: number): readonly Attack[] {
+    const answers = answersOf(this.#config.actions);
+    if (answers.size === 0) return [];
+    return this.#rules.watches.flatMap((watch) => {
+      const actions = watch.rule.act.filter((name) => answers.has(name));
+      if (actions.length === 0) return [];
+      return this.#book.firing(watch.rule.name).map((alert): Attack => {
+        const { id, rule, text, key, firedAt = 0 } = alert;
+        const choose = (): ReturnType<Attack["choose"]> => this.#rules.choose(watch, alert, this.#now(), ahead);
+        return { alert: id, rule, reason: text, target: key[destinationField], actions, firedAt, choose };
+      });
+    });
   }
 
   #tell({ act }: Rule, notices: readonly Notice[]): void {
@@ -461,7 +539,7 @@ export class Watch {
   }
 
   #fault(): string | undefined {
-    return this.#faults.rules ?? this.#faults.file ?? this.#faults.history;
+    return this.#faults.answers ?? this.#faults.rules ?? this.#faults.file ?? this.#faults.history;
   }
 
   #setFault(of: FaultOf, found: string | undefined): void {

@@ -40,6 +40,7 @@ const tried: Readonly<Record<string, { readonly argv?: readonly string[]; readon
   "user list": { argv: ["--users-file", "USERS"] },
   value: { argv: ["tag", "web"] },
   "watch alerts": {},
+  "watch answers": {},
   "watch rules": {},
   "watch silences": {},
 };

@@ -218,6 +218,8 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/watch/alerts/{id}/snooze": "editor",
   "/api/v1/watch/silences/add": "editor",
   "/api/v1/watch/silences/{id}/end": "editor",
+  "/api/v1/watch/answers/{id}/approve": "operator",
+  "/api/v1/watch/answers/{id}/withdraw": "operator",
 };
 const changesMetadata = /\/udm\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo|Set)/;
 

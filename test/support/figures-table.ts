@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 665,
-  singleUserFiles: 107,
-  interfaces: 1088,
-  interfacesWithOneImplementation: 68,
+  files: 675,
+  singleUserFiles: 108,
+  interfaces: 1102,
+  interfacesWithOneImplementation: 69,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

@@ -4,11 +4,12 @@ import { writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { nodeFileIo } from "../../src/base/file/index.ts";
+import { nodeFileIo, type FileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
-import { Watch, type Alert } from "../../src/watch/index.ts";
+import { Watch, type Alert, type AnswerLimits, type WatchSurroundings } from "../../src/watch/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { until } from "../support/until.ts";
+import type { MemoryFileIo } from "../support/memory-file-io.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 
 /** A flow as a test says it. */
@@ -48,6 +49,18 @@ export interface WatchRig {
   now(): number;
 }
 
+const memoryRules = "/memory/watch.yml";
+
+/** What the settings say by default. */
+const cautious: AnswerLimits = {
+  mode: "dry-run",
+  approvals: 1,
+  maxRoutes: 20,
+  never: [],
+  limitMs: 900_000,
+  allowsCommands: false,
+};
+
 /** Watch with a clock that stands still, on a file of rules. */
 export async function startWatch(
   t: TestContext,
@@ -56,12 +69,29 @@ export async function startWatch(
     maxKeys = 1000,
     directory,
     mayRun = false,
-    start = directory === undefined ? 1_800_000_000_000 : 1_800_000_100_000,
-  }: { maxKeys?: number; directory?: string; mayRun?: boolean; start?: number } = {},
+    memory,
+    start = (memory?.text(memoryRules) ?? directory) === undefined ? 1_800_000_000_000 : 1_800_000_100_000,
+    answers,
+    openSpeaker = () => Promise.reject(new Error("no speaker here")),
+    io = memory ?? nodeFileIo,
+  }: {
+    maxKeys?: number;
+    mayRun?: boolean;
+    directory?: string;
+    /** A disk in memory, which may have the state of a run before. */
+    memory?: MemoryFileIo;
+    start?: number;
+    answers?: Partial<AnswerLimits>;
+    openSpeaker?: WatchSurroundings["openSpeaker"];
+    io?: FileIo;
+  } = {},
 ): Promise<WatchRig> {
-  const folder = directory ?? tempDirectory(t);
+  const folder = memory?.folder ?? directory ?? tempDirectory(t);
+  const stateFolder = memory === undefined ? join(folder, "state") : folder;
   const rulesPath = join(folder, "watch.yml");
-  await writeFile(rulesPath, rules);
+  const write = async (text: string): Promise<void> =>
+    memory === undefined ? writeFile(rulesPath, text) : memory.put(rulesPath, text);
+  await write(rules);
   let passed = 0;
   let set = 0;
   let ids = 0;
@@ -70,12 +100,13 @@ export async function startWatch(
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
-    { rulesPath, mayRun, directory: join(folder, "state"), maxKeys, maxHistory: maxKeys },
+    { rulesPath, mayRun, directory: stateFolder, maxKeys, maxHistory: maxKeys, answers: { ...cautious, ...answers } },
     {
       clock,
       log: silentLog,
       metrics,
-      io: nodeFileIo,
+      io,
+      openSpeaker,
       newId: () => `alert${start}-${++ids}`,
       onRecord: (line) => records.push(JSON.parse(line) as Record<string, unknown>),
       onFault: (fault) => faults.push(fault),
@@ -117,7 +148,7 @@ export async function startWatch(
     },
     in: (state) => watch.alerts().filter((alert) => alert.state === state),
     async write(text) {
-      await writeFile(rulesPath, text);
+      await write(text);
       await watch.reload();
     },
     async metric(name) {

@@ -9,11 +9,13 @@ import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
 type WatchState = CollectorAnswer<"getWatch">;
+type WatchAnswers = CollectorAnswer<"listAnswers">;
 
 const off = new CommandError("unimplemented", "no rules are set up: SVC_WATCH_RULES_PATH names their file");
 
 /** `watch`: rules on the flows of a running collector, and their alerts. */
-export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => {
+export const defineWatch: DefineCommand = (watch, context) => {
+  const { terminal, setExitCode } = context;
   const alerts = addOutput(addClientOptions(watch.command("alerts").helpGroup(throughApi)))
     .description("list the alerts; exit code 1 when one fires")
     .option("--all", "those that have ended, too")
@@ -44,6 +46,7 @@ export const defineWatch: DefineCommand = (watch, { terminal, setExitCode }) => 
     });
 
   defineSilences(watch, terminal);
+  void defineAnswers(watch, context);
 
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
     .description("tell an action of a made alert; exit code 1 when it does not take it")
@@ -130,9 +133,68 @@ function defineSilences(watch: Command, terminal: Terminal): void {
     });
 }
 
-function alertRow({ id, state, since, text, acknowledged, snoozed, silence }: Alert): readonly Cell[] {
-  const marks = [acknowledged && "seen", snoozed && "snoozed", silence && "silenced"].filter(Boolean);
-  return [id, [state, ...marks].join(", "), shownTime(since), text];
+/** Routes against attacks. */
+const defineAnswers: DefineCommand = (watch, { terminal }) => {
+  const answers = addOutput(addClientOptions(watch.command("answers").helpGroup(throughApi)))
+    .description("list the routes that are proposed and announced against attacks")
+    .option("--all", "those that have ended or were refused, too")
+    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
+      const answer = (await (await clientOf(answers, terminal)).ask("GET", "/api/v1/watch/answers")) as WatchAnswers;
+      if (!answer.enabled) throw off;
+      const shown = answer.answers.filter(({ state }) => all || (state !== "ended" && state !== "refused"));
+      const rows = shown.map(answerRow);
+      await print({ value: shown, head: answerHead, rows }, output, terminal);
+    });
+
+  for (const [name, description] of [
+    ["approve", "allow an answer: its routes are announced"],
+    ["withdraw", "withdraw the routes of an answer, or drop one that is proposed"],
+  ] as const) {
+    const decide = addClientOptions(watch.command(`${name} <id>`).helpGroup(throughApi))
+      .description(description)
+      .action(async (id: string) => {
+        const path = `/api/v1/watch/answers/${encodeURIComponent(id)}/${name}`;
+        const answer = (await (await clientOf(decide, terminal)).ask("POST", path)) as WatchAnswers["answers"][number];
+        const { state, text, allowed } = answer;
+        const by = state === "proposed" ? `, allowed by ${allowed.length}; another user has to allow it, too` : "";
+        terminal.out(`${state}${by}: ${printable(text)}\n`);
+      });
+  }
+};
+
+function alertRow({ id, state, since, text, acknowledged }: Alert): readonly Cell[] {
+  const shown = acknowledged === undefined ? state : `${state}, seen`;
+  return [id, shown, shownTime(since), text];
+}
+
+const answerHead = ["id", "state", "until", "routes", "takes", "harms", "alert"];
+
+function answerRow({
+  id,
+  state,
+  because,
+  endsAt,
+  text,
+  evidence,
+  reason,
+  fault,
+}: WatchAnswers["answers"][number]): readonly Cell[] {
+  const note = fault ?? because;
+  const until =
+    endsAt === undefined || state === "ended" ? undefined : new Date(endsAt).toISOString().replace(/\.\d+/, "");
+  return [
+    id,
+    note === undefined ? state : `${state}: ${note}`,
+    until,
+    text,
+    share(evidence?.takes),
+    share(evidence?.harms),
+    reason,
+  ];
+}
+
+function share(part: number | undefined): string | undefined {
+  return part === undefined ? undefined : `${Math.round(1000 * part) / 10} %`;
 }
 
 const ruleHead = ["rule", "keys", "firing", "actions", "history"];

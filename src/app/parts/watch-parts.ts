@@ -3,6 +3,7 @@ import type { OutputMetrics } from "../../output/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Reporting } from "../../base/report/index.ts";
+import type { AnswerLimits } from "../../watch/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
 import { WatchOutput, type StateLines } from "../threads/watch-output.ts";
@@ -83,6 +84,18 @@ export function createStateLines({ exporters, nameOf, outputs }: WatchedStates, 
   };
 }
 
+/** What is announced, and how long. */
+function answerLimits(settings: Settings): AnswerLimits {
+  return {
+    mode: settings.SVC_WATCH_ANSWERS,
+    approvals: settings.SVC_WATCH_ANSWERS_APPROVALS === 2 ? 2 : 1,
+    maxRoutes: settings.SVC_WATCH_ANSWERS_MAX_ROUTES,
+    never: settings.SVC_WATCH_ANSWERS_NEVER,
+    limitMs: 1000 * settings.SVC_WATCH_ANSWERS_TIME_LIMIT,
+    allowsCommands: settings.SVC_WATCH_COMMANDS_ENABLE,
+  };
+}
+
 /**
  * Makes what watches by rules; undefined where there are none.
  *
@@ -104,6 +117,7 @@ export function createWatch(
     directory: state === "" ? undefined : join(resolve(state), "watch"),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
     maxHistory: settings.SVC_WATCH_MAX_HISTORY,
+    answers: answerLimits(settings),
   };
   // Every record is looked at, but where the thread does not keep up.
   const rates = { whole: 0, sampled: 0 };

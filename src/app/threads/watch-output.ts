@@ -2,7 +2,7 @@ import type { OutputMetrics } from "../../output/index.ts";
 import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
 import { setOpen } from "../../explore/sampling/index.ts";
-import type { Alert, Refused, Silence, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
+import type { Alert, Answer, Refused, Silence, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
 import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
@@ -25,6 +25,9 @@ export interface WatchRequest {
   /** As the request has it. */
   readonly given?: unknown;
 }
+
+/** What became of a request about an answer: the answer, undefined where there is none; or why it was refused. */
+export type Decision = { readonly answer: Answer | undefined } | { readonly refused: string };
 
 const name = "watch";
 const drainMs = 5000;
@@ -149,6 +152,16 @@ export class WatchOutput implements Component {
   /** @returns undefined where there is no such action. @throws Error with why it does not work. */
   async test(action: string): Promise<true | undefined> {
     return this.taker.thread()?.call("test", action);
+  }
+
+  /** @returns undefined while its thread is being started again. */
+  async answers(): Promise<readonly Answer[] | undefined> {
+    return this.taker.thread()?.call("answers");
+  }
+
+  /** Allows an answer, or withdraws it. @returns undefined while its thread is being started again. */
+  async decide(decision: "allow" | "withdraw", seen: WatchRequest): Promise<Decision | undefined> {
+    return this.taker.thread()?.call(decision, seen);
   }
 
   /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */

@@ -3,8 +3,8 @@ import { workerData } from "node:worker_threads";
 import { nodeFileIo } from "../../base/file/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { SamplingJudge } from "../../explore/sampling/index.ts";
-import { Watch } from "../../watch/index.ts";
-import type { WatchRequest, WatchNote, WatchThreadData } from "./watch-output.ts";
+import { AnswerRefusal, openSpeaker, Watch, type Answer } from "../../watch/index.ts";
+import type { Decision, WatchNote, WatchRequest, WatchThreadData } from "./watch-output.ts";
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
@@ -25,6 +25,7 @@ const watch = new Watch(
     metrics,
     io: nodeFileIo,
     newId,
+    openSpeaker,
     onRecord: (record) => postNote({ record } satisfies WatchNote),
     onFault: (fault) => postNote({ fault: fault ?? null } satisfies WatchNote),
   },
@@ -47,6 +48,16 @@ const look = (): void => {
   looking = setTimeout(look, isAll ? lookMs : 0);
 };
 
+/** A refusal is an answer, too: an error would lose its class on the way. */
+function decide(decision: () => Answer | undefined): Decision {
+  try {
+    return { answer: decision() };
+  } catch (error) {
+    if (error instanceof AnswerRefusal) return { refused: error.message };
+    throw error;
+  }
+}
+
 serveThread({
   async start() {
     await watch.start();
@@ -61,6 +72,9 @@ serveThread({
   silence: ({ by, given }: WatchRequest) => watch.silence(by, given),
   endSilence: ({ id, by }: WatchRequest) => watch.endSilence(id, by),
   test: (name: string) => watch.test(name),
+  answers: () => watch.answers(),
+  allow: ({ id, by }: WatchRequest) => decide(() => watch.allow(id, by)),
+  withdraw: ({ id, by }: WatchRequest) => decide(() => watch.withdraw(id, by)),
   resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),

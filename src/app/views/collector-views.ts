@@ -40,7 +40,7 @@ import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
-import { alertsView, silencesView, watchView } from "./watch-views.ts";
+import { alertsView, answersView, silencesView, watchView } from "./watch-views.ts";
 
 /** Matches the sources of values that no exporter or device has sent. */
 const addedBy =
@@ -227,6 +227,7 @@ export function collectorViews(
       listAlerts: () => alertsView(watch),
       listSilences: () => silencesView(watch),
       getWatch: () => watchView(watch),
+      listAnswers: () => answersView(watch, settings),
       listDevices: devicesView(snmp),
       getDevice: (id) => snmp?.device(id),
     }),

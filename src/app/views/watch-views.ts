@@ -1,5 +1,6 @@
 import { apiError, type CollectorAnswer, type Operation } from "../../server/index.ts";
-import type { Refused } from "../../watch/index.ts";
+import type { Answer, Refused } from "../../watch/index.ts";
+import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 
 function restarting(): Error {
@@ -44,6 +45,38 @@ export async function watchView(watch: WatchOutput | undefined): Promise<Collect
   return { enabled: true, ...status };
 }
 
+/** Answers `GET /api/v1/watch/answers`. */
+export async function answersView(
+  watch: WatchOutput | undefined,
+  { SVC_WATCH_ANSWERS: mode, SVC_WATCH_ANSWERS_APPROVALS: approvals }: Settings,
+): Promise<CollectorAnswer<"listAnswers">> {
+  if (watch === undefined) return { enabled: false, mode, approvals, answers: [] };
+  const answers = await watch.answers();
+  if (answers === undefined) throw restarting();
+  return { enabled: true, mode, approvals, answers: answers.map(shownAnswer) };
+}
+
+/** Without how its speaker is reached. */
+function shownAnswer({ speaker, ...answer }: Answer): CollectorAnswer<"listAnswers">["answers"][number] {
+  return { ...answer, speaker: speaker.name };
+}
+
+function decision(summary: string, name: "allow" | "withdraw", watch: WatchOutput | undefined): Operation {
+  return {
+    summary,
+    role: "operator",
+    area: "flow",
+    schema: { type: "object", required: ["id", "state"] },
+    async run(id, by) {
+      if (watch === undefined) return undefined;
+      const decided = await watch.decide(name, { id, by });
+      if (decided === undefined) throw restarting();
+      if ("refused" in decided) throw apiError("failed_precondition", "ANSWER_REFUSED", decided.refused);
+      return decided.answer && shownAnswer(decided.answer);
+    },
+  };
+}
+
 type Operations = readonly (readonly [path: string, Operation])[];
 
 /** The operations on alerts and actions, by path. */
@@ -63,6 +96,8 @@ function alertOperations(watch: WatchOutput | undefined): Operations {
         run: async (id, user) => watch?.acknowledge({ id, by: user }),
       },
     ],
+    ["/api/v1/watch/answers/{id}/approve", decision("Allows an answer to an attack", "allow", watch)],
+    ["/api/v1/watch/answers/{id}/withdraw", decision("Withdraws an answer to an attack", "withdraw", watch)],
     [
       "/api/v1/watch/alerts/{id}/snooze",
       {

@@ -15,7 +15,7 @@ import {
   sources,
 } from "./answers.ts";
 import { location, neighbors, topology } from "./topology-answers.ts";
-import { alerts, silences, watchState } from "./watch-answers.ts";
+import { alerts, answers, silences, watchState } from "./watch-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
@@ -66,6 +66,12 @@ export const collectorMethods = {
   listAlerts: row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
   listSilences: row("/api/v1/watch/silences", "flow", silences, "Alerts of which nobody is told for a time"),
   getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and the receivers of notices"),
+  listAnswers: row(
+    "/api/v1/watch/answers",
+    "flow",
+    answers,
+    "Routes that are proposed against attacks, announced, and withdrawn again",
+  ),
   diagnose: row("/api/v1/flow/diagnosis", "flow", diagnosis, "Why flows are missing or wrong"),
   listSources: row("/api/v1/enrich/sources", "metadata", sources, "The sources of metadata and their last runs"),
   listOutputs: row("/api/v1/outputs", "collector", outputs, "Where records go, and what waits"),

@@ -64,6 +64,95 @@ export const silences = object({
   silences: list(silence, "The newest first; those that have ended for a week."),
 });
 
+const match = object(
+  {
+    source: text("A prefix.", "198.51.100.0/24"),
+    protocol: integer("Its number."),
+    sourcePorts: list(integer()),
+    destinationPorts: list(integer()),
+    packetLength: object({ from: integer(), to: integer() }),
+    fragment: flag("Parts of datagrams only."),
+    syn: flag("Packets that ask for a connection only."),
+  },
+  "source",
+  "protocol",
+  "sourcePorts",
+  "destinationPorts",
+  "packetLength",
+  "fragment",
+  "syn",
+);
+
+const route = object(
+  {
+    kind: choice(["blackhole", "flowspec"]),
+    prefix: text("The destinations.", "192.0.2.1/32"),
+    nextHop: text("Of a blackhole.", "192.0.2.66"),
+    communities: list(text(undefined, "65535:666")),
+    match: match,
+    bytesPerSecond: number("What may pass of a flowspec; 0 is nothing."),
+  },
+  "nextHop",
+  "match",
+  "bytesPerSecond",
+);
+
+const evidence = object(
+  {
+    takes: number("The part of the attack's bytes that the routes take, 0 to 1."),
+    harms: number(
+      "The part of the bytes of the hour before that they would have taken, 0 to 1; absent where too little is known of it.",
+    ),
+    fits: flag("Whether they take 95 % of the attack or more, and 1 % of the hour before or less."),
+    attackRows: integer("Rows of the attack that this was chosen by."),
+    usualRows: integer("Rows of before to the same destinations."),
+    usualSeconds: integer("How long before is, up to an hour and some minutes."),
+  },
+  "harms",
+);
+
+/** The answer about routes against attacks. */
+export const answers = object({
+  enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
+  mode: choice(["dry-run", "approve", "automatic"], "SVC_WATCH_ANSWERS"),
+  approvals: integer("How many users have to allow one."),
+  answers: list(
+    object(
+      {
+        id: text(),
+        alert: text("The id of the alert."),
+        rule: text("The name of its rule."),
+        action: text("The action that answers it."),
+        reason: text("The text of the alert."),
+        routes: list(route),
+        text: text("What the routes do, in words."),
+        evidence: evidence,
+        state: choice(
+          ["proposed", "announcing", "announced", "withdrawing", "ended", "refused"],
+          "Announcing and withdrawing: the speaker has not taken it yet. Refused: it is never announced.",
+        ),
+        because: text("Why it waits, is refused, or has ended."),
+        proposedAt: instant("When it was proposed"),
+        allowed: list(object({ by: text("The user; `automatic` by SVC_WATCH_ANSWERS."), at: instant("When") })),
+        announcedAt: instant("When the speaker took it"),
+        endsAt: instant("When it is withdrawn if it is not renewed"),
+        endedAt: instant("When it was withdrawn"),
+        endedBy: text("Who had it withdrawn, where somebody did."),
+        fault: text("Why the speaker did not do what it was asked for, the last time."),
+        speaker: text("The name of what announces it."),
+      },
+      "evidence",
+      "because",
+      "announcedAt",
+      "endsAt",
+      "endedAt",
+      "endedBy",
+      "fault",
+    ),
+    "The newest first.",
+  ),
+});
+
 /** The answer about rules and actions. */
 export const watchState = object(
   {

@@ -1,4 +1,5 @@
 import { bool, defaulted, list, mapping, optional, scalar } from "../../base/yaml/index.ts";
+import { blackhole, flowspec } from "../answers/index.ts";
 import { command, CommandReceiver } from "./command-receiver.ts";
 import { email, EmailReceiver } from "./email-receiver.ts";
 import { Alertmanager, alertmanager, Webhook, webhook } from "./http-receivers.ts";
@@ -35,9 +36,9 @@ const limit = scalar("such as `20 per 10m`, up to 1000 in up to 24h", (text): No
 /** Of a storm people read the first. */
 const usualLimit: NoticeLimit = { count: 100, perMs: 600_000 };
 
-const kinds = ["webhook", "alertmanager", "email", "syslog", "command"] as const;
+const kinds = ["webhook", "alertmanager", "email", "syslog", "command", "blackhole", "flowspec"] as const;
 
-/** An action of the file: exactly one of the receivers, and when it is told. */
+/** An action of the file: exactly one of the receivers or answers, and when it is told. */
 export const action = mapping(
   {
     webhook: optional(webhook, "Posts notices by HTTP."),
@@ -45,6 +46,8 @@ export const action = mapping(
     email: optional(email, "Sends e-mail."),
     syslog: optional(syslog, "Sends the record of each notice as a message of syslog."),
     command: optional(command, "Runs a program; only where `SVC_WATCH_COMMANDS_ENABLE` allows that."),
+    blackhole: optional(blackhole, "Has routers discard all packets to the destination."),
+    flowspec: optional(flowspec, "Has routers discard the packets of the attack."),
     group: defaulted(group, 0, "How long a notice waits for others, which are sent with it."),
     limit: defaulted(
       limit,

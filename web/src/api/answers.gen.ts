@@ -170,6 +170,55 @@ export type GetWatchAnswer = {
   }[];
 };
 
+/** What `GET /api/v1/watch/answers` answers. */
+export type ListAnswersAnswer = {
+  readonly enabled: boolean;
+  readonly mode: "dry-run" | "approve" | "automatic";
+  readonly approvals: number;
+  readonly answers: readonly {
+    readonly id: string;
+    readonly alert: string;
+    readonly rule: string;
+    readonly action: string;
+    readonly reason: string;
+    readonly routes: readonly {
+      readonly kind: "blackhole" | "flowspec";
+      readonly prefix: string;
+      readonly nextHop?: string;
+      readonly communities: readonly string[];
+      readonly match?: {
+        readonly source?: string;
+        readonly protocol?: number;
+        readonly sourcePorts?: readonly number[];
+        readonly destinationPorts?: readonly number[];
+        readonly packetLength?: { readonly from: number; readonly to: number };
+        readonly fragment?: boolean;
+        readonly syn?: boolean;
+      };
+      readonly bytesPerSecond?: number;
+    }[];
+    readonly text: string;
+    readonly evidence?: {
+      readonly takes: number;
+      readonly harms?: number;
+      readonly fits: boolean;
+      readonly attackRows: number;
+      readonly usualRows: number;
+      readonly usualSeconds: number;
+    };
+    readonly state: "proposed" | "announcing" | "announced" | "withdrawing" | "ended" | "refused";
+    readonly because?: string;
+    readonly proposedAt: number;
+    readonly allowed: readonly { readonly by: string; readonly at: number }[];
+    readonly announcedAt?: number;
+    readonly endsAt?: number;
+    readonly endedAt?: number;
+    readonly endedBy?: string;
+    readonly fault?: string;
+    readonly speaker: string;
+  }[];
+};
+
 /** What `GET /api/v1/flow/diagnosis` answers. */
 export type DiagnoseAnswer = {
   readonly healthy: boolean;

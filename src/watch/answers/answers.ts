@@ -1,0 +1,461 @@
+import { Backoff, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
+import { quote } from "../../base/text/index.ts";
+import type { Choice } from "./choose-match.ts";
+import { isLive, type Answer, type AnswerJournal, type AnswerState } from "./journal.ts";
+import { overlap, prefixOf, routeKey, routeText, type Route } from "./route.ts";
+import type { AnswerConfig } from "./answer-shape.ts";
+import type { Speaker, SpeakerConfig } from "./speaker.ts";
+
+/** What the settings say of answers; plain data. */
+export interface AnswerLimits {
+  /** Dry-run: nothing is announced. Approve: what people allow. Automatic: all, at once. */
+  readonly mode: "dry-run" | "approve" | "automatic";
+  /** How many people have to allow an answer. */
+  readonly approvals: 1 | 2;
+  /** Routes that may be announced at a time. */
+  readonly maxRoutes: number;
+  /** Prefixes of which no address is ever announced. */
+  readonly never: readonly string[];
+  /** How long a route is announced if it is not renewed, milliseconds. */
+  readonly limitMs: number;
+  readonly allowsCommands: boolean;
+}
+
+/** An alert that fires, with the actions of its rule that are answers. */
+export interface Attack {
+  readonly alert: string;
+  readonly rule: string;
+  readonly reason: string;
+  /** The address or prefix that the key of the alert names. */
+  readonly target: string | undefined;
+  readonly actions: readonly string[];
+  readonly firedAt: number;
+  /** Chooses matches by the rows that were kept; undefined: there are none as yet. */
+  choose(): { readonly choice: Choice | undefined; readonly usualSeconds: number } | undefined;
+}
+
+/** What answers are made with. */
+export interface AnswerPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly newId: () => string;
+  /** Undefined: there is no directory for state, and nothing is ever announced. */
+  readonly journal: AnswerJournal | undefined;
+  readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
+  /** Is given what is wrong, and undefined when all is well again. */
+  readonly onFault: (fault: string | undefined) => void;
+}
+
+const states: readonly AnswerState[] = ["proposed", "announcing", "announced", "withdrawing", "ended", "refused"];
+const maxEnded = 1000;
+/** For all routes of an answer: a stop has to end in time. */
+const callMs = 2000;
+const [firstPauseMs, longestPauseMs] = [1000, 60_000];
+/** How long rows are waited for where there are none. */
+const patienceMs = 30_000;
+const automatic = "automatic";
+
+/** An answer that cannot be allowed, or withdrawn, now; the message says why. */
+export class AnswerRefusal extends Error {}
+
+/** Answers to attacks: proposed, allowed, announced, renewed while the alert fires, and withdrawn. */
+export class Answers {
+  readonly #limits: AnswerLimits;
+  readonly #ports: AnswerPorts;
+  readonly #answers = new Map<string, Answer>();
+  readonly #speakers = new Map<string, Promise<Speaker>>();
+  readonly #backoff = new Backoff(firstPauseMs, longestPauseMs);
+  /** By answer: failures in a row, and when it is tried again by the monotonic clock. */
+  readonly #waits = new Map<string, { readonly failures: number; readonly until: number }>();
+  /** Announced ones that are to be announced again. */
+  readonly #renewals = new Set<string>();
+  readonly #config = { speakers: new Map<string, SpeakerConfig>(), actions: new Map<string, AnswerConfig>() };
+  #isChanged = false;
+  #journalFault: string | undefined;
+  /** True if the journal could not be read: it is left as it is. */
+  #isUnreadable = false;
+  /** Ends what speakers were asked for when the collector stops. */
+  readonly #stop = new AbortController();
+  #running: Promise<void> | undefined;
+  #said: string | undefined;
+  readonly #counts = { announced: 0, withdrawn: 0, failures: 0, refused: 0 };
+
+  constructor(limits: AnswerLimits, ports: AnswerPorts) {
+    this.#limits = limits;
+    this.#ports = ports;
+    this.#reportMetrics(ports.metrics);
+  }
+
+  /** Reads the journal; what is left over of the last run is withdrawn, beginning now. A journal that cannot be read keeps everything from being announced. */
+  async start(): Promise<void> {
+    try {
+      for (const answer of (await this.#ports.journal?.read()) ?? []) {
+        const isLeft = isLive(answer);
+        const because = "the collector was started again";
+        this.#set(isLeft ? { ...answer, state: "withdrawing", because } : answer);
+        if (isLeft)
+          this.#ports.log.warn(
+            { answer: answer.id, route: answer.text },
+            "a route is left over of the last run: it is withdrawn",
+          );
+      }
+    } catch (error) {
+      this.#isUnreadable = true;
+      this.#journalFault = `routes of the last run are not known, so none is announced: ${(error as Error).message}`;
+      this.#ports.log.error({ error }, "the journal of answers cannot be read");
+    }
+    this.#work();
+  }
+
+  /** Takes the speakers and the answers of the file of rules. Routes of before stay at their speaker. */
+  use(speakers: ReadonlyMap<string, SpeakerConfig>, actions: ReadonlyMap<string, AnswerConfig>): void {
+    this.#config.speakers = new Map(speakers);
+    this.#config.actions = new Map(actions);
+  }
+
+  /** Compares with the alerts that fire: proposes, renews, withdraws. It is called once a second. */
+  reconcile(attacks: readonly Attack[]): void {
+    const firing = new Map(attacks.map((attack) => [attack.alert, attack]));
+    const known = new Set<string>();
+    for (const answer of this.#answers.values()) {
+      // What a stop or a start has withdrawn is proposed again while its alert fires.
+      if (answer.state !== "ended" || answer.endedBy !== undefined) known.add(`${answer.alert}\0${answer.action}`);
+      this.#goOn(answer, firing.get(answer.alert)?.actions.includes(answer.action) === true);
+    }
+    for (const attack of attacks)
+      for (const action of attack.actions) if (!known.has(`${attack.alert}\0${action}`)) this.#propose(attack, action);
+    this.#work();
+  }
+
+  /** All, the newest first. */
+  list(): readonly Answer[] {
+    return [...this.#answers.values()].reverse();
+  }
+
+  /** @returns what is wrong with announcing or withdrawing. */
+  get fault(): string | undefined {
+    const faulty = [...this.#answers.values()].find((answer) => isLive(answer) && answer.fault !== undefined);
+    return this.#journalFault ?? (faulty && `a route is ${faulty.state}: ${faulty.text}: ${faulty.fault}`);
+  }
+
+  /** Allows an answer. @param by who; empty where nobody has to sign in. @returns undefined where there is none. @throws AnswerRefusal */
+  allow(id: string, by: string): Answer | undefined {
+    const answer = this.#answers.get(id);
+    if (answer === undefined) return undefined;
+    const { mode, approvals } = this.#limits;
+    if (mode === "dry-run") throw new AnswerRefusal("nothing is announced: SVC_WATCH_ANSWERS is dry-run");
+    if (answer.state !== "proposed") throw new AnswerRefusal(`the answer is ${answer.state} already`);
+    if (approvals > 1 && by === "") throw new AnswerRefusal("two people have to allow it, and nobody signs in here");
+    if (answer.allowed.some((each) => each.by === by))
+      throw new AnswerRefusal(`${by} has allowed it already: another one has to`);
+    const full = this.#isFull(answer.routes.length);
+    if (full !== undefined) throw new AnswerRefusal(full);
+    const allowed = [...answer.allowed, { by, at: this.#ports.clock.now() }];
+    if (allowed.length < approvals) return this.#set({ ...answer, allowed });
+    this.#announce({ ...answer, allowed });
+    this.#work();
+    return this.#answers.get(id);
+  }
+
+  /** Withdraws an answer, or drops one that is proposed. It is not proposed again for its alert. @returns undefined where there is none. @throws AnswerRefusal */
+  withdraw(id: string, by: string): Answer | undefined {
+    const answer = this.#answers.get(id);
+    if (answer === undefined) return undefined;
+    if (answer.state === "ended" || answer.state === "refused")
+      throw new AnswerRefusal(`the answer is ${answer.state} already`);
+    this.#end(answer, { because: "it was withdrawn by hand", endedBy: by });
+    this.#work();
+    return this.#answers.get(id);
+  }
+
+  /** Withdraws all. What a speaker does not take in time is withdrawn at the next start. */
+  async stop(): Promise<void> {
+    for (const answer of this.#answers.values())
+      if (answer.state !== "ended" && answer.state !== "refused")
+        this.#end(answer, { because: "the collector was stopped" });
+    this.#stop.abort(new Error("the collector stops"));
+    await this.#running;
+    this.#waits.clear();
+    this.#work();
+    await this.#running;
+    for (const speaker of this.#speakers.values()) await speaker.then((open) => open.close()).catch(() => {});
+  }
+
+  #goOn(answer: Answer, fires: boolean): void {
+    const { clock } = this.#ports;
+    const { state, endsAt = Infinity, routes } = answer;
+    if (state === "ended" || state === "refused" || state === "withdrawing") return;
+    if (!fires) this.#end(answer, { because: "the alert is over" });
+    else if (state === "proposed" && this.#limits.mode === automatic && this.#journalFault === undefined) {
+      const because =
+        answer.evidence?.fits === false
+          ? "it does not tell the attack from the rest: somebody has to allow it"
+          : this.#isFull(routes.length);
+      if (because === undefined) this.#announce({ ...answer, allowed: [{ by: automatic, at: clock.now() }] });
+      else if (answer.because !== because) this.#set({ ...answer, because });
+    } else if (state === "announced" && endsAt - clock.now() < this.#limits.limitMs / 2) {
+      this.#set({ ...answer, endsAt: clock.now() + this.#limits.limitMs });
+      this.#renewals.add(answer.id);
+    }
+  }
+
+  #propose(attack: Attack, action: string): void {
+    const config = this.#config.actions.get(action);
+    const speaker = config && this.#config.speakers.get(config.speaker);
+    if (config === undefined || speaker === undefined) return;
+    const { clock, newId } = this.#ports;
+    const found = this.#routesFor(attack, config);
+    if (found === undefined) return;
+    const { routes, evidence, because } = found;
+    const given = because ?? this.#forbids(routes);
+    const answer: Answer = {
+      id: newId(),
+      alert: attack.alert,
+      rule: attack.rule,
+      action,
+      reason: attack.reason,
+      routes,
+      text: routes.map(routeText).join("; "),
+      ...(evidence && { evidence }),
+      state: given === undefined ? "proposed" : "refused",
+      ...(given !== undefined && { because: given }),
+      proposedAt: clock.now(),
+      allowed: [],
+      speaker: { name: config.speaker, config: speaker },
+    };
+    if (given !== undefined) this.#counts.refused++;
+    this.#set(answer);
+    this.#tell(answer, given === undefined ? "an answer is proposed" : `an answer is refused: ${given}`);
+    this.#goOn(answer, true);
+  }
+
+  /** @returns undefined where more rows are waited for. */
+  #routesFor(attack: Attack, config: AnswerConfig): Pick<Answer, "routes" | "evidence" | "because"> | undefined {
+    const prefix = attack.target === undefined ? undefined : prefixOf(attack.target);
+    const { communities } = config;
+    if (config.kind === "blackhole") {
+      if (prefix === undefined)
+        return { routes: [], because: `the alert names no address: ${quote(attack.target ?? "")}` };
+      const nextHop = prefix.includes(":") ? config.nextHop6 : config.nextHop;
+      if (nextHop === undefined) return { routes: [], because: `the action names no next hop for ${prefix}` };
+      return { routes: [{ kind: "blackhole", prefix, nextHop, communities }] };
+    }
+    const chosen = attack.choose();
+    if (chosen?.choice === undefined) {
+      if (this.#ports.clock.now() - attack.firedAt < patienceMs) return undefined;
+      return { routes: [], because: "there are too few rows of the attack to one prefix" };
+    }
+    const { usualSeconds } = chosen;
+    const { prefix: to, matches, ...numbers } = chosen.choice;
+    const bytesPerSecond = config.rate / 8;
+    const routes = matches.map((match): Route => ({
+      kind: "flowspec",
+      prefix: to,
+      communities,
+      match,
+      bytesPerSecond,
+    }));
+    const evidence = { ...numbers, usualSeconds: Math.round(usualSeconds) };
+    if (routes.length === 0) return { routes, evidence, because: `nothing tells the attack on ${to} from the rest` };
+    return { routes, evidence };
+  }
+
+  #forbids(routes: readonly Route[]): string | undefined {
+    for (const { prefix } of routes) {
+      const found = overlap(prefix, this.#limits.never);
+      if (found !== undefined) return `${prefix} is never announced: SVC_WATCH_ANSWERS_NEVER has ${found}`;
+    }
+    return undefined;
+  }
+
+  #isFull(more: number): string | undefined {
+    const { journal } = this.#ports;
+    if (journal === undefined) return "nothing is announced without SVC_STATE_DIRECTORY_PATH";
+    if (this.#journalFault !== undefined) return this.#journalFault;
+    const live = [...this.#answers.values()].filter(isLive).reduce((sum, { routes }) => sum + routes.length, 0);
+    const { maxRoutes } = this.#limits;
+    return live + more <= maxRoutes
+      ? undefined
+      : `${live} routes are announced: SVC_WATCH_ANSWERS_MAX_ROUTES is ${maxRoutes}`;
+  }
+
+  #announce(answer: Answer): void {
+    const { because: _because, ...rest } = answer;
+    const announcing: Answer = { ...rest, state: "announcing", endsAt: this.#ports.clock.now() + this.#limits.limitMs };
+    this.#set(announcing);
+    this.#tell(announcing, "a route is being announced");
+  }
+
+  #end(answer: Answer, why: Pick<Answer, "because" | "endedBy">): void {
+    this.#waits.delete(answer.id);
+    this.#renewals.delete(answer.id);
+    const ended: Answer = isLive(answer)
+      ? { ...answer, ...why, state: "withdrawing" }
+      : { ...answer, ...why, state: "ended", endedAt: this.#ports.clock.now() };
+    this.#set(ended);
+    if (isLive(answer) && answer.state !== "withdrawing")
+      this.#tell(ended, `a route is being withdrawn: ${why.because ?? ""}`);
+  }
+
+  #set(answer: Answer): Answer {
+    this.#answers.set(answer.id, answer);
+    this.#isChanged = true;
+    let over = this.#answers.size - maxEnded;
+    for (const [id, each] of this.#answers) {
+      if (over <= 0) break;
+      if (isLive(each) || each.state === "proposed") continue;
+      this.#answers.delete(id);
+      over--;
+    }
+    return answer;
+  }
+
+  #work(): void {
+    this.#running ??= this.#settle().finally(() => {
+      this.#running = undefined;
+      const { fault } = this;
+      if (fault !== this.#said) this.#ports.onFault((this.#said = fault));
+    });
+  }
+
+  /** Does what is to be done: withdrawals first, so that a route that another answer announces is there in the end. */
+  async #settle(): Promise<void> {
+    for (const state of ["withdrawing", "announcing"] as const) {
+      if (state === "announcing" && !(await this.#save())) return;
+      const due = [...this.#answers.values()].filter((answer) => this.#isDue(answer, state));
+      await Promise.all(due.map((answer) => this.#ask(answer)));
+    }
+    await this.#save();
+  }
+
+  #isDue({ id, state }: Answer, wanted: AnswerState): boolean {
+    if ((this.#waits.get(id)?.until ?? -Infinity) > this.#ports.clock.monotonic()) return false;
+    return state === wanted || (wanted === "announcing" && state === "announced" && this.#renewals.has(id));
+  }
+
+  /** @returns false where nothing may be announced, because it is not written down. */
+  async #save(): Promise<boolean> {
+    const { journal, log } = this.#ports;
+    if (journal === undefined || this.#isUnreadable) return false;
+    if (!this.#isChanged) return true;
+    this.#isChanged = false;
+    try {
+      await journal.write([...this.#answers.values()]);
+      this.#journalFault = undefined;
+      // What changed meanwhile is not written down.
+      return !this.#isChanged;
+    } catch (error) {
+      this.#isChanged = true;
+      if (this.#journalFault === undefined)
+        log.error({ error }, "answers cannot be written down, so nothing is announced");
+      this.#journalFault = `answers cannot be written down, so nothing is announced: ${(error as Error).message}`;
+      return false;
+    }
+  }
+
+  /** Has the speaker announce or withdraw the routes of an answer. */
+  async #ask({ id, state, routes, speaker }: Answer): Promise<void> {
+    const { clock } = this.#ports;
+    const isEnd = state === "withdrawing";
+    try {
+      const open = await this.#speaker(speaker.config);
+      const signal = isEnd
+        ? AbortSignal.timeout(callMs)
+        : AbortSignal.any([AbortSignal.timeout(callMs), this.#stop.signal]);
+      for (const route of routes) {
+        if (!isEnd) await open.announce(route, signal);
+        else if (!this.#isHeldByAnother(id, route, speaker.name)) await open.withdraw(route, signal);
+      }
+    } catch (error) {
+      this.#failed(id, state, error as Error);
+      return;
+    }
+    this.#waits.delete(id);
+    this.#renewals.delete(id);
+    const answer = this.#answers.get(id);
+    // It may have been withdrawn meanwhile.
+    if (answer === undefined || answer.state !== state) return;
+    const { fault: _fault, ...well } = answer;
+    if (isEnd) {
+      this.#counts.withdrawn += routes.length;
+      this.#tell(this.#set({ ...well, state: "ended", endedAt: clock.now() }), "a route is withdrawn");
+    } else if (state === "announcing") {
+      this.#counts.announced += routes.length;
+      this.#tell(this.#set({ ...well, state: "announced", announcedAt: clock.now() }), "a route is announced");
+    } else if (answer.fault !== undefined) this.#set(well);
+  }
+
+  #failed(id: string, state: AnswerState, error: Error): void {
+    const { clock, log } = this.#ports;
+    const failures = (this.#waits.get(id)?.failures ?? 0) + 1;
+    this.#waits.set(id, { failures, until: clock.monotonic() + this.#backoff.delay(failures) });
+    this.#counts.failures++;
+    const answer = this.#answers.get(id);
+    if (answer === undefined) return;
+    if (answer.fault !== error.message) this.#set({ ...answer, fault: error.message });
+    if (answer.state !== state) this.#waits.delete(id);
+    if (failures === 1)
+      log.error(
+        { error, answer: id, route: answer.text, state },
+        "a speaker did not do what it was asked for; it is asked again",
+      );
+  }
+
+  /** Two answers may announce one route: it ends with the last of them. */
+  #isHeldByAnother(id: string, route: Route, speaker: string): boolean {
+    const key = routeKey(route);
+    return [...this.#answers.values()].some(
+      (other) =>
+        other.id !== id &&
+        other.speaker.name === speaker &&
+        (other.state === "announcing" || other.state === "announced") &&
+        other.routes.some((each) => routeKey(each) === key),
+    );
+  }
+
+  #speaker(config: SpeakerConfig): Promise<Speaker> {
+    const key = JSON.stringify(config);
+    const known = this.#speakers.get(key);
+    if (known !== undefined) return known;
+    const opened = this.#ports.openSpeaker(config, this.#limits.allowsCommands);
+    opened.catch(() => this.#speakers.delete(key));
+    this.#speakers.set(key, opened);
+    return opened;
+  }
+
+  #tell({ id, alert, rule, text, reason, allowed, endsAt, endedBy }: Answer, message: string): void {
+    const by = allowed.map((each) => each.by);
+    const until = endsAt === undefined ? undefined : new Date(endsAt).toISOString();
+    this.#ports.log.warn({ answer: id, alert, rule, route: text, reason, allowedBy: by, until, endedBy }, message);
+  }
+
+  #reportMetrics(metrics: Metrics): void {
+    metrics.gaugeFrom(
+      "netgloss_watch_answers",
+      "Answers to alerts that have not ended, by their state.",
+      ["state"],
+      () =>
+        states
+          .filter((state) => state !== "ended" && state !== "refused")
+          .map((state) => [{ state }, [...this.#answers.values()].filter((answer) => answer.state === state).length]),
+    );
+    for (const [name, help] of [
+      ["announced", "Routes that a speaker was asked to announce, and took."],
+      ["withdrawn", "Routes that a speaker was asked to withdraw, and did."],
+    ] as const)
+      metrics.counterFrom(`netgloss_watch_routes_${name}_total`, help, [], () => [[{}, this.#counts[name]]]);
+    metrics.counterFrom(
+      "netgloss_watch_speaker_failures_total",
+      "Tries to announce or withdraw routes that failed; they are tried again.",
+      [],
+      () => [[{}, this.#counts.failures]],
+    );
+    metrics.counterFrom(
+      "netgloss_watch_answers_refused_total",
+      "Answers that are never announced: SVC_WATCH_ANSWERS_NEVER, or no route was found.",
+      [],
+      () => [[{}, this.#counts.refused]],
+    );
+  }
+}
