@@ -96,7 +96,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["settings.ts", "windows.ts", "batch-rows.ts", "condition.ts", "sources.ts", "history.ts"],
     "answers",
     ["rule.ts", "close-look.ts"],
-    "measures.ts",
+    ["measures.ts", "ready.ts"],
     "rule-watch.ts",
     "alerts.ts",
     "silences.ts",

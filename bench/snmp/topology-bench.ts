@@ -13,7 +13,7 @@ const labs: Readonly<Record<string, { readonly devices: () => readonly LabDevice
   "10 000 ports with a neighbor each": { devices: () => manyPorts(10_000), goal: "≤ 1 000" },
 };
 
-/** The host may take the CPU away in a step: the best round counts. */
+/** The garbage of a round before may be collected in a step: the best round counts. */
 const rounds = 5;
 
 for (const [what, { devices, goal }] of Object.entries(labs)) {
@@ -21,24 +21,30 @@ for (const [what, { devices, goal }] of Object.entries(labs)) {
   const best = { cpu: Infinity, longest: Infinity, links: 0 };
   for (let round = 0; round < rounds; round++) {
     const known = made.map(knownOf);
-    const before = process.cpuUsage();
+    const before = cpuMs();
     let longest = 0;
     const steps = inferLinks(known, () => {});
     for (;;) {
       const began = performance.now();
+      const cpu = cpuMs();
       const step = steps.next();
-      longest = Math.max(longest, performance.now() - began);
+      // The thread has neither had more CPU than the process, nor held the loop longer than the clock says: a busy host does not count.
+      longest = Math.max(longest, Math.min(performance.now() - began, cpuMs() - cpu));
       if (step.done !== true) continue;
       best.links = step.value.length;
       break;
     }
-    const { user, system } = process.cpuUsage(before);
-    best.cpu = Math.min(best.cpu, (user + system) / 1000);
+    best.cpu = Math.min(best.cpu, cpuMs() - before);
     best.longest = Math.min(best.longest, longest);
   }
   const { cpu, longest, links } = best;
   reportRow({ what: `${what}, ${links} links`, value: cpu, unit: "ms of CPU", ...(goal !== undefined && { goal }) });
   reportRow({ what: `  ${what}: longest step`, value: longest, unit: "ms", goal: "≤ 10" });
+}
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function knownOf({ id, ip, name, tables }: LabDevice): KnownDevice {

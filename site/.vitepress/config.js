@@ -66,6 +66,7 @@ export default defineConfig({
           page("Shape records", "shaping"),
           page("Use the pages and Explore", "pages"),
           page("Watch flows by rules", "watch"),
+          page("Ready rules", "watch-ready"),
           page("Read flows in Python", "arrow"),
           page("Run several collectors", "fleet"),
           page("Secure it and let users in", "access"),

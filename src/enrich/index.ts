@@ -28,6 +28,7 @@ export { Database, MmdbSource, judgeDatabase, type MmdbOptions } from "./mmdb/mm
 export { createKeyConflicts } from "./address/merge-entries.ts";
 export { MapFile, registerMapFiles } from "./files/map-file.ts";
 export { readRules, rulesShape, type Rule } from "./rules/read-rules.ts";
+export { RuleProgram } from "./rules/rule-program.ts";
 export { RuleTrial, type TrialReport } from "./rules/rule-trial.ts";
 export { RuleEnricher, type InterfaceSource } from "./rules/rule-enricher.ts";
 export {

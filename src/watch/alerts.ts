@@ -98,7 +98,8 @@ export function unitOf({ measure, when }: Rule): string {
     case "utilisation":
       return "%";
     case "records":
-      return "records";
+    case "beats":
+      return measure.kind;
     case "bits":
     case "packets":
     case "flows":

@@ -1,4 +1,4 @@
-import { formatAddressBytes } from "../base/ip/index.ts";
+import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../base/ip/index.ts";
 import type { BatchColumn, Column, ColumnBatch, FieldValues, TextTable, Value } from "../record/index.ts";
 
 /** One field of the records that are in use, by their numbers. */
@@ -43,6 +43,16 @@ export class BatchRows implements Rows {
   }
 }
 
+/** Returns the network of an address as text: of so many bits, of IPv6 twice as many. Of another text the text. */
+export function networkOf(text: string, bits: number): string {
+  const address = parseAddress(text);
+  if (address === undefined) return text;
+  const { family, value } = unmapAddress(address);
+  const [length, width] = family === 4 ? [bits, 32] : [2 * bits, 128];
+  const shift = BigInt(width - length);
+  return `${formatAddress({ family, value: (value >> shift) << shift })}/${length}`;
+}
+
 const rememberedAddresses = 4096;
 
 /** Records as objects, as devices give them: few, with fields that only definitions know. */
@@ -59,18 +69,30 @@ export class ObjectRows implements Rows {
   }
 
   reader(field: string): Reader {
-    const value = (row: number): unknown => this.#objects[row]?.[field];
-    const has = (row: number): boolean => value(row) !== undefined;
-    return {
-      has,
-      number(row) {
-        const given = value(row);
-        if (typeof given !== "string") return Number(given ?? 0) || 0;
-        const time = Date.parse(given);
-        return (/^-?[\d.]+$/.test(given) ? Number(given) : 1e6 * time) || 0;
-      },
-      text: (row) => (has(row) ? String(value(row)) : undefined),
-    };
+    return new ObjectReader((row) => this.#objects[row]?.[field]);
+  }
+}
+
+/** One field of objects. */
+class ObjectReader implements Reader {
+  readonly #value: (row: number) => unknown;
+
+  constructor(value: (row: number) => unknown) {
+    this.#value = value;
+  }
+
+  has(row: number): boolean {
+    return this.#value(row) !== undefined;
+  }
+
+  number(row: number): number {
+    const given = this.#value(row);
+    if (typeof given !== "string") return Number(given ?? 0) || 0;
+    return (/^-?[\d.]+$/.test(given) ? Number(given) : 1e6 * Date.parse(given)) || 0;
+  }
+
+  text(row: number): string | undefined {
+    return this.has(row) ? String(this.#value(row)) : undefined;
   }
 }
 

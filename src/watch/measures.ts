@@ -53,6 +53,8 @@ export function createValues(rule: Rule, rows: Rows, now: number): Values {
     case "rate":
     case "utilisation":
       return new ReadingValues(measure, rows);
+    case "beats":
+      return new BeatValues(rows);
     case "bits":
     case "packets":
     case "flows":
@@ -380,6 +382,64 @@ class ReadingValues implements Values {
   clear(slot: number): void {
     this.#values[slot] = undefined;
     for (const counter of this.#counters) counter.clear(slot);
+  }
+}
+
+/** An interval is the same within this part of it, and one second. */
+const evenPart = 0.1;
+/** Flows that are longer are connections that are kept, whose records come at even intervals by themselves. */
+const shortMs = 10_000;
+/** What comes closer together is one beat. */
+const shortestMs = 2000;
+const smoothing = 0.2;
+
+/** How often in a row a short flow of a key came at the same interval. */
+class BeatValues implements Values {
+  readonly stepMs = second;
+  readonly #times: FlowTimes;
+  readonly #last: number[] = [];
+  readonly #interval: number[] = [];
+  readonly #count: number[] = [];
+  readonly #taken = { amount: 0, most: 0 };
+
+  constructor(rows: Rows) {
+    this.#times = new FlowTimes(rows, 60_000);
+  }
+
+  reserve(): void {}
+
+  advance(): void {}
+
+  take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number } {
+    this.#times.read(row, now);
+    const { from, to } = this.#times;
+    const last = this.#last[slot];
+    const passed = from - (last ?? -Infinity);
+    this.#taken.amount = weight;
+    if (to - from > shortMs || passed < shortestMs) return this.#taken;
+    this.#last[slot] = from;
+    if (last === undefined) return this.#taken;
+    const interval = this.#interval[slot] ?? 0;
+    const isEven = Math.abs(passed - interval) <= Math.max(second, evenPart * interval);
+    this.#interval[slot] = isEven ? interval + smoothing * (passed - interval) : passed;
+    this.#count[slot] = isEven ? (this.#count[slot] ?? 0) + 1 : 1;
+    return this.#taken;
+  }
+
+  look(slot: number, operator: Comparison["operator"], limit: number, _first: number, now: number): Look {
+    const goesOn = now - (this.#last[slot] ?? 0) < 2 * (this.#interval[slot] ?? 0);
+    const value = goesOn ? (this.#count[slot] ?? 0) : 0;
+    return lookAt(value, holds(operator, value, limit), now);
+  }
+
+  series(): readonly number[] {
+    return [];
+  }
+
+  clear(slot: number): void {
+    for (const each of [this.#last, this.#interval, this.#count]) each.length = Math.max(each.length, slot + 1);
+    this.#last[slot] = -Infinity;
+    this.#interval[slot] = this.#count[slot] = 0;
   }
 }
 

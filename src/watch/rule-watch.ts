@@ -1,6 +1,6 @@
 import { compileFilter, type Matches } from "../record/index.ts";
 import { FlowReader, type WeighedRow } from "./answers/index.ts";
-import type { Reader, Rows } from "./batch-rows.ts";
+import { networkOf, type Reader, type Rows } from "./batch-rows.ts";
 import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
 import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
@@ -38,6 +38,8 @@ const maxKeyLength = 256;
 const silentMs = 7 * 86_400_000;
 /** Devices are asked every few minutes: a key without records lives for so long. */
 const devicesMs = 30 * 60_000;
+/** A beat that comes less often is none. */
+const beatsMs = 3 * 3_600_000;
 /** How long there is an alert about what is new. */
 const newMs = 3_600_000;
 
@@ -105,7 +107,7 @@ export class RuleWatch {
     this.keys = new Keys(rule.by.length === 0 ? 1 : limits.keys);
     this.#rows = rows;
     this.#matches = rule.filter && compileFilter(rule.filter);
-    this.#by = rule.by.map(({ field }) => rows.reader(field));
+    this.#by = rule.by.map(({ field, bits }) => keyReader(rows.reader(field), bits));
     this.#evidence = rule.of === "flow" ? evidenceFields.map((field) => rows.reader(field)) : [];
     this.#values = createValues(rule, rows, now);
     const { measure, when } = rule;
@@ -131,7 +133,7 @@ export class RuleWatch {
   get identity(): string {
     const { of, filter, by, measure, overMs, when } = this.rule;
     const plain = (_name: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
-    return JSON.stringify([of, filter, by.map(({ field }) => field), measure, overMs, when.kind], plain);
+    return JSON.stringify([of, filter, by.map(({ field, bits }) => [field, bits]), measure, overMs, when.kind], plain);
   }
 
   /** What it keeps of the time before; undefined where it needs nothing. */
@@ -344,9 +346,9 @@ export class RuleWatch {
   /** Forgets keys that had no records for a while: some at a time. */
   #sweep(now: number, firing: ReadonlySet<number>): void {
     if (this.rule.by.length === 0) return;
-    const { when, overMs, of } = this.rule;
+    const { when, overMs, of, measure } = this.rule;
     const heldMs = when.kind === "compare" ? when.forMs : 0;
-    const restMs = of === "flow" ? 60_000 : devicesMs;
+    const restMs = measure.kind === "beats" ? beatsMs : of === "flow" ? 60_000 : devicesMs;
     const keepMs = when.kind === "compare" ? Math.max(2 * overMs + restMs, heldMs) : silentMs;
     const count = Math.ceil(this.keys.end / 16);
     for (let i = 0; i < count; i++) {
@@ -366,6 +368,28 @@ export class RuleWatch {
     this.#close.delete(slot);
     this.#seen.last[slot] = 0;
   }
+}
+
+const maxNetworks = 10_000;
+
+/** Reads values as parts of keys: of addresses their networks. */
+function keyReader(reader: Reader, bits: number | undefined): Reader {
+  if (bits === undefined) return reader;
+  const networks = new Map<string, string>();
+  return {
+    has: (row) => reader.has(row),
+    number: (row) => reader.number(row),
+    text(row) {
+      const text = reader.text(row);
+      if (text === undefined) return undefined;
+      let network = networks.get(text);
+      if (network === undefined) {
+        if (networks.size >= maxNetworks) networks.clear();
+        networks.set(text, (network = networkOf(text, bits)));
+      }
+      return network;
+    },
+  };
 }
 
 function* range(end: number): Generator<number> {

@@ -29,8 +29,13 @@ export type Measure =
   | { readonly kind: "changes"; readonly column: Column }
   | { readonly kind: "value"; readonly column: Column }
   | { readonly kind: "rate"; readonly column: Column }
+  /** How often in a row a short flow came at the same interval. */
+  | { readonly kind: "beats" }
   /** How full an interface is, percent of its speed: the fuller direction. */
   | { readonly kind: "utilisation" };
+
+/** A field whose values are keys, or their networks: of so many bits, of IPv6 twice as many. */
+export type KeyField = Column & { readonly bits?: number };
 
 /** A rule of the file; plain data. */
 export interface Rule {
@@ -40,7 +45,7 @@ export interface Rule {
   /** Undefined: every record. */
   readonly filter: Filter | undefined;
   /** The fields whose values together are a key; none: there is one series. */
-  readonly by: readonly Column[];
+  readonly by: readonly KeyField[];
   readonly measure: Measure;
   /** The length of the window, milliseconds. */
   readonly overMs: number;
@@ -72,6 +77,17 @@ function columnNamed(name: string, source: Source, at: FileNode): Column | undef
   return column;
 }
 
+/** Reads a field of `by`: a name, or that of an address with a length of prefixes. */
+function keyField(given: string, source: Source, at: FileNode): KeyField | undefined {
+  const [, name = given, bits] = /^([^/]+)\/(\d{1,2})$/.exec(given) ?? [];
+  const column = columnNamed(name, source, at);
+  if (bits === undefined || column === undefined) return column;
+  if (column.type !== "address") return at.error(`${name} is no address, and has no prefixes`);
+  const length = Number(bits);
+  if (length < 1 || length > 32) return at.error(`expected a prefix of 1 to 32 bits, found ${length}`);
+  return { ...column, bits: length };
+}
+
 /** Each way of measuring: the records for which there is one, and how it is read of the word behind its name. */
 const measures: Readonly<
   Record<string, { readonly of: readonly Source[]; readonly make: (column: Column | undefined) => Measure | undefined }>
@@ -82,7 +98,8 @@ const measures: Readonly<
   share_of_bits: { of: ["flow"], make: () => ({ kind: "share", of: "bits" }) },
   share_of_packets: { of: ["flow"], make: () => ({ kind: "share", of: "packets" }) },
   share_of_flows: { of: ["flow"], make: () => ({ kind: "share", of: "flows" }) },
-  records: { of: ["flow", "snmp", "trap"], make: () => ({ kind: "records" }) },
+  beats: { of: ["flow"], make: () => ({ kind: "beats" }) },
+  records: { of: ["flow", "snmp", "trap", "exporter", "output"], make: () => ({ kind: "records" }) },
   utilisation: { of: ["snmp"], make: () => ({ kind: "utilisation" }) },
   "distinct <field>": { of: ["flow", "snmp", "trap"], make: (column) => column && { kind: "distinct", column } },
   "changes <field>": { of: ["snmp"], make: (column) => column && { kind: "changes", column } },
@@ -102,7 +119,8 @@ function measureOf(source: Source): Shape<Measure> {
   });
 }
 
-function filterOf(source: Source): Shape<Filter> {
+/** A filter over records of a kind. */
+export function filterOf(source: Source): Shape<Filter> {
   return scalar("a filter, see docs/filters.md", (text, at): Filter | undefined => {
     try {
       return parseFilter(text, "filter", sources[source].vocabulary);
@@ -116,13 +134,45 @@ function filterOf(source: Source): Shape<Filter> {
 const ruleName = scalar("a name of up to 100 characters", (text) =>
   text.length <= 100 && !/\p{Cc}/u.test(text) ? text : undefined,
 );
-const sayText = scalar(`a text of up to ${maxSay} characters`, (text) => (text.length <= maxSay ? text : undefined));
+export const sayText = scalar(`a text of up to ${maxSay} characters`, (text) =>
+  text.length <= maxSay ? text : undefined,
+);
 
 /** A window slides by a tenth of it, and rules are judged each second. */
-const overForm = scalar("a time from 5s to 1h", (text) => {
+export const overForm = scalar("a time from 5s to 1h", (text) => {
   const ms = readSpan(text);
   return ms !== undefined && ms >= 5000 && ms <= 3_600_000 ? ms : undefined;
 });
+
+/** The keys of a rule that are the same for records of all kinds. */
+const plainKeys = {
+  over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
+  when: required(
+    scalar(
+      "such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`",
+      readCondition,
+    ),
+    "When there is an alert.",
+  ),
+  clear: optional(
+    scalar("such as `< 300M for 2m`", readComparison),
+    "When it ends. Left out: when the value is a fifth below the limit (above, where `when` says below) for a minute, or as long as `when` says.",
+  ),
+  least: defaulted(
+    scalar("a number such as 10M", readQuantity),
+    0,
+    "Below this there is no alert; of a share it is about what it is a share of.",
+  ),
+  say: optional(
+    sayText,
+    "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
+  ),
+  act: defaulted(
+    oneOrList(textLine),
+    [],
+    "Names of `actions` that get a notice when an alert begins and when it ends.",
+  ),
+} as const;
 
 const flowsMeasure: Measure = { kind: "flows" };
 
@@ -134,40 +184,15 @@ function ruleMapping(source: Source) {
       of: defaulted(oneOf(Object.keys(sources) as Source[]), "flow", "The records that are watched."),
       filter: optional(filterOf(source), "Only records that pass it count. Left out: all."),
       by: defaulted(
-        list(scalar("the name of a field", (name, at) => columnNamed(name, source, at))),
+        list(scalar("the name of a field", (name, at) => keyField(name, source, at))),
         [],
-        `Up to ${maxBy} fields: each combination of their values is watched by itself. Left out: all records together.`,
+        `Up to ${maxBy} fields: each combination of their values is watched by itself. An address as dst.addr/24: its network, of IPv6 with twice as many bits. Left out: all records together.`,
       ),
       measure: optional(
         measureOf(source),
         "What is compared. Sampling is taken into account. Only `silent` and `new` do without; records other than flows have further ones, docs/watch.md.",
       ),
-      over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
-      when: required(
-        scalar(
-          "such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`",
-          readCondition,
-        ),
-        "When there is an alert.",
-      ),
-      clear: optional(
-        scalar("such as `< 300M for 2m`", readComparison),
-        "When it ends. Left out: when the value is a fifth below the limit (above, where `when` says below) for a minute, or as long as `when` says.",
-      ),
-      least: defaulted(
-        scalar("a number such as 10M", readQuantity),
-        0,
-        "Below this there is no alert; of a share it is about what it is a share of.",
-      ),
-      say: optional(
-        sayText,
-        "The text of the alert: {{rule}}, {{key}}, {{value}}, {{limit}}, {{<field of by>}} and {{top.<field>}} are replaced.",
-      ),
-      act: defaulted(
-        oneOrList(textLine),
-        [],
-        "Names of `actions` that get a notice when an alert begins and when it ends.",
-      ),
+      ...plainKeys,
     },
     { check: checkRule },
   );

@@ -19,6 +19,7 @@ import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
 import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
+import { readReadyRules, type ReadyRule } from "./ready.ts";
 import type { Rule } from "./rule.ts";
 import type { Source } from "./sources.ts";
 import { answersOf, destinationField, parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
@@ -28,6 +29,8 @@ export interface WatchOptions {
   readonly rulesPath: string;
   /** Whether actions may run programs. */
   readonly mayRun: boolean;
+  /** The ready rules, which come with the program: the text of their file. */
+  readonly readyRules: string;
   /** The directory in which alerts outlive a restart; undefined: they do not. */
   readonly directory: string | undefined;
   /** Keys of each rule at a time. */
@@ -175,6 +178,7 @@ export class Watch {
   readonly #file: AlertFile | undefined;
   readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
+  readonly #ready: readonly ReadyRule[];
   #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), speakers: new Map(), rules: [] };
   readonly #answers: Answers;
@@ -193,6 +197,7 @@ export class Watch {
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
     this.#around = around;
+    this.#ready = readReadyRules(options.readyRules);
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
@@ -215,7 +220,9 @@ export class Watch {
       pollMs,
       {
         take: (bytes) =>
-          this.#use(parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"), options.mayRun)),
+          this.#use(
+            parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"), this.#ready, options.mayRun),
+          ),
         failed: (error) => {
           const detail = error instanceof WatchFileError ? (error.faults[0] ?? "") : (error as Error).message;
           this.#setFault("rules", `${detail}: the rules read before stay`);

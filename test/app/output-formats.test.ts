@@ -24,6 +24,7 @@ const tried: Readonly<Record<string, { readonly argv?: readonly string[]; readon
   health: {},
   metrics: { argv: ["process_"] },
   outputs: {},
+  "rules list": {},
   "rules try": { argv: ["RULES"] },
   "snmp candidates": {},
   "snmp devices": {},
@@ -76,6 +77,7 @@ test("every command that prints data prints it as text, JSON, YAML and CSV", asy
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",
     SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
+    SVC_PROCESSOR_ENRICH_RULES_PATH: known["RULES"] ?? "",
     SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH: file(
       "sources.yml",
       `sources:\n  - {name: lines, kind: list, path: ${file("lines.txt", "198.51.100.0/24\n")}}\n`,

@@ -34,6 +34,11 @@ test("rules check and rules try: faults with their places, and what would change
   const good = file("good.yml", tried);
   const bad = file("bad.yml", faulty);
 
+  const without = await startCommandWorld(t);
+  const none = await without.run("rules", "list");
+  assert.deepEqual([none.code, none.out], [5, ""]);
+  assert.match(none.err, /no rules are set up: SVC_PROCESSOR_ENRICH_RULES_PATH names their file/);
+
   assert.deepEqual(await run("rules", "check", good), { code: 0, out: `${good}: 3 rules\n`, err: "" });
   for (const how of ["check", "try"]) {
     const { code, out, err } = await run("rules", how, bad);
@@ -87,6 +92,12 @@ test("rules check and rules try: faults with their places, and what would change
   assert.match(JSON.stringify(refused.json), /1:\d+: .*\(and \d more\).*2:\d+: /);
   assert.match(String((await ask({ rules: 1 })).json["message"]), /rules must be a text of YAML, or a list of rules/);
   assert.match(String((await ask({ rules: [], last: 1 })).json["message"]), /there is no field "last"/);
+
+  const listed = await run("rules", "list", "-o", "csv");
+  assert.deepEqual([listed.code, listed.out], [0, "rule,of,gives\n1,record,size\n"]);
   writeFileSync(inUse, "- {when: bytes >}\n");
+  const broken = await run("rules", "list", "-o", "json");
+  assert.deepEqual([broken.code, (JSON.parse(broken.out) as { text: string }).text], [1, "- {when: bytes >}\n"]);
+  assert.match(broken.err, /^error: the file cannot be used, the rules read before stay: 1:\d+: /);
   assert.match(String((await ask({ rules: [] })).json["message"]), /the rules in use cannot be read: 1:/);
 });

@@ -185,6 +185,18 @@ const cases: readonly [string, Files, readonly string[]][] = [
     ],
   ],
   [
+    "two metrics of one name, and one of two kinds",
+    {
+      "objects/other.yml":
+        "X::other:\n  attributes:\n    xIn: {oid: .1.3.6.1.4.1.1, name: netif.bytes_in, syntax: Counter32, metric: counter}\n" +
+        "    xOut: {oid: .1.3.6.1.4.1.2, name: netif.bytes.in, syntax: Gauge32, metric: gauge}\n",
+    },
+    [
+      "warning: objects/other.yml:3:38: X::other: attribute xIn: netif.bytes_in is the metric snmp_netif_bytes_in_total, as is netif.bytes.in of IF-MIB::ifTable",
+      "warning: objects/other.yml:4:80: X::other: attribute xOut: netif.bytes.in is a gauge here, and a counter in IF-MIB::ifTable",
+    ],
+  ],
+  [
     "a discovery attribute that is not there",
     inIf("discovery_attribute: ifDescr", "discovery_attribute: ifDesc"),
     [

@@ -115,6 +115,18 @@ test("a name has one type and one unit: in all definitions, and in the table of 
   }
 });
 
+test("metrics are in base units, and none is called as a part of a histogram", async () => {
+  const { objects } = await shipped();
+  const metrics = [...objects.values()].flatMap(({ id, attributes }) =>
+    [...attributes.values()].flatMap(({ metric, field }) => (metric === undefined ? [] : [`${id} ${field}`])),
+  );
+  const odd = /[._](?:[kmgt]i?b|bits|[mnu]s|minutes|hours|days|[kmg]hz|[mk]?[vaw]|count|sum|bucket)$/;
+  assert.deepEqual(
+    metrics.filter((name) => odd.test(name)),
+    [],
+  );
+});
+
 /** What they measure, how many digits that has, or what they are called is in a second table with the same index. */
 const joined =
   /^(?:PDU2-MIB::\w+SensorMeasurementsTable|Sentry4-MIB::st4\w+MonitorTable|HOST-RESOURCES-MIB::hrSWRunPerfTable)$/;

@@ -90,6 +90,7 @@ export async function pollVendorDevices(t: TestContext, all: readonly VendorDevi
     metrics: createMetrics(),
     health: createHealth(),
     openSocket: network.open,
+    keepsReadings: true,
   });
   await snmp.start();
   cleanUp(t, () => snmp.stop());

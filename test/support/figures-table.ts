@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 675,
+  files: 677,
   singleUserFiles: 108,
-  interfaces: 1102,
-  interfacesWithOneImplementation: 69,
+  interfaces: 1104,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

@@ -42,6 +42,7 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   doctor: { code: 1 },
   exporters: {},
   outputs: {},
+  "rules list": { code: 5 },
   "rules try": { argv: ["GIVEN"], code: 3 },
   address: ["text", "json", "yaml", "csv"].map((format) => ({ argv: ["10.0.0.1", "-o", format] })),
   value: { argv: ["tag", "pci"] },
@@ -110,6 +111,7 @@ const offline: readonly (readonly string[])[] = [
   ["replay", "CAPTURE"],
   ["filter", "bytes > 1", "RECORDS"],
   ["watch", "check", "RULES"],
+  ["watch", "ready"],
   ["rules", "check", "GIVEN"],
 ];
 

@@ -1,8 +1,10 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { TestContext } from "node:test";
 import { nodeFileIo, type FileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
@@ -11,6 +13,12 @@ import { cleanUp } from "../support/clean-up.ts";
 import { until } from "../support/until.ts";
 import type { MemoryFileIo } from "../support/memory-file-io.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
+
+/** The rules that come with the program; tests run in a folder of their own below the root. */
+export const readyRules = readFileSync(
+  fileURLToPath(new URL("../../../definitions/watch.yml", import.meta.url)),
+  "utf8",
+);
 
 /** A flow as a test says it. */
 export interface TestFlow {
@@ -100,7 +108,15 @@ export async function startWatch(
   const faults: (string | undefined)[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
-    { rulesPath, mayRun, directory: stateFolder, maxKeys, maxHistory: maxKeys, answers: { ...cautious, ...answers } },
+    {
+      rulesPath,
+      mayRun,
+      readyRules,
+      directory: stateFolder,
+      maxKeys,
+      maxHistory: maxKeys,
+      answers: { ...cautious, ...answers },
+    },
     {
       clock,
       log: silentLog,

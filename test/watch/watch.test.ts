@@ -292,7 +292,7 @@ describe("other rules", () => {
 describe("the file of rules", () => {
   const faults = (text: string): readonly string[] => {
     try {
-      parseWatchFile("watch.yml", text, false);
+      parseWatchFile("watch.yml", text, [], false);
       return [];
     } catch (error) {
       assert.ok(error instanceof WatchFileError);
@@ -307,7 +307,7 @@ describe("the file of rules", () => {
       ),
       [
         'watch.yml:3:28: rule 1: by 2: there is no field "nope" (did you mean "type"?)',
-        'watch.yml:4:14: rule 1: measure: expected bits_per_second, packets_per_second, flows_per_second, share_of_bits, share_of_packets, share_of_flows, records, or distinct <field>; found "bits"',
+        'watch.yml:4:14: rule 1: measure: expected bits_per_second, packets_per_second, flows_per_second, share_of_bits, share_of_packets, share_of_flows, beats, records, or distinct <field>; found "bits"',
         'watch.yml:5:11: rule 1: when: expected such as `> 500M for 20s`, `> 4 x usual`, `> 90 % of speed for 5m`, `silent for 5m` or `new`; found ">> 5"',
         'watch.yml:7:13: rule 2: filter: expected a value, column 7 of "src = "',
         "watch.yml:10:5: rule 2: foo: unknown key, expected one of name, of, filter, by, measure, over, when, clear, least, say, act",

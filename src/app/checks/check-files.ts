@@ -36,6 +36,7 @@ import {
 } from "../../snmp/index.ts";
 import { shapingProblems } from "../shaping.ts";
 import { parseWatchFile, WatchFileError, watchShape } from "../../watch/index.ts";
+import { shippedReadyRules } from "../ready-rules.ts";
 import type { Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 
@@ -208,7 +209,7 @@ async function usersProblems(path: string): Promise<readonly string[]> {
 
 async function watchProblems(path: string, mayRun: boolean): Promise<readonly string[]> {
   try {
-    parseWatchFile(path, await readFile(path, "utf8"), mayRun);
+    parseWatchFile(path, await readFile(path, "utf8"), await shippedReadyRules(), mayRun);
     return [];
   } catch (error) {
     return error instanceof WatchFileError ? error.faults : [`${path}: ${(error as Error).message}`];

@@ -1,9 +1,9 @@
 import { FileFindings, formatFinding, readRules, type Rule } from "../../enrich/index.ts";
-import type { ExploreRules } from "../../server/index.ts";
+import type { CollectorAnswer, ExploreRules } from "../../server/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { offline, throughApi, timeSpan, type DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
-import { exitCodes, readInput } from "./terminal.ts";
+import { CommandError, exitCodes, readInput } from "./terminal.ts";
 
 interface TryOptions {
   readonly last: string;
@@ -35,6 +35,25 @@ export const defineRules: DefineCommand = (rules, { terminal, setExitCode }) => 
     .action(async (file: string) => {
       const checked = await read(file);
       if (checked !== undefined) terminal.out(`${file}: ${checked.found.length} rules\n`);
+    });
+
+  const list = addOutput(addClientOptions(rules.command("list").helpGroup(throughApi)))
+    .description("list the rules of a running collector's file; exit code 1 when it cannot be used")
+    .action(async ({ output }: { output: OutputFormat }) => {
+      const client = await clientOf(list, terminal);
+      const answer = (await client.ask("GET", "/api/v1/enrich/rules")) as CollectorAnswer<"listRules">;
+      if (!answer.enabled)
+        throw new CommandError(
+          "unimplemented",
+          "no rules are set up: SVC_PROCESSOR_ENRICH_RULES_PATH names their file",
+        );
+      const rows = answer.rules.map(({ name, of, fields }) => [name, of, fields.join(" ")]);
+      await print({ value: answer, head: ["rule", "of", "gives"], rows }, output, terminal);
+      if (answer.fault === undefined) return;
+      terminal.err(
+        `error: the file cannot be used, the rules read before stay: ${answer.fault.replace(/\p{Cc}/gu, "?")}\n`,
+      );
+      setExitCode(exitCodes.failure);
     });
 
   const trial = addOutput(addClientOptions(rules.command("try <file>").helpGroup(throughApi)))

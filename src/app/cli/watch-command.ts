@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { readFile } from "node:fs/promises";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
+import { readyRulesPath, shippedReadyRules } from "../ready-rules.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
@@ -66,12 +67,19 @@ export const defineWatch: DefineCommand = (watch, context) => {
       terminal.out(`${notices} notices are sent again\n`);
     });
 
+  defineReady(watch, terminal);
+
   watch
     .command("check <file>")
     .description("check a file of rules; needs no collector")
     .action(async (file: string) => {
       try {
-        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"), true);
+        const { rules: found, actions } = parseWatchFile(
+          file,
+          await readFile(file, "utf8"),
+          await shippedReadyRules(),
+          true,
+        );
         terminal.out(`${found.length} rules, ${actions.size} actions\n`);
       } catch (error) {
         setExitCode(exitCodes.failure);
@@ -130,6 +138,35 @@ function defineSilences(watch: Command, terminal: Terminal): void {
     .action(async (id: string) => {
       const path = `/api/v1/watch/silences/${encodeURIComponent(id)}/end`;
       await (await clientOf(unsilence, terminal)).ask("POST", path);
+    });
+}
+
+/** `watch ready`: the rules that come with the program. */
+function defineReady(watch: Parameters<DefineCommand>[0], terminal: Parameters<DefineCommand>[1]["terminal"]): void {
+  addOutput(watch.command("ready [name]"))
+    .description("list the rules that come with netgloss, or show one; needs no collector")
+    .action(async (name: string | undefined, { output }: { output: OutputFormat }) => {
+      const all = await shippedReadyRules();
+      if (name === undefined) {
+        const value = all.map(({ rule, ...texts }) => ({ name: rule.name, of: rule.of, ...texts }));
+        const rows = value.map((each) => [each.name, each.of, each.sees]);
+        await print({ value, head: ["rule", "of", "what it sees"], rows }, output, terminal);
+        return;
+      }
+      const found = all.find(({ rule }) => rule.name === name);
+      if (found === undefined)
+        throw new CommandError("not_found", `there is no ready rule ${name}; netgloss watch ready lists them`);
+      const { sees, misses, number } = found;
+      const source = (await readFile(readyRulesPath(), "utf8"))
+        .split(/^- rule:\n/m)
+        .find((each) => each.startsWith(`    name: ${name}\n`));
+      const rule = (source ?? "").split(/^  sees:/m)[0] ?? "";
+      const text = `It sees: ${sees}\nIt misses: ${misses}\nIts number: ${number}\n\nready:\n  ${name}: {}\n\n# is the rule\n${rule}`;
+      await print(
+        { value: { name, sees, misses, number, rule }, head: [], rows: [], text: () => text },
+        output,
+        terminal,
+      );
     });
 }
 

@@ -1,9 +1,11 @@
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { OutputMetrics } from "../../output/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
 import type { Sink } from "../../record/index.ts";
 import type { Reporting } from "../../base/report/index.ts";
 import type { AnswerLimits } from "../../watch/index.ts";
+import { readyRulesPath } from "../ready-rules.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
 import { WatchOutput, type StateLines } from "../threads/watch-output.ts";
@@ -114,6 +116,7 @@ export function createWatch(
   const options = {
     rulesPath: resolve(settings.SVC_WATCH_RULES_PATH),
     mayRun: settings.SVC_WATCH_COMMANDS_ENABLE,
+    readyRules: readFileSync(readyRulesPath(), "utf8"),
     directory: state === "" ? undefined : join(resolve(state), "watch"),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
     maxHistory: settings.SVC_WATCH_MAX_HISTORY,

@@ -40,6 +40,7 @@ import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
+import { rulesView } from "./rule-trials.ts";
 import { alertsView, answersView, silencesView, watchView } from "./watch-views.ts";
 
 /** Matches the sources of values that no exporter or device has sent. */
@@ -213,6 +214,7 @@ export function collectorViews(
       diagnoseExporter: (id) => doctor.diagnose(id),
       diagnose: () => doctor.diagnose(),
       listSources: () => sourcesView(sources),
+      listRules: () => rulesView(settings.SVC_PROCESSOR_ENRICH_RULES_PATH),
       listOutputs: () => outputsView(stores, health.checks(), metrics),
       listTasks: () => tasksView(progress),
       getSettings: settingsView,

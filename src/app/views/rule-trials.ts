@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../base/report/index.ts";
-import { FileFindings, formatFinding, readRules, RuleTrial, type Rule } from "../../enrich/index.ts";
+import { FileFindings, formatFinding, readRules, RuleProgram, RuleTrial, type Rule } from "../../enrich/index.ts";
 import {
   isMetadataName,
   objectOf,
@@ -12,8 +12,26 @@ import {
   type FlowsQuery,
 } from "../../explore/index.ts";
 import type { Value } from "../../record/index.ts";
-import { apiError, type ExploreRules } from "../../server/index.ts";
+import { apiError, type CollectorAnswer, type ExploreRules } from "../../server/index.ts";
 import type { ExploreQuestions } from "../threads/explore-output.ts";
+
+/** Answers `GET /api/v1/enrich/rules`. @param path of the file of rules; empty: there is none. */
+export async function rulesView(path: string): Promise<CollectorAnswer<"listRules">> {
+  if (path === "") return { enabled: false, rules: [] };
+  let text: string | undefined;
+  try {
+    const bytes = await readFile(path);
+    text = bytes.toString("utf8");
+    const rules = new RuleProgram(readRules(bytes).value).rules.map(({ name, scope, rule }) => ({
+      name,
+      of: scope,
+      fields: [...rule.set.keys()],
+    }));
+    return { enabled: true, text, rules };
+  } catch (error) {
+    return { enabled: true, fault: (error as Error).message, ...(text !== undefined && { text }), rules: [] };
+  }
+}
 
 /** Records that rules are asked of at most. */
 const maxRecords = 10_000;

@@ -67,8 +67,6 @@ export class CompiledRule {
   readonly rule: Rule;
   /** Decided so that the fields of a record are as if each rule had been asked of it in turn. */
   readonly scope: RuleScope;
-  /** How many records, or interfaces of exporters, it was true of. */
-  fits = 0;
   readonly #matches: Matches;
   readonly #regexes: readonly { readonly fields: readonly string[]; readonly regex: Regex }[];
 
@@ -83,7 +81,6 @@ export class CompiledRule {
   /** Adds the fields that it gives to those that were given, if it is true of a record. @returns whether it is. */
   apply(of: FieldValues, given: Map<string, Value>): boolean {
     if (!this.#matches(of)) return false;
-    this.fits++;
     const found = this.#found(of);
     for (const [name, value] of this.rule.set) {
       const text = render(value, found);

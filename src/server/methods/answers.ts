@@ -617,3 +617,23 @@ const output = object(
 );
 
 export const outputs = object({ outputs: list(output) });
+
+/** What rules are asked of: each record, or, once, an exporter or its interface by which flows come in or go out. */
+export const ruleScope = choice(
+  ["exporter", "in", "out", "record"],
+  "What it is asked of: `record` is each record, the others are decided once.",
+);
+
+export const rules = object(
+  {
+    enabled: flag("Whether there are to be rules."),
+    fault: text("Why the file cannot be used. The rules that were read before stay in use."),
+    text: text("The file."),
+    rules: list(
+      object({ name: text(), of: ruleScope, fields: list(text(), "That it gives.") }),
+      "In their order; none where the file cannot be used.",
+    ),
+  },
+  "fault",
+  "text",
+);

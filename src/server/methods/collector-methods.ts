@@ -9,6 +9,7 @@ import {
   discovery,
   fields,
   outputs,
+  rules,
   overview,
   progress,
   settings,
@@ -74,6 +75,7 @@ export const collectorMethods = {
   ),
   diagnose: row("/api/v1/flow/diagnosis", "flow", diagnosis, "Why flows are missing or wrong"),
   listSources: row("/api/v1/enrich/sources", "metadata", sources, "The sources of metadata and their last runs"),
+  listRules: row("/api/v1/enrich/rules", "flow", rules, "The file of rules that give records fields, as it stands"),
   listOutputs: row("/api/v1/outputs", "collector", outputs, "Where records go, and what waits"),
   listTasks: row(
     "/api/v1/progress",

@@ -17,6 +17,7 @@ import {
 } from "./shape.ts";
 import { arrowStreamType } from "../../record/index.ts";
 import { apiError } from "../api-error.ts";
+import { ruleScope } from "./answers.ts";
 import { type Call, sendBytes, sendJson } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson, plainJson } from "../json/decode-request.ts";
@@ -309,10 +310,7 @@ const rulesAnswer = openObject({
   rules: list(
     openObject({
       name: text(),
-      of: choice(
-        ["exporter", "in", "out", "record"],
-        "What it is asked of: `record` is each record, the others are decided once.",
-      ),
+      of: ruleScope,
       fits: integer("Records that it is true of."),
       changes: integer(
         "Records of which it gives a field another value than now, and no rule behind it gives that field.",

@@ -1,5 +1,12 @@
 import { createHash } from "node:crypto";
-import { fieldNames, plainLabel, type EnumTables, type FieldDefinition } from "../values/put-value.ts";
+import {
+  fieldNames,
+  metricName,
+  plainLabel,
+  type EnumTables,
+  type FieldDefinition,
+  type MetricKind,
+} from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import {
   type Attribute,
@@ -50,7 +57,33 @@ async function resolveObjects(
     objects.set(id, object);
   }
   await warnOfNestedNames(set, pacer);
+  await warnOfMetrics(set, pacer);
   return objects;
+}
+
+/** A scrape has one metric of a name, and one kind of it. */
+async function warnOfMetrics(set: DefinitionSet, pacer: Pacer): Promise<void> {
+  const owners = new Map<string, { readonly field: string; readonly kind: MetricKind; readonly id: string }>();
+  for (const [id, placed] of set.of("object")) {
+    if (pacer.isDue()) await pacer.rest();
+    for (const { name, field, metric: kind } of placed.draft.attributes.values()) {
+      if (kind === undefined) continue;
+      const metric = metricName(field, kind);
+      // Of a field there is one kind, whatever its name becomes.
+      for (const key of [metric, field]) {
+        const owner = owners.get(key);
+        if (owner === undefined) owners.set(key, { field, kind, id });
+        else if (owner.field !== field) {
+          const message = `attribute ${name}: ${field} is the metric ${metric}, as is ${owner.field} of ${owner.id}`;
+          set.add(placed, "warning", ["attributes", name, "name"], "value", message);
+        } else if (owner.kind !== kind) {
+          const message = `attribute ${name}: ${field} is a ${kind} here, and a ${owner.kind} in ${owner.id}`;
+          set.add(placed, "warning", ["attributes", name, "metric"], "value", message);
+          break;
+        }
+      }
+    }
+  }
 }
 
 /** Within one object it is an error. Two objects make two records, and only some stores refuse one of these. */
@@ -58,10 +91,10 @@ async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void
   const drafts = set.of("object");
   const owners = new Map<string, string>();
   for (const [id, { draft }] of drafts) {
+    if (pacer.isDue()) await pacer.rest();
     for (const target of draft.index ?? []) for (const field of fieldNames(target)) owners.set(field, id);
     for (const target of draft.attributes.values()) for (const field of fieldNames(target)) owners.set(field, id);
   }
-  if (pacer.isDue()) await pacer.rest();
   /** Starts of names that are no names, nor are their starts. */
   const free = new Set<string>();
   const nameAbove = (field: string): string | undefined => {

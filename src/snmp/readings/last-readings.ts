@@ -1,6 +1,13 @@
 import type { RecordFields, Value } from "../../record/index.ts";
 import type { PolledObject } from "../poller/poll-plan.ts";
-import { fieldNames, severityField, stateSeverities, type StateSeverity } from "../values/put-value.ts";
+import {
+  fieldNames,
+  metricName,
+  severityField,
+  stateSeverities,
+  type MetricKind,
+  type StateSeverity,
+} from "../values/put-value.ts";
 
 /** A chunk is made of about this many lines and tables looked at: one without lines is empty. */
 const stepsEach = 250;
@@ -48,12 +55,6 @@ function* linesOf(name: string, { device, labelNames, labels, values }: ReadingT
   }
 }
 
-/** Counters alone end in `_total`; what promtool wants last, the unit, stays where the name of the field has it. */
-function metricName(field: string, kind: MetricKind): string {
-  const name = field.replaceAll(/[^a-zA-Z0-9]/g, "_").replace(/_total$/, "");
-  return `snmp_${name}${kind === "counter" ? "_total" : ""}`;
-}
-
 function labelName(field: string): string {
   return field.replaceAll(/[^a-zA-Z0-9]/g, "_");
 }
@@ -61,9 +62,6 @@ function labelName(field: string): string {
 function escapeLabel(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }
-
-/** A field that is a number which goes up only, or up and down. */
-type MetricKind = "counter" | "gauge";
 
 /** The rows of one object of a device. All rows of a table have the same fields, so each field is one list. */
 interface ReadingTable {

@@ -406,3 +406,15 @@ function worstOf(said: ReadonlyMap<string, StateSeverity>, labels: readonly stri
   const all = new Set(labels.map((label) => severityOf(said, label)));
   return fromWorst.find((severity) => all.has(severity)) ?? "ok";
 }
+
+/** A number that goes up only, or up and down. */
+export type MetricKind = "counter" | "gauge";
+
+/**
+ * Returns the name of a field as a metric. Counters alone end in `_total`; what promtool wants last, the unit, stays where the name of
+ * the field has it.
+ */
+export function metricName(field: string, kind: MetricKind): string {
+  const name = field.replaceAll(/[^a-zA-Z0-9]/g, "_").replace(/_total$/, "");
+  return `snmp_${name}${kind === "counter" ? "_total" : ""}`;
+}

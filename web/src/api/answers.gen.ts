@@ -299,6 +299,18 @@ export type ListSourcesAnswer = {
   }[];
 };
 
+/** What `GET /api/v1/enrich/rules` answers. */
+export type ListRulesAnswer = {
+  readonly enabled: boolean;
+  readonly fault?: string;
+  readonly text?: string;
+  readonly rules: readonly {
+    readonly name: string;
+    readonly of: "exporter" | "in" | "out" | "record";
+    readonly fields: readonly string[];
+  }[];
+};
+
 /** What `GET /api/v1/outputs` answers. */
 export type ListOutputsAnswer = {
   readonly outputs: readonly {
