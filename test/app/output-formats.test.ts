@@ -15,35 +15,25 @@ import { until } from "../support/until.ts";
 
 const formats = ["text", "json", "yaml", "csv"] as const;
 
-/** How each command is tried that prints data. Words in capitals are files of the test; codes other than 0 are named. */
-const tried: Readonly<Record<string, { readonly argv?: readonly string[]; readonly code?: number }>> = {
+interface Tried {
+  readonly argv?: readonly string[];
+  readonly code?: number;
+}
+
+/** What commands are given that print nothing without. Words in capitals are files of the test; codes other than 0 are named. */
+const given: Readonly<Record<string, Tried>> = {
   address: { argv: ["10.0.0.1"] },
-  doctor: {},
-  exporters: {},
   "flows top": { argv: ["--by", "src", "--last", "1h"] },
-  health: {},
   metrics: { argv: ["process_"] },
-  outputs: {},
-  "rules list": {},
   "rules try": { argv: ["RULES"] },
-  "snmp candidates": {},
-  "snmp devices": {},
-  "snmp links": {},
   "snmp locate": { argv: ["10.0.0.1"], code: 1 },
   "source accept": { argv: ["lines"], code: 3 },
   "source diff": { argv: ["lines"] },
-  "source list": {},
   "source run": { argv: ["lines"] },
   "token list": { argv: ["--users-file", "USERS"] },
   "udm explain": { argv: ["10.0.0.1"] },
-  "udm history": {},
-  "udm sources": {},
   "user list": { argv: ["--users-file", "USERS"] },
   value: { argv: ["tag", "web"] },
-  "watch alerts": {},
-  "watch answers": {},
-  "watch rules": {},
-  "watch silences": {},
 };
 
 function printing(parent: Command, path: readonly string[] = []): readonly string[] {
@@ -56,7 +46,8 @@ function printing(parent: Command, path: readonly string[] = []): readonly strin
 
 test("every command that prints data prints it as text, JSON, YAML and CSV", async (t) => {
   const program = await createProgram(createFakeTerminal([]), () => {});
-  assert.deepEqual(printing(program).toSorted(), Object.keys(tried));
+  const names = printing(program);
+  assert.ok(Object.keys(given).every((name) => names.includes(name)) && names.length > 24);
 
   const directory = tempDirectory(t);
   const file = (name: string, text: string): string => {
@@ -96,7 +87,8 @@ test("every command that prints data prints it as text, JSON, YAML and CSV", asy
     return /^src,bytes,share,bit\/s\n10\.0\.0\.1,5000,1,\d+\n$/.test(out) || undefined;
   });
 
-  for (const [name, { argv = [], code = 0 }] of Object.entries(tried)) {
+  for (const name of names) {
+    const { argv = [], code = 0 }: Tried = given[name] ?? {};
     const words = [...name.split(" "), ...argv.map((word) => known[word] ?? word)];
     const print = async (format: string): Promise<string> => {
       const ended = await run(...words, "-o", format);

@@ -18,25 +18,38 @@ export interface FixtureOptions {
 /** A directory that goes with the test, after the stores that {@link openExplore} opened. */
 export const exploreDirectory = (t: Owner): string => tempDirectory(t);
 
-/** An embedded store that is open; it is stopped by the test, or at its end. */
-export async function openExplore(t: TestContext, options: FixtureOptions = {}): Promise<EmbeddedExplore> {
-  const sampling = createSamplingMemory(1);
-  const rates = options.config?.rates ?? { whole: 0, sampled: 0 };
-  const config = {
-    directory: options.directory ?? tempDirectory(t),
+/** A config of a store that keeps every record of a day. */
+export function configOf(
+  given: Pick<EmbeddedExploreConfig, "directory"> & Partial<EmbeddedExploreConfig>,
+): EmbeddedExploreConfig {
+  return {
     maxBytes: 2 ** 30,
     maxHours: 24,
-    rates,
+    rates: { whole: 0, sampled: 0 },
     rollups: { maxDays: 0, maxBytes: 2 ** 30, fields: [] },
     memoryBytes: 256 * 2 ** 20,
     fields: ["flow.src.site.name"],
     maxMetadataFields: 8,
     timeoutMs: 10_000,
-    ...options.config,
+    ...given,
   };
+}
+
+type Store = Readonly<{ explore: EmbeddedExplore; sampling: ReturnType<typeof createSamplingMemory> }>;
+
+/** An embedded store that is still to be started. */
+export function newExplore(config: EmbeddedExploreConfig, options: FixtureOptions): Store {
+  const sampling = createSamplingMemory(1);
   const clock = { monotonic: () => systemClock.monotonic(), now: options.clockNow ?? (() => systemClock.now()) };
   const reporting = { clock, log: silentLog, metrics: options.metrics ?? createMetrics() };
-  const explore = new EmbeddedExplore(config, sampling, reporting, options.onFault ?? (() => {}));
+  return { explore: new EmbeddedExplore(config, sampling, reporting, options.onFault ?? (() => {})), sampling };
+}
+
+/** An embedded store that is open; it is stopped by the test, or at its end. */
+export async function openExplore(t: TestContext, options: FixtureOptions = {}): Promise<EmbeddedExplore> {
+  const config = configOf({ directory: options.directory ?? tempDirectory(t), ...options.config });
+  const { rates } = config;
+  const { explore, sampling } = newExplore(config, options);
   cleanUp(t, () => explore.stop());
   await explore.start();
   setOpen(sampling, true);

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { DuckDBInstance } from "@duckdb/node-api";
 import * as fc from "fast-check";
 import { readQuery, type EmbeddedExplore, type ExploreAnswer } from "../../src/explore/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, now, sampleRecords } from "./query-cases.ts";
-import { lineOf, partsWithin, timeOf, type ModelRecord } from "./query-model.ts";
+import { lineOf, partsWithin, timeOf, type ModelRecord, type When } from "./query-model.ts";
 
 const hour = 3_600_000;
 const rollups = { maxDays: 90, maxBytes: 2 ** 30, fields: [] };
@@ -57,7 +60,45 @@ test("answers of rollups alone, and of rollups with later records, are those of 
     ["minutes"],
   );
   await checkAnswers(ask, sampleRecords, 12, "rollups");
+  await explore.stop();
+
+  const [minutes = ""] = files(directory, "minutes");
+  await makeOlder(join(directory, minutes));
+  const updated = await openExplore(t, { directory, clockNow: () => at, config: { maxHours: 2, rollups } });
+  await checkAnswers((query) => updated.query(query, never), sampleRecords, 8, "rollups");
 });
+
+/** Makes of a file of rollups what the version before wrote: rows for what was received, and others for each minute in which bytes flowed. */
+async function makeOlder(path: string): Promise<void> {
+  const instance = await DuckDBInstance.create(path);
+  const connection = await instance.connect();
+  const sums = ["bytes", "packets"].flatMap((sum) => [`explore.${sum}`, `explore.${sum}.high`]);
+  const later = ["then", "before"].flatMap((when) =>
+    sums.map((name) => name.replace(/^explore\.\w+/, (start) => `${start}.${when}`)),
+  );
+  const without = `EXCLUDE (${later.map((name) => `"${name}"`).join(", ")})`;
+  const flowed = (when: string, time: string): string => {
+    const own = sums.map((name) => `"${name.replace(/^explore\.\w+/, (start) => `${start}.${when}`)}" AS "${name}"`);
+    const rest = [
+      `${time} AS "@timestamp"`,
+      `2 AS "explore.when"`,
+      `NULL AS "explore.flows"`,
+      `NULL AS "explore.flows.high"`,
+    ];
+    return `SELECT * ${without} REPLACE (${[...own, ...rest].join(", ")}) FROM minutes WHERE "explore.when" = 3 AND "explore.bytes.${when}" IS NOT NULL`;
+  };
+  const statements = [
+    `SELECT * ${without} REPLACE (1 AS "explore.when") FROM minutes WHERE "explore.when" = 3`,
+    flowed("then", `"@timestamp"`),
+    flowed("before", `"@timestamp" - INTERVAL 1 MINUTE`),
+    `SELECT * ${without} FROM minutes WHERE "explore.when" = 2`,
+  ];
+  await connection.run(`CREATE TABLE older AS ${statements.join(" UNION ALL ")}`);
+  await connection.run("DROP TABLE minutes");
+  await connection.run("ALTER TABLE older RENAME TO minutes");
+  connection.closeSync();
+  instance.closeSync();
+}
 
 test("a weighed sample: rollups say what the records said, and a field that they lack is not covered", async (t) => {
   const directory = exploreDirectory(t);
@@ -171,10 +212,39 @@ const lateRecord = fc
     "flow.bytes": bytes,
   }));
 
+const week = now - 7 * 24 * hour;
+const firstMinute = week - 24 * hour;
+
+/** What each minute of eight days has, as the store says. */
+async function minutesOf(explore: EmbeddedExplore, when: When = "flowed"): Promise<number[]> {
+  const found: number[] = [];
+  for (let from = firstMinute; from < now; from += 24 * hour) {
+    const query = readQuery({ from: iso(from), to: iso(from + 24 * hour), granularity: "1m", when }, now);
+    found.push(...((await explore.query(query, never)).total.series ?? []));
+  }
+  return found;
+}
+
+/** The same as a slow model has it. */
+function expectedMinutes(records: readonly ModelRecord[], when: When): number[] {
+  const expected = Array.from({ length: 8 * 24 * 60 }, () => 0);
+  for (const record of records) {
+    const [begin, end] = timeOf(record, when).map((time) => Math.floor((time - firstMinute) / 60_000)) as [
+      number,
+      number,
+    ];
+    for (let i = begin; i <= end; i++) {
+      const from = firstMinute + 60_000 * i;
+      const [part] = partsWithin([record], "bytes", when, from, from + 60_000);
+      expected[i] = (expected[i] as number) + Number(part?.["flow.bytes"]);
+    }
+  }
+  return expected;
+}
+
 test("a week of minutes after random late records, with stops while rollups are made, is that of a slow model", async (t) => {
   const drawn = fc.sample(fc.array(lateRecord, { minLength: 150, maxLength: 250 }), { numRuns: 1, seed: 7 })[0] ?? [];
   const directory = exploreDirectory(t);
-  const week = now - 7 * 24 * hour;
   let at = week;
   const open = (): Promise<EmbeddedExplore> =>
     openExplore(t, { directory, clockNow: () => at, config: { maxHours: 30, rollups } });
@@ -195,31 +265,60 @@ test("a week of minutes after random late records, with stops while rollups are 
     await explore.stop();
     explore = await open();
   }
-  const minutes = async (): Promise<number[]> => {
-    const found: number[] = [];
-    for (let from = week - 24 * hour; from < now; from += 24 * hour) {
-      const query = readQuery({ from: iso(from), to: iso(from + 24 * hour), granularity: "1m" }, now);
-      found.push(...((await explore.query(query, never)).total.series ?? []));
-    }
-    return found;
-  };
-  const first = week - 24 * hour;
-  const expected = Array.from({ length: 8 * 24 * 60 }, () => 0);
-  for (const record of drawn) {
-    const [begin, end] = timeOf(record, "flowed").map((time) => Math.floor((time - first) / 60_000)) as [
-      number,
-      number,
-    ];
-    for (let i = begin; i <= end; i++) {
-      const [part] = partsWithin([record], "bytes", "flowed", first + 60_000 * i, first + 60_000 * (i + 1));
-      expected[i] = (expected[i] as number) + Number(part?.["flow.bytes"]);
-    }
-  }
+  const minutes = (): Promise<number[]> => minutesOf(explore);
+  const expected = expectedMinutes(drawn, "flowed");
   assert.ok(expected.filter((bytes) => bytes > 0).length > 2000);
   assert.deepEqual(await minutes(), expected);
   at = now + 48 * hour;
   await leftWith(explore, directory, 1);
   assert.deepEqual(await minutes(), expected);
+});
+
+/** Runs a life of the store, which ends by `kill -9` so many milliseconds after a statement of its rollups began. */
+async function killedLife(directory: string, statement: number, milliseconds: number): Promise<void> {
+  const program = join(import.meta.dirname, "rollup-life.js");
+  const child = spawn(process.execPath, [program, directory, String(now), String(statement), String(milliseconds)], {
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  let errors = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
+  const [, signal] = await once(child, "close");
+  assert.equal(signal, "SIGKILL", `statement ${statement}: ${errors}`);
+}
+
+test("kill -9 while rollups of late records are made loses nothing and counts nothing twice", async (t) => {
+  const drawn = fc.sample(fc.array(lateRecord, { minLength: 100, maxLength: 120 }), { numRuns: 1, seed: 9 })[0] ?? [];
+  const prepared = exploreDirectory(t);
+  const timesOf = (record: ModelRecord): number => Date.parse(record["@timestamp"] as string);
+  let at = week;
+  const first = await openExplore(t, { directory: prepared, clockNow: () => at, config: { maxHours: 200 } });
+  const count = 6;
+  for (let file = 0; file < count; file++) {
+    const end = week + ((file + 1) * 7 * 24 * hour) / count;
+    takeLines(first, linesOf(drawn.filter((record) => timesOf(record) >= at && timesOf(record) < end)));
+    at = end;
+    await first.flush();
+  }
+  await first.stop();
+  // This process may keep its locks for a while.
+  const directory = exploreDirectory(t);
+  for (const name of files(prepared, "flows")) copyFileSync(join(prepared, name), join(directory, name));
+  // While the transaction gets rows, the name of their file, ends, is written to its place; and while that of another file gets rows.
+  for (const [statement, milliseconds] of [
+    [1, 1],
+    [2, 0],
+    [3, 0],
+    [4, 0],
+    [7, 1],
+  ] as const) {
+    await killedLife(directory, statement, milliseconds);
+  }
+  const last = await openExplore(t, { directory, clockNow: () => at, config: { maxHours: 2, rollups } });
+  at += 24 * hour;
+  await leftWith(last, directory, 1);
+  for (const when of ["flowed", "received"] as const) {
+    assert.deepEqual(await minutesOf(last, when), expectedMinutes(drawn, when), when);
+  }
 });
 
 function iso(milliseconds: number): string {

@@ -22,7 +22,7 @@ import type { DuckDb } from "./duckdb-instance.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
-import { isOf, minutesOf, sourceColumn, sumColumns, type UsedRollups } from "./plan-query.ts";
+import { countsFor, isOf, minutesOf, sourceColumn, sumColumns, whenColumn, type UsedRollups } from "./plan-query.ts";
 
 /** Runs statements over the rows of some files. */
 export class DuckDbEngine implements QueryEngine {
@@ -241,11 +241,37 @@ function minutesSql(
   summand: Summand,
   { file, sources }: UsedRollups,
 ): string {
-  const cells = [...columns.map((column) => namedCell(column, file)), ...bucketCells(granularitySeconds)];
-  const [low, high] = sumColumns[summand].map(quoted);
-  const sum = `${low}::HUGEINT + (${high}::HUGEINT << 64) AS ${sumName}${hasNext({ when, granularitySeconds }) ? `, 0 AS ${nextName}` : ""}`;
+  const cells = columns.map((column) => namedCell(column, file));
+  const sum = (name: keyof typeof sumColumns): string => {
+    const [low, high] = sumColumns[name].map(quoted);
+    return `(${low}::HUGEINT + (${high}::HUGEINT << 64))`;
+  };
   const ids = sources.map(({ id }) => id).join(", ");
-  return `SELECT ${[...cells, sum].join(", ")} FROM ${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isOf(when)} AND ${isWithin(range, { milliseconds: noMilliseconds })}`;
+  const from = (until: number): string =>
+    `${minutesOf(file.name)} WHERE "${sourceColumn}" IN (${ids}) AND ${isOf(when)} AND ${isWithin({ from: range.from, to: until }, { milliseconds: noMilliseconds })}`;
+  if (when === "received" || summand === "flows") {
+    const added = [...bucketCells(granularitySeconds), `${sum(summand)} AS ${sumName}`];
+    return `SELECT ${[...cells, ...added].join(", ")} FROM ${from(range.to)}`;
+  }
+  const at = duckDbDialect.milliseconds(quoted(timeField));
+  const isApart = `"${whenColumn}" IS NOT DISTINCT FROM ${countsFor.both}`;
+  const [then, before] = [`${summand}Then`, `${summand}Before`] as const;
+  const hasThen = `(${at} < ${range.to} AND (NOT ${isApart} OR ${quoted(sumColumns[then][0])} IS NOT NULL))`;
+  const hasBefore = `(${at} > ${range.from} AND ${quoted(sumColumns[before][0])} IS NOT NULL)`;
+  const parts = [
+    `coalesce(CASE WHEN ${hasThen} THEN CASE WHEN ${isApart} THEN ${sum(then)} ELSE ${sum(summand)} END END, 0) AS then_sum`,
+    `coalesce(CASE WHEN ${hasBefore} THEN ${sum(before)} END, 0) AS before_sum`,
+  ];
+  const read = `${from(range.to + minuteMs)} AND (${hasThen} OR ${hasBefore})`;
+  const rows = `(SELECT *, ${at} AS minute_start, ${parts.join(", ")} FROM ${read})`;
+  const step = 1000 * granularitySeconds;
+  // The minute before may be in the bucket before: then what flowed in that of the row goes to the next one.
+  const added = [
+    ...(step === 0 ? [] : [`((minute_start - ${minuteMs}) // ${step}) * ${step} AS ${bucketName}`]),
+    `then_sum + before_sum AS ${sumName}`,
+    ...(step === 0 ? [] : [`CASE WHEN minute_start % ${step} = 0 THEN then_sum ELSE 0 END AS ${nextName}`]),
+  ];
+  return `SELECT ${[...cells, ...added].join(", ")} FROM ${rows}`;
 }
 
 /** Cuts the time as the file has it. */

@@ -34,14 +34,19 @@ export const sumColumns = {
   bytes: ["explore.bytes", "explore.bytes.high"],
   packets: ["explore.packets", "explore.packets.high"],
   flows: ["explore.flows", "explore.flows.high"],
+  /** What of records that count for both flowed in the minute of the row, and in the one before; without a value where none did. */
+  bytesThen: ["explore.bytes.then", "explore.bytes.then.high"],
+  packetsThen: ["explore.packets.then", "explore.packets.then.high"],
+  bytesBefore: ["explore.bytes.before", "explore.bytes.before.high"],
+  packetsBefore: ["explore.packets.before", "explore.packets.before.high"],
 } as const;
 
 /**
- * The column of what a row counts for: nothing where bytes flowed in the minute in which their records came. Sums of other records are there
- * twice, in the minute of the record and in those of the flow. A file from before true time has the former alone, for both.
+ * The column of what a row counts for. Most count for both, each in columns of its own. What flowed earlier has rows of its own. Files of earlier versions also have
+ * rows that count by receipt alone, and such without a value, which count for both with the same sums.
  */
 export const whenColumn = "explore.when";
-export const countsFor = { received: 1, flowed: 2 } as const satisfies Readonly<Record<When, number>>;
+export const countsFor = { received: 1, flowed: 2, both: 3 } as const satisfies Readonly<Record<When | "both", number>>;
 
 /** Returns a condition that is true of rows that count. */
 export function isOf(when: When): string {
@@ -50,6 +55,14 @@ export function isOf(when: When): string {
 
 export const minutesOf = (name: string): string => `${quoted(name)}.main.minutes`;
 export const sourcesOf = (name: string): string => `${quoted(name)}.main.sources`;
+
+/** The columns that every file has, with their types. */
+const ownColumns: readonly (readonly [string, string])[] = [
+  [sourceColumn, "UINTEGER"],
+  [timeField, "TIMESTAMP_NS"],
+  [whenColumn, "UTINYINT"],
+  ...Object.values(sumColumns).flatMap((pair) => pair.map((each) => [each, "UBIGINT"] as const)),
+];
 
 const definition = (column: Column): string => `${quoted(column.field)} ${sqlType(column)}`;
 
@@ -60,26 +73,25 @@ export async function readRollupFile(
   columns: readonly Column[],
 ): Promise<RollupFile> {
   const table = minutesOf(name);
-  const cells = [
-    `"${sourceColumn}" UINTEGER`,
-    `"${timeField}" TIMESTAMP_NS`,
-    `"${whenColumn}" UTINYINT`,
-    ...columns.map(definition),
-    ...Object.values(sumColumns).flatMap((pair) => pair.map((each) => `"${each}" UBIGINT`)),
-  ];
+  const cells = [...ownColumns.map(([own, type]) => `"${own}" ${type}`), ...columns.map(definition)];
   await connection.run(`CREATE TABLE IF NOT EXISTS ${table} (${cells.join(", ")})`);
   await connection.run(
     `CREATE TABLE IF NOT EXISTS ${sourcesOf(name)} (id UINTEGER, name VARCHAR, "from" BIGINT, "to" BIGINT, weight UINTEGER, flowed BIGINT)`,
   );
-  await connection.run(`ALTER TABLE ${table} ADD COLUMN IF NOT EXISTS "${whenColumn}" UTINYINT`);
   await connection.run(`ALTER TABLE ${sourcesOf(name)} ADD COLUMN IF NOT EXISTS flowed BIGINT`);
   const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
+  const found = new Set(described.getRows().map(([column]) => String(column)));
+  // Files of earlier versions lack some.
+  for (const [own, type] of ownColumns) {
+    if (!found.has(own)) await connection.run(`ALTER TABLE ${table} ADD COLUMN "${own}" ${type}`);
+    found.add(own);
+  }
   const sources = await connection.runAndReadAll(
     `SELECT id, name, "from", "to", weight, flowed FROM ${sourcesOf(name)} ORDER BY id`,
   );
   return {
     name,
-    columns: new Set(described.getRows().map(([column]) => String(column))),
+    columns: found,
     sources: sources.getRows().map(([id, source, from, to, weight, flowed]) => ({
       id: Number(id),
       name: String(source),

@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { timeField, type Column, columnOf } from "../column.ts";
+import { flowedColumns, laterColumns } from "../booking.ts";
 import { flowedPart } from "../query/flowed-sql.ts";
 import { recordSum, type SqlDialect, type Summand } from "../query/sql-dialect.ts";
 import { duckDbDialect, quoted } from "./duckdb-table.ts";
@@ -23,8 +24,14 @@ import type { StoreContext } from "./duckdb-instance.ts";
 const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
 /** Sums that are booked over the time in which they flowed; flows are booked when they were received. */
-const spread: readonly Summand[] = ["bytes", "packets"];
-const summands: readonly Summand[] = [...spread, "flows"];
+const spread = ["bytes", "packets"] as const satisfies readonly Summand[];
+type Spread = (typeof spread)[number];
+/** In the order of {@link bookedRows}. */
+const sumNames = [
+  ...spread,
+  "flows",
+  ...spread.flatMap((summand) => [`${summand}Then`, `${summand}Before`] as const),
+] as const;
 const time = quoted(timeField);
 const minuteOf = (instant: string): string => `epoch_ns(${instant}) // ${minuteNs}`;
 
@@ -98,24 +105,22 @@ function* slicesOf(minutes: readonly (readonly [bigint, number])[]): Generator<r
 }
 
 function sliceStatement(partition: Partition, target: string, columns: readonly Column[]): string {
-  const has = (column: Column): string => cellOf(column, partition);
-  const dialect = { ...duckDbDialect, column: has };
-  const weight = partition.maxWeight > 1 ? quoted(weightColumn) : undefined;
+  const { largest, maxWeight, rows: count } = partition;
+  const isSmall = largest * maxWeight * count < 2 ** 63;
   // A row that lacks the counter adds nothing, and a sum of such rows is none.
-  const halves = summands.flatMap((summand) => {
-    const [low, high] = sumColumns[summand];
-    const sum = `s_${summand}`;
+  const halves = sumNames.flatMap((name): (readonly [string, string])[] => {
+    const [low, high] = sumColumns[name];
+    const sum = `"${name}"`;
+    const lower = isSmall ? sum : `(${sum} & 18446744073709551615::HUGEINT)`;
+    const upper = isSmall ? `CASE WHEN ${sum} IS NOT NULL THEN 0 END` : `(${sum} >> 64)`;
     return [
-      [low, `(${sum} & 18446744073709551615::HUGEINT)::UBIGINT`],
-      [high, `(${sum} >> 64)::UBIGINT`],
-    ] as const;
+      [low, `${lower}::UBIGINT`],
+      [high, `${upper}::UBIGINT`],
+    ];
   });
   const names = columns.map(({ field }) => quoted(field));
   const kept = columns.map((_, i) => `c${i}`);
-  const sums = summands.map((summand) => `s_${summand}`);
-  const into = [`"${sourceColumn}"`, time, `"${whenColumn}"`, ...names, ...halves.map(([name]) => `"${name}"`)].join(
-    ", ",
-  );
+  const into = [`"${sourceColumn}"`, time, `"${whenColumn}"`, ...names, ...halves.map(([name]) => `"${name}"`)];
   const cells = [
     "$id::UINTEGER",
     `make_timestamp_ns(m * ${minuteNs})`,
@@ -124,60 +129,78 @@ function sliceStatement(partition: Partition, target: string, columns: readonly 
     ...halves.map(([, value]) => value),
   ];
   const keys = ["m", "w", ...kept].join(", ");
-  const added = sums.map((sum) => `sum(${sum}::HUGEINT) AS ${sum}`);
-  const rows = `SELECT ${[keys, ...added].join(", ")} FROM (${bookedRows(partition, columns, dialect, weight)}) GROUP BY ${keys}`;
-  return `INSERT INTO ${minutesOf(target)} (${into}) SELECT ${cells.join(", ")} FROM (${rows})`;
+  const added = sumNames.map((name) => `sum("${name}"${isSmall ? "" : "::HUGEINT"}) AS "${name}"`);
+  const rows = `SELECT ${[keys, ...added].join(", ")} FROM (${bookedRows(partition, columns)}) GROUP BY ${keys}`;
+  return `INSERT INTO ${minutesOf(target)} (${into.join(", ")}) SELECT ${cells.join(", ")} FROM (${rows})`;
 }
 
 /**
- * A row for the minute in which a record came, and one for each minute in which its bytes flowed where that is not the same one alone: `m w c0 …
- * s_bytes s_packets s_flows`.
+ * A row for the minute in which a record came, with what of it flowed then and in the minute before: most flows are no older. Of the others there is one for
+ * each minute in which bytes flowed, too: `m w c0 …` and the sums.
  */
-function bookedRows(
-  partition: Partition,
-  columns: readonly Column[],
-  dialect: SqlDialect,
-  weight: string | undefined,
-): string {
+function bookedRows(partition: Partition, columns: readonly Column[]): string {
+  const { largest, longestFlow, maxWeight } = partition;
+  const dialect: SqlDialect = { ...duckDbDialect, column: (column) => cellOf(column, partition) };
+  const isSmall = largest * Math.max(maxWeight, longestFlow + 1) < 2 ** 62;
+  const number = (value: string): string => `CAST(${value} AS ${isSmall ? "BIGINT" : "UBIGINT"})`;
+  const weighed = (value: string): string =>
+    maxWeight === 1 ? value : isSmall ? `(${value}) * weight` : dialect.product(`(${value})`, "weight");
   const instant = dialect.column(columnNamed(timeField));
-  const flow = flowedCells(partition);
-  const valueOf = (summand: Summand): string => `(${recordSum(summand, dialect, columnNamed, undefined)})::UBIGINT`;
-  const weighed = (value: string): string => (weight === undefined ? value : dialect.product(`(${value})`, "weight"));
-  const kept = columns.map((_, i) => `c${i}`);
-  const isElsewhere = "(flow_start // 60000 <> m OR flow_end // 60000 <> m)";
+  const times = flowedCells(partition);
+  const later = (field: string): string => (partition.columns.has(field) ? number(quoted(field)) : "NULL");
   const read = [
     `${minuteOf(instant)} AS m`,
-    `${flow.start} AS flow_start`,
-    `${flow.end} AS flow_end`,
+    `${times.start} AS flow_start`,
+    `${times.end} AS flow_end`,
     ...columns.map((column, i) => `${dialect.column(column)} AS c${i}`),
-    ...spread.map((summand) => `${valueOf(summand)} AS v_${summand}`),
-    `${weight ?? 1} AS weight`,
+    ...spread.map((summand) => `${number(recordSum(summand, dialect, columnNamed, undefined))} AS v_${summand}`),
+    ...spread.map((summand) => `${later(laterColumns[summand].field)} AS l_${summand}`),
+    `${maxWeight > 1 ? `${quoted(weightColumn)}::BIGINT` : "1"} AS weight`,
   ];
   const range = `${instant} >= make_timestamp_ns($from::BIGINT) AND ${instant} < make_timestamp_ns($to::BIGINT)`;
-  const all = `(SELECT ${read.join(", ")} FROM ${tableOf(partition.name)} WHERE ${range})`;
-  const received = [
-    "m",
-    `CASE WHEN ${isElsewhere} THEN ${countsFor.received} END::UTINYINT AS w`,
-    ...kept,
-    ...spread.map((summand) => `${weighed(`v_${summand}`)} AS s_${summand}`),
-    "weight AS s_flows",
-  ];
-  const minutes = `(SELECT *, ${dialect.eachOf("flow_start // 60000", "flow_end // 60000", 1)} AS n FROM ${all} WHERE ${isElsewhere})`;
-  const within = { from: "n * 60000", to: "(n + 1) * 60000" };
-  const part = (summand: Summand): string =>
+  const minutes = "flow_start // 60000 AS first, flow_end // 60000 AS last";
+  const all = `(SELECT *, ${minutes} FROM (SELECT ${read.join(", ")} FROM ${tableOf(partition.name)} WHERE ${range}))`;
+  const partIn = (summand: Spread, minute: string): string =>
     flowedPart(
       dialect,
-      { value: `v_${summand}`, flow: { from: "flow_start", to: "flow_end" }, isSmall: false },
-      within,
+      { value: `v_${summand}`, flow: { from: "flow_start", to: "flow_end" }, isSmall },
+      { from: `${minute} * 60000`, to: `(${minute} + 1) * 60000` },
     );
+  // A file of the version before does not have it.
+  const ofMinute = (summand: Spread): string =>
+    partition.columns.has(laterColumns[summand].field) ? `l_${summand}` : partIn(summand, "m");
+  // Rows without times count when they came, and their sums are there once.
+  const hasTimes = partition.columns.has(flowedColumns.start.field);
+  const kept = columns.map((_, i) => `c${i}`);
+  const received = [
+    "m",
+    `${hasTimes ? countsFor.both : "NULL"}::UTINYINT AS w`,
+    ...kept,
+    ...spread.map((summand) => `${weighed(`v_${summand}`)} AS "${summand}"`),
+    "weight AS flows",
+    ...spread.flatMap((summand) => {
+      const value = `coalesce(v_${summand}, 0)`;
+      const part = `coalesce(${ofMinute(summand)}, 0)`;
+      const then = `CASE WHEN last = m AND first = m THEN ${value} WHEN last = m AND first = m - 1 THEN ${part} END`;
+      const before = `CASE WHEN first <> m - 1 THEN NULL WHEN last = m THEN ${value} - ${part} WHEN last = m - 1 THEN ${value} END`;
+      return [
+        `${hasTimes ? weighed(then) : "NULL::BIGINT"} AS "${summand}Then"`,
+        `${hasTimes ? weighed(before) : "NULL::BIGINT"} AS "${summand}Before"`,
+      ];
+    }),
+  ];
+  const ofReceived = `SELECT ${received.join(", ")} FROM ${all}`;
+  if (!hasTimes) return ofReceived;
+  const older = `(SELECT *, ${dialect.eachOf("first", "last", 1)} AS n FROM ${all} WHERE first < m - 1 OR last > m)`;
   const flowed = [
     "n AS m",
     `${countsFor.flowed}::UTINYINT AS w`,
     ...kept,
-    ...spread.map((summand) => `${weighed(part(summand))} AS s_${summand}`),
-    "NULL AS s_flows",
+    ...spread.map((summand) => `${weighed(partIn(summand, "n"))} AS "${summand}"`),
+    "NULL AS flows",
+    ...spread.flatMap(() => ["NULL", "NULL"]),
   ];
-  return `SELECT ${received.join(", ")} FROM ${all} UNION ALL SELECT ${flowed.join(", ")} FROM ${minutes}`;
+  return `${ofReceived} UNION ALL SELECT ${flowed.join(", ")} FROM ${older}`;
 }
 
 const minFiles = 12;
