@@ -8,6 +8,7 @@ import {
   answerTable,
   ExploreError,
   flowsTable,
+  inScopes,
   readFlowsQuery,
   readQuery,
   tableArrow,
@@ -51,6 +52,7 @@ import { flowCredentials } from "./parts/flow-streams.ts";
 import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
+import { SavedViews } from "./views/saved-views.ts";
 import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { RuleTrials } from "./views/rule-trials.ts";
@@ -77,18 +79,19 @@ function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: 
   const trials = new RuleTrials(explore, rulesPath, clock);
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
-    query: (body, format, signal) =>
+    query: (body, format, signal, scopes) =>
       explained(async () => {
-        const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
+        const query = readQuery(body, clock.now(), format === "json" ? "auto" : "none");
+        const answer = await explore.query(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](answerTable(answer));
       }),
-    flows: (body, format, signal) =>
+    flows: (body, format, signal, scopes) =>
       explained(async () => {
         const query = readFlowsQuery(body, clock.now());
-        const answer = await explore.flows(query, signal);
+        const answer = await explore.flows(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
-    profile: (body, signal) => explained(() => profiles.answer(body, signal)),
+    profile: (body, signal, scopes) => explained(() => profiles.answer(body, signal, scopes)),
     rules: (body, signal) => explained(() => trials.answer(body, signal)),
   };
 }
@@ -270,6 +273,8 @@ export function createCollector(options: CollectorOptions): Collector {
     exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
     reporting,
   );
+  const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
+  const savedViews = new SavedViews(stateDirectory === "" ? undefined : stateDirectory, nodeFileIo, reporting);
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
@@ -311,6 +316,7 @@ export function createCollector(options: CollectorOptions): Collector {
     }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     completeFilter: (body, mayReadMetadata) => completer.complete(body, mayReadMetadata),
+    savedViews,
     udm: writtenMetadata,
     tools: writtenMetadata,
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
@@ -325,8 +331,8 @@ export function createCollector(options: CollectorOptions): Collector {
 
   // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
-  const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
+  components.push(savedViews);
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (fleet !== undefined) components.push(fleet);

@@ -1,4 +1,14 @@
 export { filterAnswers, type FilterCompletion } from "./methods/filter-endpoint.ts";
+export {
+  savedViewAnswers,
+  type Board,
+  type SavedView,
+  type SavedViewOperations,
+  type SavedViewsAnswer,
+  type ViewChanges,
+  type ViewsImported,
+  type ViewUser,
+} from "./methods/saved-view-endpoints.ts";
 export { ApiServer, type ApiServerOptions } from "./api-server.ts";
 export type { BasicCredentials } from "./auth/authenticator.ts";
 export { isLoopback } from "./auth/admission.ts";

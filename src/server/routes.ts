@@ -16,6 +16,7 @@ import type { UnknownFields } from "./json/decode-request.ts";
 import type { ListView, View } from "./methods/collector-methods.ts";
 import { pathsWithId, type Endpoint } from "./methods/endpoint.ts";
 import { filterEndpoint, type CompleteFilter } from "./methods/filter-endpoint.ts";
+import { savedViewEndpoints, type SavedViewOperations } from "./methods/saved-view-endpoints.ts";
 import { exploreEndpoints, type ExploreOperations } from "./methods/explore-endpoints.ts";
 import {
   operationEndpoints,
@@ -67,6 +68,8 @@ export interface ApiOffer {
   readonly explore?: ExploreOperations;
   /** Completes filters over records. */
   readonly completeFilter?: CompleteFilter;
+  /** Views and boards that people share. */
+  readonly savedViews?: SavedViewOperations;
   /** The folder of the built pages; without it `/` answers programs only. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
@@ -116,6 +119,7 @@ export class Routes {
       ...operationEndpoints(parts.operations ?? new Map(), parts.bodies),
       ...exploreEndpoints(parts.explore, parts.bodies),
       ...(parts.completeFilter === undefined ? [] : [filterEndpoint(parts.completeFilter, parts.bodies)]),
+      ...(parts.savedViews === undefined ? [] : savedViewEndpoints(parts.savedViews, parts.bodies)),
       ...pageEndpoints({ ...parts, metricsAge: parts.limits.metricsAge, isGuarded, openApi }),
       ...changesEndpoints(parts),
       this.#web.index,

@@ -100,6 +100,7 @@ function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHash
 export const pagePaths: readonly string[] = [
   "",
   "explore",
+  "boards",
   "explain",
   "metadata",
   "live",

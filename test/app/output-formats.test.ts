@@ -34,6 +34,7 @@ const given: Readonly<Record<string, Tried>> = {
   "udm explain": { argv: ["10.0.0.1"] },
   "user list": { argv: ["--users-file", "USERS"] },
   value: { argv: ["tag", "web"] },
+  "view list": {},
 };
 
 function printing(parent: Command, path: readonly string[] = []): readonly string[] {

@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 677,
-  singleUserFiles: 108,
-  interfaces: 1104,
-  interfacesWithOneImplementation: 70,
+  files: 681,
+  singleUserFiles: 109,
+  interfaces: 1107,
+  interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

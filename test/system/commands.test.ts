@@ -70,6 +70,9 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   "source accept": { argv: ["lines"], code: 3 },
   "flows tail": { argv: ["--limit", "1"], silent: true },
   "flows top": { argv: ["--by", "dst.name", "--for", "1"] },
+  "view list": {},
+  "view export": {},
+  "view import": { argv: ["VIEWS", "--dry-run"] },
   "watch alerts": {},
   "watch rules": {},
   "watch answers": {},
@@ -186,6 +189,7 @@ test(
     await once(file, "close");
     const known: Readonly<Record<string, string>> = {
       FILE: fileOf("some.yml", "10.0.0.9: {name: applied}\n"),
+      VIEWS: fileOf("views.yml", "views: [{name: a view}]\n"),
       SHEET: fileOf("sheet.csv", "key,name\n10.0.0.8,imported\n"),
       GIVEN: fileOf("rules.yml", givingRules),
     };

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { keyText, rowText } from "../../web/src/format/key-text.ts";
+import { shortened } from "../../web/src/format/shortened.ts";
 import { curlOf } from "../../web/src/format/curl.ts";
 import { formatChange, formatDuration, formatNumber, formatShare, formatWhole } from "../../web/src/format/numbers.ts";
 import { formatAge } from "../../web/src/format/times.ts";
@@ -36,6 +37,18 @@ test("a number never reads as one that is more than one per cent away", () => {
       const read = Number(digits) * 1000 ** sizes.indexOf(unit.slice(0, -1));
       assert.ok(Math.abs(read - value) <= value / 100, `${String(value)} reads as ${digits} ${unit}`);
       assert.ok(Number(digits) < 1000 || unit === "EB");
+    }),
+  );
+});
+
+test("long names keep their begin and their end, and no character is cut", () => {
+  assert.equal(shortened("web-1"), "web-1");
+  assert.equal(shortened("backup-of-the-database-servers-in-frankfurt-2", 20), "backup-of-the…furt-2");
+  assert.equal(shortened("😀".repeat(30), 4), "😀😀…😀");
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), fc.integer({ min: 4, max: 40 }), (text, most) => {
+      const short = Array.from(shortened(text, most));
+      assert.ok(short.length <= most && (Array.from(text).length > most || shortened(text, most) === text));
     }),
   );
 });

@@ -21,10 +21,16 @@ test("the head of a sheet: delimiter, quotes, a byte order mark, a line that say
 test("columns are guessed, each field once, and the map of them is one that the collector takes", () => {
   const columns = ["Network", "Description", "Name", "VLAN ID", "Tags", "Owner", ""];
   const targets = guessTargets(columns);
-  assert.deepEqual(targets, ["key", "name", "metadata:name", "vlan", "tags", "metadata:owner", ""]);
+  assert.deepEqual(targets, ["key", "name", "metadata:.name", "vlan", "tags", "metadata:.owner", ""]);
   const map = JSON.parse(columnMap(columns, targets, ["plan"])) as { columns: Record<string, unknown> };
   assert.deepEqual(Object.keys(map.columns), columns.slice(0, -1));
   readColumnMap(map);
+  assert.deepEqual(guessTargets(["Site", ".rack.row", "metadata:plain", "Cost Centre"]), [
+    "metadata:.site",
+    "metadata:.rack.row",
+    "metadata:plain",
+    "metadata:.cost_centre",
+  ]);
 });
 
 test("a text in the Explain box is an address, a prefix or a range, or words", () => {

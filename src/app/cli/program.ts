@@ -77,6 +77,11 @@ const commandTable: readonly CommandRow[] = [
     load: async () => (await import("./address-command.ts")).defineValue,
   },
   {
+    usage: "view",
+    description: "views and boards of a running collector that people share",
+    load: async () => (await import("./view-command.ts")).defineView,
+  },
+  {
     usage: "health",
     description:
       "say whether a running collector is ready, check by check; exit code 1 when it is not, 6 when it does not answer",

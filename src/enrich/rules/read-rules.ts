@@ -156,7 +156,9 @@ const setShape: Shape<ReadonlyMap<string, GivenValue>> = mapOf(
     if (given.has(name)) return at.error(`${name} is set twice`);
     given.set(name, value);
   }
-  if (given.size === 0 || given.size > maxFields) return at.error(`a rule sets 1 to ${maxFields} fields`);
+  // Those that are there and cannot be used have been named.
+  const isEmpty = at.node.kind !== "mapping" || at.node.pairs.length === 0;
+  if (isEmpty || given.size > maxFields) return at.error(`a rule sets 1 to ${maxFields} fields`);
   return given;
 });
 

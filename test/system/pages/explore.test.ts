@@ -169,6 +169,37 @@ async function faultsAndNothing({ page, errors }: WatchedPage): Promise<void> {
   assert.deepEqual(errors(400), []);
 }
 
+/** A board of the view that another story saved: made, shown for another time, changed, and told of. */
+async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows): Promise<void> {
+  await page.goto(`${running.url}/boards`);
+  await page.getByRole("region", { name: "Views" }).getByRole("link", { name: "the office" }).waitFor();
+  await page.getByRole("button", { name: "New board …" }).click();
+  const dialog = page.getByRole("dialog", { name: "New board" });
+  await dialog.getByRole("textbox", { name: "Name" }).fill("All of it");
+  await dialog.getByRole("combobox", { name: "Add a view" }).selectOption({ label: "the office" });
+  assert.deepEqual(await axeFindings(page), []);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await page.waitForURL("**/boards?board=all-of-it");
+  await page.getByRole("img", { name: "the office over time" }).waitFor();
+  await page.getByRole("region", { name: "Ranking of the office" }).getByRole("row", { name: /^All / }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  const time = page.getByRole("textbox", { name: "Time", exact: true });
+  await time.fill("2026-01-20 8–9");
+  await time.press("Enter");
+  await page.getByText("No flows in this time").waitFor();
+
+  // What a board shows is not deleted below it.
+  await page.goto(`${running.url}/boards`);
+  await page.getByRole("button", { name: "Delete the office" }).click();
+  await page.getByRole("button", { name: "Yes, delete the office" }).click();
+  await page.getByRole("alert").filter({ hasText: 'is on the board "All of it"' }).waitFor();
+  await page.getByRole("button", { name: "Delete All of it" }).click();
+  await page.getByRole("button", { name: "Yes, delete All of it" }).click();
+  await page.getByRole("cell", { name: "deleted the board all-of-it" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  assert.deepEqual(errors(400), []);
+}
+
 async function overview({ page, errors }: WatchedPage, running: CollectorWithFlows): Promise<void> {
   await page.goto(running.url);
   await page.getByRole("region", { name: "Who sends most" }).getByRole("link", { name: "web-1" }).waitFor();
@@ -197,6 +228,7 @@ test("Explore and what the Overview has of it", async (t) => {
     "ranking, chart and flow picture by names: a click filters, back takes it away, the address is the view",
     async () => filterAndShare(await open(), running),
   );
+  await t.test("a board shows views that people share", async () => boards(await open("dark"), running));
   await t.test("a part of the chart drawn over is zoomed in on, and buttons move in time", async () =>
     zoom(await open("dark")),
   );

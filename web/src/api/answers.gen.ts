@@ -798,3 +798,60 @@ export type FilterCompletionAnswer = {
   readonly complete: boolean;
   readonly fault?: { readonly line: number; readonly column: number; readonly fault: string; readonly message: string };
 };
+
+/** What `GET /api/v1/views` answers. */
+export type SavedViewsAnswer = {
+  readonly kept: boolean;
+  readonly views: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly description: string;
+    readonly role: "viewer" | "editor" | "operator" | "admin";
+    readonly from: string;
+    readonly to: string;
+    readonly filter: string;
+    readonly dimensions: readonly string[];
+    readonly measure:
+      | "bytes"
+      | "packets"
+      | "flows"
+      | "bits_per_second"
+      | "packets_per_second"
+      | "utilisation_in"
+      | "utilisation_out";
+    readonly when: "flowed" | "received";
+    readonly limit: number;
+    readonly compare: boolean;
+    readonly show: "chart" | "table" | "both";
+    readonly revision: number;
+    readonly changedAt: string;
+    readonly changedBy: string;
+  }[];
+  readonly boards: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly description: string;
+    readonly role: "viewer" | "editor" | "operator" | "admin";
+    readonly from: string;
+    readonly to: string;
+    readonly filter: string;
+    readonly views: readonly string[];
+    readonly revision: number;
+    readonly changedAt: string;
+    readonly changedBy: string;
+  }[];
+};
+
+/** What `GET /api/v1/views/changes` answers. */
+export type ViewChangesAnswer = {
+  readonly changes: readonly {
+    readonly number: number;
+    readonly time: string;
+    readonly user: string;
+    readonly kind: "view" | "board";
+    readonly id: string;
+    readonly action: "created" | "changed" | "deleted";
+    readonly before?: string;
+    readonly after?: string;
+  }[];
+};

@@ -14,6 +14,7 @@ type LoadPage = () => Promise<{ readonly default: ComponentType }>;
 export const pageTable: readonly PageRow[] = [
   { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx") },
   { path: "explore", label: "Explore", load: () => import("../pages/explore/explore-page.tsx") },
+  { path: "boards", label: "Boards", load: () => import("../pages/boards/boards-page.tsx") },
   { path: "explain", label: "Explain", load: () => import("../pages/explain/explain-page.tsx") },
   { path: "metadata", label: "Metadata", load: () => import("../pages/metadata/metadata-page.tsx") },
   { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx") },

@@ -2,6 +2,7 @@
 export const pagePaths = [
   "",
   "explore",
+  "boards",
   "explain",
   "metadata",
   "live",

@@ -4,6 +4,7 @@ import { ApiFailure } from "../api/api-failure.ts";
 import { deleteEntries, readEntry, saveEntry } from "../api/entries.ts";
 import type { Entry } from "../api/entry.ts";
 import { ActionButton } from "./action-button.tsx";
+import { hrefOfText } from "../navigation/place.ts";
 import { Dialog } from "./dialog.tsx";
 import { draftOf, EntryForm, entryOf } from "./entry-form.tsx";
 import { EntryDiff } from "./entry-diff.tsx";
@@ -72,6 +73,11 @@ export function EntryDialog({ entry, isNew, onClose, changed }: EntryDialogProps
               void save(theirs.entry);
             }}
           />
+        )}
+        {!isNew && (
+          <p class="note">
+            <a href={hrefOfText(entry.key)}>What it is and does</a>
+          </p>
         )}
         <EntryForm draft={draft} setDraft={setDraft} isNew={isNew} violations={failure?.violations ?? []} />
         {entry.otherFields !== undefined && entry.otherFields !== "" && (

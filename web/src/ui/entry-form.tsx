@@ -54,8 +54,15 @@ export function EntryForm({ draft, setDraft, isNew, violations }: EntryFormProps
         onText={(key) => set({ key })}
         fault={faultOf("udm.key")}
         isFixed={!isNew}
+        hasFocus={isNew && draft.key === ""}
       />
-      <TextField label="Name" value={draft.name} onText={(name) => set({ name })} fault={faultOf("name")} hasFocus />
+      <TextField
+        label="Name"
+        value={draft.name}
+        onText={(name) => set({ name })}
+        fault={faultOf("name")}
+        hasFocus={!isNew || draft.key !== ""}
+      />
       <TextField
         label="Tags, with commas between"
         value={draft.tags}

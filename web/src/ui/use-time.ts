@@ -20,19 +20,22 @@ export interface PageTime {
   readonly every: { readonly everyMs?: number };
 }
 
-/** @param storeFrom since when there is something to look back at, RFC 3339. */
-export function usePageTime(storeFrom: string | undefined): PageTime {
+const lastHour: AskedTime = { from: "-1h", to: "now" };
+
+/** @param storeFrom since when there is something to look back at, RFC 3339. @param usual the time of an address that says none. */
+export function usePageTime(storeFrom: string | undefined, usual = lastHour): PageTime {
   const [query, setQuery] = useQueryState();
   const zone = useZone();
   const now = Date.now();
-  const choice = choiceOf(query.get("from") ?? undefined, query.get("to") ?? undefined);
+  const given = query.get("from");
+  const choice = given === null ? choiceOf(usual.from, usual.to) : choiceOf(given, query.get("to") ?? undefined);
   const { from, to } = askedOf(choice, now, zone);
   const isLive = to === "now";
-  const given = Number(query.get("refresh") ?? usualRefresh);
-  const refresh = refreshSeconds.find((seconds) => seconds === given) ?? usualRefresh;
+  const wanted = Number(query.get("refresh") ?? usualRefresh);
+  const refresh = refreshSeconds.find((seconds) => seconds === wanted) ?? usualRefresh;
   return {
     choice,
-    choose: (next) => setQuery(addressValues(next)),
+    choose: (next) => setQuery(addressValues(next, usual)),
     asked: { from: isLive ? keptFrom(from, storeFrom, now) : from, to },
     isLive,
     refresh,
@@ -43,10 +46,11 @@ export function usePageTime(storeFrom: string | undefined): PageTime {
 }
 
 /** What the address says for a time: only what is not as at first. */
-function addressValues(choice: TimeChoice): QueryValues {
+function addressValues(choice: TimeChoice, usual: AskedTime): QueryValues {
   const { from, to } = addressOf(choice);
-  return { from: from === "-1h" ? undefined : from, to: to === "now" ? undefined : to };
+  const isUsual = from === usual.from && to === usual.to;
+  return { from: isUsual ? undefined : from, to: isUsual || to === "now" ? undefined : to };
 }
 
 /** The time of a page, for a link to another one. */
-export const timeQuery = ({ choice }: PageTime): QueryValues => addressValues(choice);
+export const timeQuery = ({ choice }: PageTime): QueryValues => addressValues(choice, lastHour);

@@ -4,6 +4,7 @@ import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
 import { formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
+import { AddressLink } from "../../ui/address-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
@@ -62,7 +63,7 @@ export function Candidates(): JSX.Element {
 const columns: readonly Column<Candidate>[] = [
   {
     name: "Address",
-    cell: ({ address }) => <span class="mono">{address}</span>,
+    cell: ({ address }) => <AddressLink text={address} />,
     sortBy: ({ address }) => address,
   },
   { name: "Named by", cell: ({ reason }) => reason, sortBy: ({ reason }) => reason, className: "wrap" },

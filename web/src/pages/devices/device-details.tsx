@@ -1,11 +1,12 @@
 import type { GetDeviceAnswer } from "../../api/answers.gen.ts";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
 import { callApi, type ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
 import { formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
 import { hrefOf } from "../../navigation/place.ts";
+import { AddressLink } from "../../ui/address-link.tsx";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure, Shown } from "../../ui/states.tsx";
@@ -74,7 +75,7 @@ export function DeviceDetails({ id, changed }: { readonly id: string; readonly c
             <>
               <Facts device={answer} />
               <h3 class="sub">Interfaces</h3>
-              <Interfaces states={answer.interfaceStates} name={answer.name} />
+              <Interfaces states={answer.interfaceStates} name={answer.name} ip={answer.ip} />
               <Neighbors id={id} name={answer.name} />
               <Plan device={answer} />
             </>
@@ -94,8 +95,13 @@ function sentenceOf({ result, error }: { readonly result?: string; readonly erro
 function Facts({ device }: { readonly device: GetDeviceAnswer }): JSX.Element {
   const now = Date.now();
   const { plan, lastError, pending, sysDescr, sysName, sysObjectId, lastPoll, nextPoll } = device;
-  const rows: readonly (readonly [label: string, value: string | undefined])[] = [
-    ["Address", `${device.device}, SNMP ${device.version === "3" ? "v3" : `v${device.version}`}`],
+  const rows: readonly (readonly [label: string, value: ComponentChildren])[] = [
+    [
+      "Address",
+      <>
+        <AddressLink text={device.device} />, SNMP {device.version === "3" ? "v3" : `v${device.version}`}
+      </>,
+    ],
     ["System", [sysName, sysDescr].filter((text) => text !== undefined).join(": ") || undefined],
     ["sysObjectID", sysObjectId],
     ["Groups", device.groups.join(", ") || "none"],
@@ -109,7 +115,16 @@ function Facts({ device }: { readonly device: GetDeviceAnswer }): JSX.Element {
     ["Next poll", nextPoll === undefined ? undefined : nextText(Date.parse(nextPoll) - now)],
     ["Last error", lastError && `${lastError.message} (${formatAge(Date.parse(lastError.time), now)})`],
     ["Waits for a discovery", pending.length === 0 ? undefined : pending.join(", ")],
-    ["Own addresses", device.addresses.length === 0 ? undefined : device.addresses.join(", ")],
+    [
+      "Own addresses",
+      device.addresses.length === 0
+        ? undefined
+        : device.addresses.map((address) => (
+            <>
+              <AddressLink text={address} />{" "}
+            </>
+          )),
+    ],
   ];
   return (
     <dl class="facts">

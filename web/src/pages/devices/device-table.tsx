@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { formatAge } from "../../format/times.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
+import { AddressLink } from "../../ui/address-link.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
@@ -84,9 +85,12 @@ function columnsOf(now: number): readonly Column<Device>[] {
     {
       name: "Device",
       cell: ({ name, device }) => (
-        <a href={hrefOf("devices", { device })}>
-          <strong>{name}</strong> <span class="mono">{device}</span>
-        </a>
+        <>
+          <a href={hrefOf("devices", { device })}>
+            <strong>{name}</strong>
+          </a>{" "}
+          <AddressLink text={device} />
+        </>
       ),
       sortBy: ({ name }) => name,
     },

@@ -1,4 +1,5 @@
 import type { JSX } from "preact";
+import { AddressLink } from "../../ui/address-link.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Badge } from "../../ui/tile.tsx";
 import type { Difference, FoundRow } from "./network-search.ts";
@@ -29,7 +30,7 @@ export function FoundTable({ rows }: { readonly rows: readonly FoundRow[] }): JS
             cell: ({ name, device }) => (
               <>
                 {name !== "" && <strong>{name} </strong>}
-                <span class="mono">{device}</span>
+                <AddressLink text={device} />
               </>
             ),
             sortBy: ({ name, device }) => `${name} ${device}`,

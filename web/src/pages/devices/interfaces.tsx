@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
+import { hrefOfValue } from "../../navigation/place.ts";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
@@ -9,9 +10,11 @@ import { loadOf, troubleOf, type Interface } from "./device.ts";
 export function Interfaces({
   states,
   name,
+  ip,
 }: {
   readonly states: readonly Interface[];
   readonly name: string;
+  readonly ip: string;
 }): JSX.Element {
   if (states.length === 0) {
     return (
@@ -25,7 +28,7 @@ export function Interfaces({
         caption={`Interfaces of ${name}`}
         rows={states}
         keyOf={({ index }) => String(index)}
-        columns={columns}
+        columns={columnsOf(ip)}
       />
       {!hasRates && <p class="note">Rates come with the second poll of the counters.</p>}
     </>
@@ -49,13 +52,15 @@ function Load({ one }: { readonly one: Interface }): JSX.Element {
   );
 }
 
-const columns: readonly Column<Interface>[] = [
+const columnsOf = (ip: string): readonly Column<Interface>[] => [
   { name: "Index", cell: ({ index }) => index, sortBy: ({ index }) => index, isNumber: true, isMinor: true },
   {
     name: "Interface",
     cell: ({ name, alias, index }) => (
       <>
-        <strong>{name ?? `ifIndex ${index}`}</strong>{" "}
+        <a href={hrefOfValue("interface", `${ip}@${String(index)}`)} title="Its flows">
+          <strong>{name ?? `ifIndex ${index}`}</strong>
+        </a>{" "}
         {alias !== undefined && alias !== name && <span class="note">{alias}</span>}
       </>
     ),

@@ -7,7 +7,7 @@ import { hrefOfValue } from "../../navigation/place.ts";
 import { Section } from "../../ui/page.tsx";
 import { Shown } from "../../ui/states.tsx";
 import { wayLabels, type WayName } from "./traffic-card.tsx";
-import { fieldOfKey, type ValueOf } from "./value-kinds.ts";
+import { fieldOfKey, type ValueOf } from "../../format/value-kinds.ts";
 
 type Ranking = NonNullable<Profile["rankings"]>[number];
 type Value = Ranking["rows"][number]["key"][number];

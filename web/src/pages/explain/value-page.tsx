@@ -20,7 +20,7 @@ import { flowsCall, LastFlows } from "./last-flows.tsx";
 import { RankingCards } from "./ranking-cards.tsx";
 import { locateCall, SwitchPort } from "./switch-port.tsx";
 import { TrafficCard } from "./traffic-card.tsx";
-import { kindOf, titleOf, type ValueOf } from "./value-kinds.ts";
+import { kindOf, titleOf, type ValueOf } from "../../format/value-kinds.ts";
 import "./explain.css";
 
 /** What an address is and does; the same of a prefix, a tag, an AS, an exporter, an interface, or any other value of a field. */

@@ -4,7 +4,7 @@ import { FilterInput } from "../../ui/filter-input.tsx";
 import { WhenSwitch } from "../../ui/when-switch.tsx";
 import { TimeBox } from "../../ui/time-box.tsx";
 import type { PageTime } from "../../ui/use-time.ts";
-import { measures, type ExploreState } from "./explore-state.ts";
+import { measures, type ExploreState } from "../../api/explore-state.ts";
 import { fieldLabel } from "./field-label.ts";
 
 export interface ControlsProps {

@@ -13,24 +13,23 @@ import {
 import { useCall } from "../../api/use-call.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
-import type { TimeChoice } from "../../format/time-choice.ts";
+import { addressOf, type TimeChoice } from "../../format/time-choice.ts";
 import { wholeSeconds } from "../../format/time-ranges.ts";
 import { formatTime } from "../../format/times.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
-import { colorName } from "../../ui/charts/palette.ts";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
-import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
+import { TimeChart } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import { Controls } from "./controls.tsx";
 import { Download } from "./download.tsx";
-import { measures, readState, writeState, type ExploreState } from "./explore-state.ts";
+import { measures, readState, writeState, type ExploreState } from "../../api/explore-state.ts";
 import { FlowSankey } from "./flow-sankey.tsx";
-import { rowText } from "../../format/key-text.ts";
 import { fieldLabel } from "./field-label.ts";
 import { usePageTime } from "../../ui/use-time.ts";
+import { chartOf } from "../../ui/charts/explore-chart.ts";
 import { RankedTable } from "./ranked-table.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import "./explore.css";
@@ -59,7 +58,20 @@ export default function ExplorePage(): JSX.Element {
       actions={
         status.answer !== undefined && (
           <>
-            <SavedViews />
+            <SavedViews
+              shown={{
+                ...addressOf(time.choice),
+                description: "",
+                role: "viewer",
+                filter: state.filter,
+                dimensions: state.dimensions,
+                measure: state.measure,
+                when: state.when,
+                limit: state.limit,
+                compare: state.compare,
+                show: "both",
+              }}
+            />
             <CopyButton text={location.href} label="Copy the address" isQuiet={false} />
             <Download call={call} />
           </>
@@ -247,24 +259,6 @@ function missingText({ to, lacking }: MissingPart, fields: readonly ExploreField
 
 function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
-}
-
-function chartOf(answer: ExploreAnswer): {
-  readonly times: readonly number[];
-  readonly series: readonly ChartSeries[];
-} {
-  const times = (answer.times ?? []).map((time) => Date.parse(time) / 1000);
-  const rows: ChartSeries[] = answer.rows.map(({ key, series }, index) => ({
-    label: rowText(key, answer.dimensions),
-    color: colorName(index),
-    values: series ?? [],
-  }));
-  if (answer.dimensions.length === 0) {
-    rows.push({ label: "All", color: colorName(0), values: answer.total.series ?? [] });
-  }
-  const { keys, series = [] } = answer.others;
-  if (keys > 0) rows.push({ label: "Others", color: "--c-others", values: series });
-  return { times, series: rows };
 }
 
 function isAboutFilter(failure: ApiFailure | undefined): boolean {

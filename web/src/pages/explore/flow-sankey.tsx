@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { sankey, sankeyLinkHorizontal } from "d3-sankey";
 import type { ExploreAnswer, KeyValue } from "../../api/explore-answer.ts";
 import { flowPicture, type PictureLink, type PictureNode } from "../../format/flow-diagram.ts";
+import { shortened } from "../../format/shortened.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { colorName, seriesColors } from "../../ui/charts/palette.ts";
 import { keyText } from "../../format/key-text.ts";
@@ -126,7 +127,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
                   fill={`var(${colorOfNode(node)})`}
                 />
                 <text x={isLast ? x0 - 7 : x1 + 7} y={(y0 + y1) / 2} dy="0.35em" text-anchor={isLast ? "end" : "start"}>
-                  {text.length > longest ? `${text.slice(0, longest - 1)}…` : text}
+                  {shortened(text, longest)}
                 </text>
                 <title>{text}</title>
               </g>

@@ -3,6 +3,9 @@ import type { ExploreAnswer, ExploreValue, KeyValue } from "../../api/explore-an
 import { formatChange, formatNumber, formatShare, type Unit } from "../../format/numbers.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { Sparkline } from "../../ui/charts/sparkline.tsx";
+import { hrefOfValue } from "../../navigation/place.ts";
+import { shortened } from "../../format/shortened.ts";
+import { fieldOfKey } from "../../format/value-kinds.ts";
 import { keyText, rowText } from "../../format/key-text.ts";
 
 export interface RankedTableProps {
@@ -76,8 +79,9 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                       title={`Only ${keyText(value, dimensions[at] ?? "")}`}
                       onClick={() => onPick(dimensions[at] ?? "", value, false)}
                     >
-                      {keyText(value, dimensions[at] ?? "")}
+                      {shortened(keyText(value, dimensions[at] ?? ""))}
                     </button>
+                    <PageLink dimension={dimensions[at] ?? ""} value={value} />
                     <button
                       type="button"
                       class="key-without"
@@ -135,6 +139,18 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
         </tfoot>
       </table>
     </div>
+  );
+}
+
+/** Leads to the page of a value. */
+function PageLink({ dimension, value }: { readonly dimension: string; readonly value: KeyValue }): JSX.Element | null {
+  const field = fieldOfKey(dimension);
+  if (field === undefined || value === null || value === "") return null;
+  const label = `The page of ${keyText(value, dimension)}`;
+  return (
+    <a class="own-page" href={hrefOfValue(field, String(value))} aria-label={label} title={label}>
+      ↗
+    </a>
   );
 }
 

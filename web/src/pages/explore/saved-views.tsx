@@ -1,67 +1,70 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
+import type { SavedViewsAnswer } from "../../api/answers.gen.ts";
+import { callApi } from "../../api/call.ts";
+import { hrefOfView, savedViewsCall, saveViewCall, type NewView } from "../../api/saved-views.ts";
+import { useCall } from "../../api/use-call.ts";
 import { hrefOf } from "../../navigation/place.ts";
+import { ActionButton } from "../../ui/action-button.tsx";
 import { DropDown } from "../../ui/drop-down.tsx";
+import { Failure } from "../../ui/states.tsx";
+import { useAction } from "../../ui/use-action.ts";
 
-interface SavedView {
-  readonly name: string;
-  /** The query of its address. */
-  readonly query: string;
-}
-
-const key = "netgloss.explore.saved";
-
-function readViews(): readonly SavedView[] {
-  try {
-    return JSON.parse(localStorage.getItem(key) ?? "[]") as SavedView[];
-  } catch {
-    return [];
-  }
-}
-
-/** Views that this browser keeps by name. To others a view goes by its address. */
-export function SavedViews(): JSX.Element {
-  const [views, setViews] = useState(readViews);
+/** Views that people share; what is shown is saved as one more. */
+export function SavedViews({ shown }: { readonly shown: Omit<NewView, "name"> }): JSX.Element {
+  const saved = useCall<SavedViewsAnswer>(savedViewsCall);
   const [name, setName] = useState("");
-  const keep = (next: readonly SavedView[]): void => {
-    localStorage.setItem(key, JSON.stringify(next));
-    setViews(next);
+  const [said, setSaid] = useState("");
+  const action = useAction();
+  const save = async (): Promise<void> => {
+    setSaid("");
+    const isDone = await action.run(async () => {
+      await callApi(saveViewCall({ ...shown, name: name.trim() }));
+    });
+    if (!isDone) return;
+    setSaid(`"${name.trim()}" is saved.`);
+    setName("");
+    saved.reload();
   };
+  const { views = [], kept = true } = saved.answer ?? {};
   return (
     <DropDown className="menu" summaryClass="button" label="Saved views">
       <div class="menu-body">
-        {views.length === 0 && <p class="note">None yet. This browser keeps them; to others, send the address.</p>}
+        {saved.failure !== undefined && <Failure failure={saved.failure} retry={saved.reload} />}
+        {saved.answer !== undefined && views.length === 0 && (
+          <p class="note">None yet. All who may see flows see them.</p>
+        )}
         <ul class="plain">
           {views.map((view) => (
-            <li key={view.name}>
-              <a href={`${hrefOf("explore")}${view.query}`}>{view.name}</a>
-              <button
-                type="button"
-                class="button quiet"
-                aria-label={`Delete ${view.name}`}
-                onClick={() => keep(views.filter((each) => each !== view))}
-              >
-                Delete
-              </button>
+            <li key={view.id}>
+              <a href={hrefOfView(view)} title={view.description}>
+                {view.name}
+              </a>
+              <span class="note">{view.changedBy}</span>
             </li>
           ))}
         </ul>
-        <form
-          class="bar"
-          onSubmit={(event) => {
-            event.preventDefault();
-            const title = name.trim();
-            if (title === "") return;
-            keep([...views.filter((view) => view.name !== title), { name: title, query: location.search }]);
-            setName("");
-          }}
-        >
-          <label class="field grow">
+        <form class="form">
+          <label class="field">
             Save this view as
-            <input value={name} onInput={(event) => setName(event.currentTarget.value)} required />
+            <input value={name} maxLength={100} onInput={(event) => setName(event.currentTarget.value)} />
           </label>
-          <button class="button">Save</button>
+          <ActionButton
+            needs="editor"
+            area="flow"
+            takesEnter
+            lack={name.trim() === "" ? "It needs a name." : undefined}
+            onAction={save}
+          >
+            Save
+          </ActionButton>
         </form>
+        {action.failure !== undefined && <Failure failure={action.failure} />}
+        <p role="status" class="note">
+          {said}
+          {!kept && " The collector has no state directory: a restart forgets it."}
+        </p>
+        <a href={hrefOf("boards")}>Boards, and all views</a>
       </div>
     </DropDown>
   );

@@ -3,7 +3,7 @@ import type { ApiCall } from "../../api/call.ts";
 import { useCall } from "../../api/use-call.ts";
 import { formatDuration, formatShare, formatWhole } from "../../format/numbers.ts";
 import { formatAge, formatTime } from "../../format/times.ts";
-import { hrefOf, hrefOfText } from "../../navigation/place.ts";
+import { hrefOf, hrefOfText, hrefOfValue } from "../../navigation/place.ts";
 import { DataTable } from "../../ui/data-table.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
@@ -37,6 +37,9 @@ export function ExporterDetail({
       title={name}
       actions={
         <>
+          <a class="button quiet" href={hrefOfValue("exporter", address)}>
+            What it sees
+          </a>
           <a class="button quiet" href={hrefOfText(address)}>
             Explain this address
           </a>

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { DataTable } from "../../ui/data-table.tsx";
-import type { SheetHead, Target } from "./sheet.ts";
+import { ownTarget, type SheetHead, type Target } from "./sheet.ts";
 
 const fields: readonly (readonly [target: Target, label: string])[] = [
   ["", "nothing: leave it out"],
@@ -58,6 +58,14 @@ export function ColumnTable({
   );
 }
 
+/** Which fields records get of metadata under a name. */
+function fieldsOf(name: string): string {
+  if (name === "") return "it needs a name";
+  return name.startsWith(".")
+    ? `flow.src${name}, flow.dst${name}: of each end of a flow`
+    : `${name}: of the record as a whole; with a period before it, of each end`;
+}
+
 function TargetChoice({
   column,
   target,
@@ -75,7 +83,7 @@ function TargetChoice({
         aria-label={`What ${column} becomes`}
         onChange={(event) => {
           const chosen = event.currentTarget.value;
-          change(chosen === "metadata" ? `metadata:${column}` : (chosen as Target));
+          change(chosen === "metadata" ? ownTarget(column) : (chosen as Target));
         }}
       >
         {fields.map(([value, label]) => (
@@ -92,6 +100,7 @@ function TargetChoice({
           onInput={(event) => change(`metadata:${event.currentTarget.value}`)}
         />
       )}
+      {isMetadata && <span class="note">{fieldsOf(target.slice("metadata:".length))}</span>}
     </span>
   );
 }

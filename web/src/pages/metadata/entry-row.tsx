@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { splitTags } from "../../api/entries.ts";
 import type { Entry } from "../../api/entry.ts";
 import { useLack } from "../../api/session.ts";
+import { hrefOfText } from "../../navigation/place.ts";
 import { Badge } from "../../ui/tile.tsx";
 
 export interface EntryRowProps {
@@ -89,7 +90,16 @@ function Cells({ entry, isSelected, toggle, open, edit }: CellsProps): JSX.Eleme
       <span role="gridcell" class="minor note">
         {Object.entries(metadata)
           .map(([one, value]) => `${one}=${value}`)
-          .join(", ")}
+          .join(", ")}{" "}
+        <a
+          class="own-page"
+          tabIndex={-1}
+          href={hrefOfText(key)}
+          aria-label={`The page of ${key}`}
+          title={`What ${key} is and does`}
+        >
+          ↗
+        </a>
       </span>
     </>
   );

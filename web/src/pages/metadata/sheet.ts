@@ -57,13 +57,21 @@ const guesses: readonly (readonly [pattern: RegExp, target: Target])[] = [
   [/^internal$/i, "internal"],
 ];
 
+/**
+ * Metadata under the name of a column. With a period before it records have it of each end of a flow: `.site` is `flow.src.site` and `flow.dst.site`.
+ */
+export function ownTarget(column: string): Target {
+  const name = column.trim().toLowerCase().replaceAll(/\s+/g, "_");
+  return `metadata:${name.startsWith(".") ? "" : "."}${name}`;
+}
+
 /** What the columns probably are; each field is taken once, the rest becomes metadata. */
 export function guessTargets(columns: readonly string[]): readonly Target[] {
   const taken = new Set<Target>();
   return columns.map((column) => {
     const found = guesses.find(([pattern, target]) => pattern.test(column) && !taken.has(target))?.[1];
     const plain = column.startsWith("metadata:") ? (column as Target) : undefined;
-    const target = found ?? plain ?? `metadata:${column.toLowerCase().replaceAll(/\s+/g, "_")}`;
+    const target = found ?? plain ?? ownTarget(column);
     taken.add(target);
     return column === "" ? "" : target;
   });

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { searchCall } from "../../api/entries.ts";
 import type { Entry } from "../../api/entry.ts";
 import { useLoad } from "../../api/use-call.ts";
-import { hrefOf } from "../../navigation/place.ts";
+import { hrefOf, hrefOfText } from "../../navigation/place.ts";
 import { Section } from "../../ui/page.tsx";
 import { Failure, Loading } from "../../ui/states.tsx";
 import { readChildren } from "./tree-children.ts";
@@ -96,6 +96,9 @@ function Node({ entry, turn, edit }: TreeViewProps & { readonly entry: Entry }):
             {tag}
           </span>
         ))}
+        <a class="note" href={hrefOfText(key)}>
+          its page
+        </a>
         {canOpen && (
           <a class="note" href={hrefOf("metadata", { within: key })}>
             as a table

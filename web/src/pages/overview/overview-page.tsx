@@ -12,6 +12,7 @@ import { Badge } from "../../ui/tile.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import type { ReadyAnswer } from "./overview-answers.ts";
 import { overviewMs, Tiles } from "./overview-tiles.tsx";
+import { alertsCall, NetworkSection } from "./network-section.tsx";
 import { TopTalkers, UnnamedNetworks, talkersQuestion } from "./traffic.tsx";
 import { findTrouble, type Trouble } from "./trouble.ts";
 import "./overview.css";
@@ -39,7 +40,14 @@ export default function OverviewPage(): JSX.Element {
     <Page
       title="Overview"
       lead="What goes on now, and what is wrong."
-      calls={[overviewCall, diagnosisCall, readyCall, outputsCall, ...(hasExplore ? [exploreQueryCall(talkers)] : [])]}
+      calls={[
+        overviewCall,
+        alertsCall,
+        diagnosisCall,
+        readyCall,
+        outputsCall,
+        ...(hasExplore ? [exploreQueryCall(talkers)] : []),
+      ]}
     >
       <div class="tiles">
         <Shown of={overview} what="Asking the collector">
@@ -54,6 +62,7 @@ export default function OverviewPage(): JSX.Element {
           )}
         </Shown>
       </div>
+      <NetworkSection diagnosis={diagnosis.answer} hasExplore={hasExplore} />
       <TroubleSection trouble={trouble} diagnosis={diagnosis} />
       {hasExplore ? (
         <TopTalkers question={talkers} onWhen={(when) => setQuery({ when: writeWhen(when) })} />
@@ -76,7 +85,7 @@ function TroubleSection({
   readonly diagnosis: Loaded<DiagnoseAnswer>;
 }): JSX.Element {
   return (
-    <Section title="What is wrong">
+    <Section title="What is wrong" note="with the collector">
       {trouble.length === 0 ? (
         <Shown of={diagnosis} what="Asking the doctor">
           {({ exporters }) =>

@@ -35,7 +35,8 @@ export function findTrouble(
   now: number,
 ): readonly Trouble[] {
   const doctor = (found.diagnosis?.diagnoses ?? [])
-    .filter(({ severity }) => severity !== "note")
+    // An exporter that fell silent stands with what is wrong in the network.
+    .filter(({ id, severity }) => severity !== "note" && id !== "silent")
     .map(({ id, severity, exporter, sentence, advice }): Trouble => ({
       id: `${id} ${exporter ?? ""}`,
       state: severity === "problem" ? "bad" : "warn",

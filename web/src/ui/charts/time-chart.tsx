@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { shortened } from "../../format/shortened.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { stack } from "../../format/stack.ts";
 import { formatAxisTime, formatTime } from "../../format/times.ts";
@@ -228,7 +229,7 @@ function showTip(
     chip.style.background = `var(${color})`;
     const name = document.createElement("span");
     name.className = "chart-tip-name";
-    name.textContent = label;
+    name.textContent = shortened(label, 60);
     const number = document.createElement("b");
     number.textContent = formatNumber(value, unit);
     row.append(chip, name, number);

@@ -1,5 +1,5 @@
-import { readWhen, writeWhen, type ExploreQuestion, type Measure } from "../../api/explore.ts";
-import type { QueryValues } from "../../navigation/place.ts";
+import { readWhen, writeWhen, type ExploreQuestion, type Measure } from "./explore.ts";
+import type { QueryValues } from "../navigation/place.ts";
 
 /** What the page asks, as the address bar has it; its time is that of `usePageTime`. */
 export type ExploreState = Omit<ExploreQuestion, "compare" | "from" | "to"> & { readonly compare: boolean };

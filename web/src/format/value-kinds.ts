@@ -1,4 +1,4 @@
-import { quoted } from "../../format/what-is-asked.ts";
+import { quoted } from "./what-is-asked.ts";
 
 /** A value, and the field that it is one of: `address`, `prefix`, `interface`, or a field of records. */
 export interface ValueOf {

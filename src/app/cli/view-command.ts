@@ -1,0 +1,67 @@
+import type { SavedViewsAnswer, ViewsImported } from "../../server/index.ts";
+import { addClientOptions, clientOf } from "./client/client-options.ts";
+import { throughApi, type DefineCommand } from "./command.ts";
+import { addOutput, print, type OutputFormat } from "./print.ts";
+import { CommandError, readInput } from "./terminal.ts";
+
+const path = "/api/v1/views";
+
+/** `view`: views and boards that people share, of a running collector. */
+export const defineView: DefineCommand = (view, { terminal }) => {
+  const list = addOutput(addClientOptions(view.command("list").helpGroup(throughApi)))
+    .description("list the views and boards that people share")
+    .action(async ({ output }: { output: OutputFormat }) => {
+      const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as SavedViewsAnswer;
+      const rows = [
+        ...answer.boards.map((one) => ["board", one.id, one.name, one.role, one.changedBy, one.changedAt]),
+        ...answer.views.map((one) => ["view", one.id, one.name, one.role, one.changedBy, one.changedAt]),
+      ];
+      await print(
+        { value: answer, head: ["kind", "id", "name", "role", "changedBy", "changedAt"], rows },
+        output,
+        terminal,
+      );
+    });
+
+  const save = addClientOptions(view.command("export").helpGroup(throughApi))
+    .description("write the views and boards as YAML, as import takes them")
+    .action(async () => {
+      const { views, boards } = (await (await clientOf(save, terminal)).ask("GET", path)) as SavedViewsAnswer;
+      const plain = { views: views.map(withoutRecord), boards: boards.map(withoutRecord) };
+      terminal.out((await import("js-yaml")).dump(plain, { lineWidth: -1 }));
+    });
+
+  const load = addClientOptions(view.command("import <file>").helpGroup(throughApi))
+    .description("create or change the views and boards of a YAML file (-: the standard input), all or none")
+    .option("--dry-run", "say what would change, and change nothing")
+    .action(async (file: string, { dryRun = false }: { dryRun?: boolean }) => {
+      const text = Buffer.from(await readInput(file, terminal)).toString();
+      const body = { ...(await readYaml(text, file)), dryRun };
+      const answer = (await (await clientOf(load, terminal)).ask("POST", `${path}/import`, body)) as ViewsImported;
+      const line = (word: string, ids: readonly string[]): string =>
+        `${ids.length} ${word}${ids.length === 0 ? "" : `: ${ids.join(", ")}`}\n`;
+      const would = dryRun ? "to be " : "";
+      terminal.out(line(`${would}created`, answer.created) + line(`${would}changed`, answer.changed));
+      terminal.out(line("unchanged", answer.unchanged));
+    });
+};
+
+function withoutRecord<T extends { revision: number; changedAt: string; changedBy: string }>(
+  item: T,
+): Omit<T, "revision" | "changedAt" | "changedBy"> {
+  const { revision: _, changedAt: __, changedBy: ___, ...rest } = item;
+  return rest;
+}
+
+async function readYaml(text: string, file: string): Promise<object> {
+  const { load } = await import("js-yaml");
+  let value: unknown;
+  try {
+    value = load(text);
+  } catch (error) {
+    throw new CommandError("invalid_argument", `${file}: ${(error as Error).message}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new CommandError("invalid_argument", `${file}: expected lists of views and boards, as export writes them`);
+  return value;
+}

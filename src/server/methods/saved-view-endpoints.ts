@@ -1,0 +1,194 @@
+import { roles, type Role } from "../access/role.ts";
+import { sendJson, type Call } from "../http/call.ts";
+import type { BodyReader } from "../http/request-body.ts";
+import { decodeJson, plainJson } from "../json/decode-request.ts";
+import { allowed, describe, jsonBody, jsonResponse, operation, page, refusals, type Endpoint } from "./endpoint.ts";
+import { choice, flag, integer, list, object, text, time, type JsonSchema, type Value } from "./shape.ts";
+
+const path = "/api/v1/views";
+
+const measures = [
+  "bytes",
+  "packets",
+  "flows",
+  "bits_per_second",
+  "packets_per_second",
+  "utilisation_in",
+  "utilisation_out",
+] as const;
+
+/** What people say of a view or a board. */
+const common = {
+  id: text("Stands in addresses. Left out: made of the name.", "who-fills-the-uplink"),
+  name: text("For people.", "Who fills the uplink"),
+  description: text(),
+  role: choice(roles, "The least role that sees it; who changes it needs it, and editor."),
+};
+/** What the collector says of it. */
+const kept = {
+  revision: integer("Counts its changes, from 1."),
+  changedAt: time(),
+  changedBy: text("Empty where nobody has to prove who it is."),
+};
+const range = {
+  from: text("RFC 3339, a time span before now, or a word of the pages.", "-1h", "yesterday"),
+  to: text("The same, or now."),
+  filter: text("An expression over the fields of records.", "dst.tag = pci"),
+};
+const asked = {
+  ...range,
+  dimensions: list(text(), "Fields by which flows are grouped, four at most."),
+  measure: choice(measures),
+  when: choice(["flowed", "received"]),
+  limit: integer("1 to 100."),
+  compare: flag("Also the range before."),
+  show: choice(["chart", "table", "both"], "What a board shows of it."),
+};
+const shown = { ...range, views: list(text(), "Ids of views in their order, twelve at most.") };
+const savedView = object({ ...common, ...asked, ...kept });
+const board = object({ ...common, ...shown, ...kept });
+
+const views = object({
+  kept: flag("False: there is no state directory, and a restart forgets them."),
+  views: list(savedView, "By name."),
+  boards: list(board, "By name. Time and filter of a board count for all of its views; its filter is added to theirs."),
+});
+const changes = object({
+  changes: list(
+    object(
+      {
+        number: integer("From 1."),
+        time: time(),
+        user: text("Empty where nobody has to prove who it is."),
+        kind: choice(["view", "board"]),
+        id: text(),
+        action: choice(["created", "changed", "deleted"]),
+        before: text("As JSON; absent: it was not there."),
+        after: text("As JSON; absent: it is not there any more."),
+      },
+      "before",
+      "after",
+    ),
+    "The newest first; the last 300 are kept.",
+  ),
+});
+const imported = object({
+  created: list(text(), "Ids."),
+  changed: list(text(), "Ids."),
+  unchanged: list(text(), "Ids."),
+  dryRun: flag("True: nothing was kept."),
+});
+
+export type SavedView = Value<typeof savedView>;
+export type Board = Value<typeof board>;
+export type SavedViewsAnswer = Value<typeof views>;
+export type ViewChanges = Value<typeof changes>;
+export type ViewsImported = Value<typeof imported>;
+
+/** For the types of the pages. */
+export const savedViewAnswers = {
+  savedViews: { call: `GET ${path}`, answer: views },
+  viewChanges: { call: `GET ${path}/changes`, answer: changes },
+} as const;
+
+/** Who asks. */
+export interface ViewUser {
+  /** Empty where nobody has to prove it. */
+  readonly name: string;
+  readonly role: Role;
+}
+
+/** Views and boards that people share. Errors are ConnectErrors that name the field at fault. */
+export interface SavedViewOperations {
+  list(who: ViewUser): SavedViewsAnswer;
+  changes(who: ViewUser): ViewChanges;
+  save(body: unknown, who: ViewUser): Promise<SavedView | Board>;
+  remove(body: unknown, who: ViewUser): Promise<{ readonly deleted: string }>;
+  import(body: unknown, who: ViewUser): Promise<ViewsImported>;
+}
+
+const given = (properties: Readonly<Record<string, { readonly schema: JsonSchema }>>): JsonSchema => ({
+  type: "object",
+  additionalProperties: false,
+  required: ["name"],
+  properties: Object.fromEntries(Object.entries(properties).map(([name, { schema }]) => [name, schema])),
+});
+const revision: JsonSchema = {
+  type: "integer",
+  description:
+    "The revision that was seen; another one now is refused. 0: it must be new. Left out: whatever is there.",
+};
+const one = { view: given({ ...common, ...asked }), board: given({ ...common, ...shown }) };
+const bodies = {
+  save: { type: "object", additionalProperties: false, properties: { ...one, revision } },
+  delete: {
+    type: "object",
+    additionalProperties: false,
+    required: ["kind", "id"],
+    properties: { kind: { enum: ["view", "board"] }, id: { type: "string" }, revision },
+  },
+  import: {
+    type: "object",
+    additionalProperties: false,
+    properties: {
+      views: { type: "array", items: one.view },
+      boards: { type: "array", items: one.board },
+      dryRun: { type: "boolean", default: false },
+    },
+  },
+} as const;
+
+/** Returns the rows of views and boards that people share. */
+export function savedViewEndpoints(work: SavedViewOperations, reader: BodyReader): readonly Endpoint[] {
+  const tag = "collector";
+  const get = (
+    at: string,
+    id: string,
+    summary: string,
+    schema: JsonSchema,
+    answer: (who: ViewUser) => unknown,
+  ): Endpoint =>
+    page(
+      at,
+      allowed("viewer", "flow"),
+      (call) => sendJson(call, 200, answer(whoOf(call)), { "cache-control": "no-store" }),
+      describe(tag, id, summary, { "200": jsonResponse("The answer.", schema), ...refusals }),
+    );
+  const post = (
+    verb: keyof typeof bodies,
+    id: string,
+    summary: string,
+    schema: JsonSchema,
+    run: (body: unknown, who: ViewUser) => Promise<unknown>,
+  ): Endpoint =>
+    operation(
+      `${path}/${verb}`,
+      allowed("editor", "flow"),
+      true,
+      async (call) => {
+        const answer = await run(plainJson(decodeJson(await reader.readAll(call))), whoOf(call));
+        return sendJson(call, 200, answer, { "cache-control": "no-store" });
+      },
+      describe(tag, id, summary, { "200": jsonResponse("It is kept.", schema), ...refusals }, jsonBody(bodies[verb])),
+    );
+  const deleted = object({ deleted: text("Its id.") });
+  return [
+    get(path, "listViews", "Views and boards that people share", views.schema, (who) => work.list(who)),
+    get(`${path}/changes`, "listViewChanges", "Who changed which view or board", changes.schema, (who) =>
+      work.changes(who),
+    ),
+    post(
+      "save",
+      "saveView",
+      "Creates or changes a view or a board",
+      { oneOf: [savedView.schema, board.schema] },
+      (body, who) => work.save(body, who),
+    ),
+    post("delete", "deleteView", "Deletes a view or a board", deleted.schema, (body, who) => work.remove(body, who)),
+    post("import", "importViews", "Creates or changes several at once, all or none", imported.schema, (body, who) =>
+      work.import(body, who),
+    ),
+  ];
+}
+
+const whoOf = ({ principal }: Call): ViewUser => ({ name: principal?.name ?? "", role: principal?.role ?? "admin" });

@@ -1,0 +1,194 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import * as fc from "fast-check";
+import { SavedViews } from "../../src/app/index.ts";
+import { nodeFileIo, type FileIo } from "../../src/base/file/index.ts";
+import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
+import { faultFileIo } from "../support/fault-file-io.ts";
+import { runs } from "../support/runs.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { startCommandWorld } from "../support/udm-commands.ts";
+
+const ada = { name: "ada", role: "editor" } as const;
+const root = { name: "root", role: "admin" } as const;
+const guest = { name: "guest", role: "viewer" } as const;
+
+async function open(directory: string | undefined, io: FileIo = nodeFileIo): Promise<SavedViews> {
+  const views = new SavedViews(directory, io, { clock: systemClock, log: silentLog, metrics: createMetrics() });
+  await views.start();
+  return views;
+}
+
+test("views and boards over the API: saved, shared, refused, told who changed them, exported and imported", async (t) => {
+  const state = tempDirectory(t);
+  const { run, port } = await startCommandWorld(t, { SVC_STATE_DIRECTORY_PATH: state });
+  const call = async (path: string, body?: object): Promise<{ status: number; answer: Record<string, unknown> }> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v1/views${path}`, {
+      ...(body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+    return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
+  };
+  const uplink = { name: "Who fills the uplink?", filter: "dst.tag = pci", dimensions: ["flow.src.ip.addr"] };
+  const saved = await call("/save", { view: uplink, revision: 0 });
+  assert.deepEqual([saved.status, saved.answer["id"], saved.answer["revision"]], [200, "who-fills-the-uplink", 1]);
+  assert.equal((await call("/save", { view: uplink })).answer["id"], "who-fills-the-uplink-2");
+  const board = { name: "Edge", views: ["who-fills-the-uplink"], from: "yesterday", filter: "in.if = 7" };
+  assert.equal((await call("/save", { board })).status, 200);
+
+  const refused: [path: string, body: object, message: RegExp][] = [
+    ["/save", { view: { ...uplink, filter: "src >" } }, /filter:1:/],
+    ["/save", { view: { ...uplink, dimensions: ["no.such"] } }, /no\.such/],
+    ["/save", { view: { name: " " } }, /views need a name/],
+    ["/save", { view: { ...uplink, colour: "red" } }, /there is no field "colour"/],
+    ["/save", { view: uplink, board }, /not both/],
+    ["/save", { board: { ...board, views: ["none"] } }, /there is no view "none"/],
+    ["/save", { view: { ...uplink, id: "Who?" } }, /small letters/],
+    [
+      "/save",
+      { view: { ...uplink, id: "who-fills-the-uplink" }, revision: 7 },
+      /somebody else has changed it; revision 1/,
+    ],
+    ["/delete", { kind: "view", id: "who-fills-the-uplink" }, /is on the board "Edge"/],
+    ["/delete", { kind: "view", id: "none" }, /there is no view "none"/],
+  ];
+  for (const [path, body, message] of refused) {
+    const { status, answer } = await call(path, body);
+    assert.ok(status >= 400 && status < 500, JSON.stringify(answer));
+    assert.match(String(answer["message"]), message);
+  }
+  assert.equal((await call("/delete", { kind: "view", id: "who-fills-the-uplink-2", revision: 1 })).status, 200);
+  const { changes } = (await call("/changes")).answer as { changes: { action: string; id: string }[] };
+  assert.deepEqual(
+    changes.map(({ action, id }) => `${action} ${id}`),
+    [
+      "deleted who-fills-the-uplink-2",
+      "created edge",
+      "created who-fills-the-uplink-2",
+      "created who-fills-the-uplink",
+    ],
+  );
+
+  // Out, changed, and in again: what is the same is no change.
+  const exported = (await run("view", "export")).out;
+  assert.match(exported, /filter: dst\.tag = pci/);
+  assert.doesNotMatch(exported, /revision/);
+  const file = join(state, "views.yml");
+  writeFileSync(file, exported.replace("name: Edge", "name: The edge"));
+  const dry = await run("view", "import", file, "--dry-run");
+  assert.equal(dry.out, "0 to be created\n1 to be changed: edge\n1 unchanged: who-fills-the-uplink\n", dry.err);
+  assert.equal((await run("view", "import", file)).code, 0);
+  assert.match((await run("view", "list")).out, /board +edge +The edge/);
+  writeFileSync(file, "views: [{name: a, filter: 'src >'}]");
+  const faulty = await run("view", "import", file);
+  assert.match(faulty.err, /filter:1:/);
+  assert.notEqual(faulty.code, 0);
+
+  const again = await open(state);
+  assert.deepEqual(again.list(root).boards[0]?.name, "The edge");
+  assert.equal(again.changes(root).changes.length, 5);
+});
+
+test("who has not the role neither sees nor changes what is for it", async () => {
+  const views = await open(undefined);
+  await views.save({ view: { name: "all" } }, ada);
+  await views.save({ view: { name: "secret", role: "admin" } }, root);
+  assert.deepEqual(
+    views.list(ada).views.map(({ name }) => name),
+    ["all"],
+  );
+  assert.equal(views.list(root).views.length, 2);
+  assert.equal(views.changes(guest).changes.length, 1);
+  await assert.rejects(
+    views.save({ view: { id: "secret", name: "mine" } }, ada),
+    /is for the role admin, "ada" has editor/,
+  );
+  await assert.rejects(views.save({ view: { name: "up", role: "admin" } }, ada), /is for the role admin/);
+  await assert.rejects(views.remove({ kind: "view", id: "secret" }, ada), /there is no view "secret"/);
+  assert.equal(views.list(root).kept, false);
+});
+
+test("a fault at any call leaves the change undone and the file as it was, or done and in the file", async (t) => {
+  for (const kind of ["before", "after", "short"] as const) {
+    for (let call = 1; ; call++) {
+      const directory = tempDirectory(t);
+      const first = await open(directory);
+      await first.save({ view: { name: "one" } }, ada);
+      let isArmed = false;
+      // A file whose close fails is closed all the same, which rules alone see to.
+      const io = faultFileIo(nodeFileIo, (_, index) =>
+        isArmed && kind === "before" && index === call - 1 ? "EIO" : undefined,
+      );
+      const views = await open(directory, io);
+      io.arm(kind === "before" ? undefined : { call, kind, code: "EIO" });
+      isArmed = true;
+      const isSaved = await views.save({ view: { name: "two" } }, ada).then(
+        () => true,
+        () => false,
+      );
+      const isReached = io.calls().length >= call;
+      io.arm(undefined);
+      isArmed = false;
+      const names = views.list(root).views.map(({ name }) => name);
+      assert.deepEqual(names, isSaved ? ["one", "two"] : ["one"], `${kind} ${call}`);
+      await views.save({ view: { name: "three" } }, ada);
+      assert.deepEqual((await open(directory)).list(root), views.list(root), `${kind} ${call}`);
+      if (!isReached) break;
+    }
+  }
+});
+
+test("a file that is not understood is set aside and never overwritten", async (t) => {
+  const directory = tempDirectory(t);
+  await (await open(directory)).save({ view: { name: "one" } }, ada);
+  const path = join(directory, "views/views.json");
+  for (const text of ["{", "null", '{"version": 2}', '{"version": 1, "views": [{}], "boards": [], "changes": []}']) {
+    writeFileSync(path, text);
+    const views = await open(directory);
+    assert.deepEqual(views.list(root).views, []);
+    await views.save({ view: { name: "new" } }, ada);
+    assert.match(readFileSync(path, "utf8"), /"new"/);
+  }
+  const io = faultFileIo(nodeFileIo, (call) => (call === "read" ? "EACCES" : undefined));
+  const unread = await open(directory, io);
+  await assert.rejects(unread.save({ view: { name: "lost" } }, ada), /nothing has changed: .*cannot be read/);
+  assert.match(readFileSync(path, "utf8"), /"new"/);
+});
+
+test("any changes, with restarts between them, leave what a plain map would have", async (t) => {
+  const name = fc.constantFrom("a", "b", "c");
+  const step = fc.oneof(
+    fc.record({ do: fc.constant("save" as const), id: name, limit: fc.integer({ min: 1, max: 100 }) }),
+    fc.record({ do: fc.constant("remove" as const), id: name }),
+    fc.record({ do: fc.constant("restart" as const) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+      const directory = tempDirectory(t);
+      let views = await open(directory);
+      const model = new Map<string, number>();
+      let made = 0;
+      for (const one of steps) {
+        if (one.do === "restart") views = await open(directory);
+        else if (one.do === "save") {
+          await views.save({ view: { id: one.id, name: one.id, limit: one.limit } }, ada);
+          model.set(one.id, one.limit);
+          made++;
+        } else {
+          const isThere = model.delete(one.id);
+          const removed = views.remove({ kind: "view", id: one.id }, ada);
+          await (isThere ? removed : assert.rejects(removed));
+          made += isThere ? 1 : 0;
+        }
+      }
+      const listed = views.list(root).views.map(({ id, limit }) => [id, limit]);
+      assert.deepEqual(
+        listed,
+        [...model].toSorted(([a], [b]) => (a < b ? -1 : 1)),
+      );
+      assert.equal(views.changes(root).changes.length, made);
+    }),
+    runs(100),
+  );
+});
