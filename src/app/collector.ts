@@ -41,7 +41,7 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createScopesPart, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { createWatch } from "./parts/watch-parts.ts";
+import { createLeftOverRoutes, createWatch } from "./parts/watch-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { Doctor } from "./doctor/doctor.ts";
 import { ObjectExplainer } from "./enrichment/explain-objects.ts";
@@ -223,6 +223,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address: string) => exporterName(address, metadata),
     outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
   };
+  const leftOver = createLeftOverRoutes(settings, reporting);
   const watch = createWatch(settings, states, sink, outputs.metrics, reporting);
   const toDevices = watch?.alsoTo(sink) ?? sink;
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink: toDevices, progress, exporters, sharing };
@@ -342,6 +343,7 @@ export function createCollector(options: CollectorOptions): Collector {
   components.push(...enrichment.components, ...outputs.local);
   if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
   if (explore !== undefined) components.push(explore);
+  if (leftOver !== undefined) components.push(leftOver);
   if (watch !== undefined) components.push(watch);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
