@@ -8,6 +8,7 @@ import {
   answerTable,
   ExploreError,
   flowsTable,
+  inScopes,
   readFlowsQuery,
   readQuery,
   tableArrow,
@@ -40,7 +41,7 @@ import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts
 import { createMetadata, createScopesPart, createSourcesPart } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { createWatch } from "./parts/watch-parts.ts";
+import { createLeftOverRoutes, createWatch } from "./parts/watch-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { Doctor } from "./doctor/doctor.ts";
 import { ObjectExplainer } from "./enrichment/explain-objects.ts";
@@ -78,18 +79,19 @@ function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: 
   const trials = new RuleTrials(explore, rulesPath, clock);
   return {
     status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
-    query: (body, format, signal) =>
+    query: (body, format, signal, scopes) =>
       explained(async () => {
-        const answer = await explore.query(readQuery(body, clock.now(), format === "json" ? "auto" : "none"), signal);
+        const query = readQuery(body, clock.now(), format === "json" ? "auto" : "none");
+        const answer = await explore.query(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](answerTable(answer));
       }),
-    flows: (body, format, signal) =>
+    flows: (body, format, signal, scopes) =>
       explained(async () => {
         const query = readFlowsQuery(body, clock.now());
-        const answer = await explore.flows(query, signal);
+        const answer = await explore.flows(scopes === undefined ? query : inScopes(query, scopes), signal);
         return format === "json" ? answer : files[format](flowsTable(answer, query.fields));
       }),
-    profile: (body, signal) => explained(() => profiles.answer(body, signal)),
+    profile: (body, signal, scopes) => explained(() => profiles.answer(body, signal, scopes)),
     rules: (body, signal) => explained(() => trials.answer(body, signal)),
   };
 }
@@ -221,6 +223,7 @@ export function createCollector(options: CollectorOptions): Collector {
     nameOf: (address: string) => exporterName(address, metadata),
     outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
   };
+  const leftOver = createLeftOverRoutes(settings, reporting);
   const watch = createWatch(settings, states, sink, outputs.metrics, reporting);
   const toDevices = watch?.alsoTo(sink) ?? sink;
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink: toDevices, progress, exporters, sharing };
@@ -340,6 +343,7 @@ export function createCollector(options: CollectorOptions): Collector {
   components.push(...enrichment.components, ...outputs.local);
   if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
   if (explore !== undefined) components.push(explore);
+  if (leftOver !== undefined) components.push(leftOver);
   if (watch !== undefined) components.push(watch);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);

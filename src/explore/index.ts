@@ -10,5 +10,6 @@ export { tableArrow, tableCsv } from "./query/answer.ts";
 export type { ExploreAnswer } from "./query/answer.ts";
 export { objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./query/explore-query.ts";
 export { QueryGate } from "./query/run-query.ts";
+export { inScopes } from "./query/limited-engine.ts";
 export { Profiles, profileParts, subjectOf, type Profile } from "./query/profile.ts";
 export type { ExploreStatus } from "./status.ts";

@@ -91,6 +91,9 @@ suite("a token that is limited to scopes", () => {
       "get /openapi.json",
       "get /readyz",
       "get /session",
+      "post /api/v1/explore/flows",
+      "post /api/v1/explore/profile",
+      "post /api/v1/explore/query",
     ]);
     const session = await fetch(`${url}/session`, { headers: bearer("acme") });
     assert.deepEqual(await session.json(), { name: "acme", role: "admin", scopes: ["acme"], by: "token" });

@@ -1,10 +1,12 @@
-import { readFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { OutputMetrics } from "../../output/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Reporting } from "../../base/report/index.ts";
-import type { AnswerLimits } from "../../watch/index.ts";
+import { nodeFileIo } from "../../base/file/index.ts";
+import type { Component, Reporting } from "../../base/report/index.ts";
+import { AnswerJournal, Answers, openSpeaker, type AnswerLimits } from "../../watch/index.ts";
 import { readyRulesPath } from "../ready-rules.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
@@ -13,6 +15,8 @@ import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 const feedBytes = 64 * 2 ** 20;
+/** How often it is looked whether a withdrawal is to be tried again. */
+const leftOverMs = 1000;
 
 /** Where the states come from that rules may be about. */
 export interface WatchedStates {
@@ -99,6 +103,47 @@ function answerLimits(settings: Settings): AnswerLimits {
 }
 
 /**
+ * Makes what withdraws the routes that a run with rules has left announced, where there are no rules any more; undefined where there was no
+ * such run.
+ */
+export function createLeftOverRoutes(
+  settings: Settings,
+  { log, metrics, clock, health }: Reporting,
+): Component | undefined {
+  const directory = stateOf(settings);
+  if (settings.SVC_WATCH_RULES_PATH !== "" || directory === undefined) return undefined;
+  if (!existsSync(join(directory, "answers.json"))) return undefined;
+  const newId = (): string => randomUUID().replaceAll("-", "");
+  const answers = new Answers(answerLimits(settings), {
+    clock,
+    log,
+    metrics,
+    newId,
+    journal: new AnswerJournal(directory, nodeFileIo, newId()),
+    openSpeaker,
+    onFault: (detail) =>
+      health.set({ name: "watch", ready: true, ...(detail !== undefined && { degraded: true, detail }) }),
+  });
+  let again: NodeJS.Timeout | undefined;
+  return {
+    name: "routes left over",
+    async start() {
+      await answers.start();
+      again = setInterval(() => answers.reconcile([]), leftOverMs);
+    },
+    async stop() {
+      clearInterval(again);
+      await answers.stop();
+    },
+  };
+}
+
+/** Where alerts and answers are kept; undefined where they are not. */
+function stateOf({ SVC_STATE_DIRECTORY_PATH: state }: Settings): string | undefined {
+  return state === "" ? undefined : join(resolve(state), "watch");
+}
+
+/**
  * Makes what watches by rules; undefined where there are none.
  *
  * @param sink is given a record of each alert.
@@ -115,8 +160,9 @@ export function createWatch(
   if (state === "") reporting.log.info({}, "alerts are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
   const options = {
     rulesPath: resolve(settings.SVC_WATCH_RULES_PATH),
+    mayRun: settings.SVC_WATCH_COMMANDS_ENABLE,
     readyRules: readFileSync(readyRulesPath(), "utf8"),
-    directory: state === "" ? undefined : join(resolve(state), "watch"),
+    directory: stateOf(settings),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
     maxHistory: settings.SVC_WATCH_MAX_HISTORY,
     answers: answerLimits(settings),

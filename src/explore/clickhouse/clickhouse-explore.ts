@@ -271,6 +271,7 @@ export class ClickHouseExplore {
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
     const { clock } = this.#options;
     return this.#gate.run(signal, async () => {
+      refuseLimited(query);
       const begun = clock.monotonic();
       await this.#engine.learn(signal);
       const answer = await runQuery(query, this.#engine, signal);
@@ -292,6 +293,7 @@ export class ClickHouseExplore {
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
     const engine = this.#engine;
     return this.#gate.run(signal, async () => {
+      refuseLimited(query);
       await engine.learn(signal);
       const wanted = query.fields.length > 0 ? query.fields.map((field) => engine.columnOf(field)) : this.#usual;
       const found = await engine.rows(flowsStatement({ ...query, engine }, wanted, query.limit), signal);
@@ -305,6 +307,12 @@ export class ClickHouseExplore {
   parquet(table: AnswerTable): Promise<Uint8Array> {
     return this.#options.parquet(table);
   }
+}
+
+/** Others than netgloss may write to the table: what it says of scopes is no proof. */
+function refuseLimited({ scopes }: Pick<ExploreQuery, "scopes">): void {
+  if (scopes === undefined) return;
+  throw new ExploreError("not_found", "records in ClickHouse are not for callers who are limited to scopes");
 }
 
 /** The table has single records only. @param since of the oldest, milliseconds since the epoch; undefined: there is none. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../base/report/index.ts";
 import type { AnswerTable, ExploreAnswer, FlowsAnswer } from "../query/answer.ts";
 import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
+import { limitedTo } from "../query/limited-engine.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { DuckDbEngine } from "./duckdb-engine.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
@@ -35,7 +36,7 @@ export class DuckDbQueries {
       const begun = this.#clock.monotonic();
       const { store, rollups } = open;
       const plan = planQuery(query, store.partitions(), rollups.files());
-      const engine = new DuckDbEngine(open, this.#timeoutMs, plan.partitions, plan.rollups);
+      const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#timeoutMs, plan.partitions, plan.rollups));
       const answer = await runQuery(plan.query, engine, signal);
       const elapsedMs = Math.round(this.#clock.monotonic() - begun);
       return { ...answer, sampling: plan.sampling, ...plan.coverage, store: "duckdb", elapsedMs };
@@ -49,7 +50,7 @@ export class DuckDbQueries {
       const partitions = partitionsOf(all, query);
       const records: FlowsAnswer["records"][number][] = [];
       for (const partition of partitions.toReversed()) {
-        const engine = new DuckDbEngine(open, this.#timeoutMs, [partition]);
+        const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#timeoutMs, [partition]));
         const named = query.fields.map((field) => engine.columnOf(field));
         const columns = named.length > 0 ? named : open.store.columns();
         const limit = query.limit - records.length;

@@ -54,6 +54,8 @@ export interface ExploreQuery extends TimeRange {
   readonly granularitySeconds: number;
   readonly compare: boolean;
   readonly percentile: number | undefined;
+  /** The scopes of the metadata to which who asks is limited; left out: they are not. */
+  readonly scopes?: readonly string[];
 }
 
 /** A question for single records, newest first. */
@@ -62,6 +64,8 @@ export interface FlowsQuery extends TimeRange {
   readonly limit: number;
   /** Empty: all. */
   readonly fields: readonly string[];
+  /** As in {@link ExploreQuery}. */
+  readonly scopes?: readonly string[];
 }
 
 /** The range before, of the same length. Nothing is from before the epoch. */

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { recordVocabulary } from "../../record/index.ts";
 import { quote } from "../../base/text/index.ts";
+import { inScopes } from "./limited-engine.ts";
 import { QueryGate } from "./run-query.ts";
 import type { ExploreAnswer, FlowsAnswer } from "./answer.ts";
 import { fault, objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./explore-query.ts";
@@ -163,9 +164,10 @@ export class Profiles {
    * Answers what a value does: its traffic both ways with that of the time before, the largest of it, when it was seen.
    *
    * @param body JSON: `field`, `value`, `from`, `to`, `parts`, `limit`.
+   * @param scopes of the metadata to which who asks is limited; undefined: they are not.
    * @throws ExploreError; `resource_exhausted` when too many wait.
    */
-  async answer(body: unknown, signal: AbortSignal): Promise<Profile> {
+  async answer(body: unknown, signal: AbortSignal, scopes?: readonly string[]): Promise<Profile> {
     const at = this.#now();
     const {
       field,
@@ -182,7 +184,20 @@ export class Profiles {
     const subject = subjectOf(field, value);
     // Also for a part that does not ask for it: a wrong value gets one message.
     readQuery({ ...range, limit, filter: subject.filter }, at);
-    const running = new RunningProfile(subject, { ...range, limit }, this.#questions, at, signal);
+    const questions = this.#questions;
+    const running = new RunningProfile(
+      subject,
+      { ...range, limit },
+      scopes === undefined
+        ? questions
+        : {
+            status: (until) => questions.status(until),
+            query: (query, until) => questions.query(inScopes(query, scopes), until),
+            flows: (query, until) => questions.flows(inScopes(query, scopes), until),
+          },
+      at,
+      signal,
+    );
     const has = (part: ProfilePart): boolean => parts.includes(part);
     return this.#gate.run(signal, async () => {
       const traffic = has("traffic") ? await running.traffic() : undefined;

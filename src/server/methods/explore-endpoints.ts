@@ -359,13 +359,16 @@ export const exploreAnswers = {
   exploreProfile: { call: `POST ${questionPath("profile")}`, answer: profileAnswer },
 } as const;
 
-/** The questions that stored flow records can answer. Questions are JSON; each rejects with an error fit to be answered. */
+/**
+ * The questions that stored flow records can answer. Questions are JSON; each rejects with an error fit to be answered. `scopes` are those of
+ * the metadata to which who asks is limited; undefined: they are not.
+ */
 export interface ExploreOperations {
   status(signal: AbortSignal): Promise<unknown>;
   /** @returns JSON; of the other formats, bytes. */
-  query(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
-  flows(body: unknown, format: ExploreFormat, signal: AbortSignal): Promise<unknown>;
-  profile(body: unknown, signal: AbortSignal): Promise<unknown>;
+  query(body: unknown, format: ExploreFormat, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
+  flows(body: unknown, format: ExploreFormat, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
+  profile(body: unknown, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
   /** Says what rules would change on kept records. */
   rules(body: unknown, signal: AbortSignal): Promise<unknown>;
 }
@@ -375,7 +378,11 @@ function enabled(explore: ExploreOperations | undefined): ExploreOperations {
   throw apiError("not_found", "EXPLORE_DISABLED", "Explore is off: set SVC_EXPLORE_ENABLE to true");
 }
 
+type ScopeLimit = readonly string[] | undefined;
+
 const ofFlows = allowed("viewer", "flow");
+/** Questions about records are answered by what the caller may see of them. */
+const ofOwnFlows = allowed("viewer", "flow", "own");
 const refused = { ...refusals, "404": failure };
 
 /** Returns the rows of what can be asked of stored flow records. */
@@ -399,7 +406,7 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
     };
     return operation(
       questionPath(name),
-      ofFlows,
+      ofOwnFlows,
       true,
       (call) => serveQuestion(call, name, explore, bodies),
       describe(
@@ -420,11 +427,13 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
   ): Endpoint =>
     operation(
       questionPath(name),
-      ofFlows,
+      // What rules would change is found on the records of all.
+      name === "rules" ? ofFlows : ofOwnFlows,
       true,
       async (call) => {
         const body = plainJson(decodeJson(await bodies.readAll(call)));
-        return sendJson(call, 200, await enabled(explore)[name](body, call.signal), { "cache-control": "no-store" });
+        const answer = await enabled(explore)[name](body, call.signal, call.principal?.scopes);
+        return sendJson(call, 200, answer, { "cache-control": "no-store" });
       },
       describe("collector", id, summary, { "200": jsonResponse("The answer.", answered), ...refused }, jsonBody(asked)),
     );
@@ -464,7 +473,7 @@ async function serveQuestion(
   const asked = enabled(explore);
   const format = formatOf(call, exploreFormats);
   const body = plainJson(decodeJson(await bodies.readAll(call)));
-  const answer = await asked[name](body, format, call.signal);
+  const answer = await asked[name](body, format, call.signal, call.principal?.scopes);
   call.code = "ok";
   if (!(answer instanceof Uint8Array)) return sendJson(call, 200, answer, { "cache-control": "no-store" });
   return sendBytes(

@@ -1,0 +1,126 @@
+// What callers who are limited to scopes get of stored records, against a model that takes away by hand what they may not see.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { inScopes, Profiles, readFlowsQuery, readQuery } from "../../src/explore/index.ts";
+import { openExplore, takeLines } from "./explore-fixture.ts";
+import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "./query-cases.ts";
+import { lineOf, type ModelRecord } from "./query-model.ts";
+
+const never = new AbortController().signal;
+const places = [undefined, "acme", "beta"];
+const plain =
+  /^(?:@timestamp|flow\.(?:start|end)\.timestamp|flow\.(?:scaled\.)?(?:bytes|packets)|flow\.sample_rate|flow\.(?:src|dst)\.ip\.addr|flow\.(?:src|dst|server)\.l4\.port\.id|l4\.proto\.(?:id|name)|ip\.(?:version\.ver|dscp\.id|ecn\.id)|tcp\.flags\.bits)$/;
+
+/** Each pair of places of the ends, in turn. */
+const withScopes = (record: ModelRecord, i: number): ModelRecord => ({
+  ...record,
+  ...(places[i % 3] !== undefined && { "flow.src.scope": places[i % 3] as string }),
+  ...(places[Math.floor(i / 3) % 3] !== undefined && { "flow.dst.scope": places[Math.floor(i / 3) % 3] as string }),
+});
+
+/** The record as a caller for the scope sees it; undefined: not at all. */
+function seen(record: ModelRecord, scope: string): ModelRecord | undefined {
+  const [ofSource, ofDestination] = ["src", "dst"].map((end) => record[`flow.${end}.scope`] === scope);
+  if (ofSource !== true && ofDestination !== true) return undefined;
+  const isShown = (name: string): boolean => {
+    // Bytes count when they flowed by the clock of the collector, which nobody need see.
+    if (plain.test(name) || name === "flow.export.clock.offset") return true;
+    if (/^flow\.(?:export|in|out|next_hop|bgp)\./.test(name)) return false;
+    if (name.startsWith("flow.src.")) return ofSource === true;
+    if (name.startsWith("flow.dst.")) return ofDestination === true;
+    return ofSource === true && ofDestination === true;
+  };
+  return Object.fromEntries(Object.entries(record).filter(([name]) => isShown(name)));
+}
+
+const records = sampleRecords.map(withScopes);
+
+test("answers to a caller for a scope are those of a model over what it may see", async (t) => {
+  const explore = await openExplore(t, { clockNow: () => now });
+  takeLines(explore, Buffer.from(records.map(lineOf).join("")));
+  await explore.flush();
+  const own = records.map((record) => seen(record, "acme")).filter((record) => record !== undefined);
+  assert.ok(own.length > 10 && own.length < records.length);
+  const ask: Parameters<typeof checkAnswers>[0] = (query) => explore.query(inScopes(query, ["acme"]), never);
+  await checkAnswers(ask, own, 20);
+  await checkRegexes(ask, own);
+  await checkUtilisation(ask, own);
+  await checkAnswers((query) => explore.query(inScopes(query, ["nobody"]), never), [], 5);
+  await checkAnswers((query) => explore.query(inScopes(query, []), never), [], 5);
+});
+
+test("no field, key, filter or profile gives a word of another scope, of no scope, of an exporter or an interface", async (t) => {
+  const explore = await openExplore(t, { clockNow: () => now });
+  const { fields } = explore.status();
+  const texts = fields.filter(({ type, isArray, name }) => type === "string" && !isArray && !plain.test(name));
+  const ofField = (record: ModelRecord, name: string): string => {
+    const end = /^flow\.(src|dst)\./.exec(name)?.[1];
+    const isOwn = end === undefined ? false : record[`flow.${end}.scope`] === "acme";
+    return isOwn ? `own ${name}` : `secret ${name}`;
+  };
+  const scoped = Array.from({ length: 9 }, (_, i) =>
+    withScopes(
+      {
+        "@timestamp": new Date(now - 60_000).toISOString(),
+        "flow.src.ip.addr": `10.0.0.${i}`,
+        "flow.dst.ip.addr": "10.9.9.9",
+        "flow.bytes": 100,
+        "flow.packets": 1,
+      },
+      i,
+    ),
+  );
+  const named = scoped.map((record): ModelRecord => {
+    const words = texts.filter(({ name }) => !name.endsWith(".scope"));
+    const own = Object.fromEntries(words.map(({ name }) => [name, ofField(record, name)]));
+    const key = record["flow.dst.scope"] === "acme" ? {} : { "flow.dst.secret.key": "secret" };
+    return Object.assign(own, key, record);
+  });
+  // Both ends in the scope: what is of neither end is shown.
+  const visible = named.filter(
+    (record) => !(record["flow.src.scope"] === "acme" && record["flow.dst.scope"] === "acme"),
+  );
+  takeLines(explore, Buffer.from(visible.map((record) => lineOf(record)).join("")));
+  await explore.flush();
+  const limited = ["acme"];
+  const isClean = (answer: unknown, what: string): void =>
+    assert.doesNotMatch(JSON.stringify(answer), /secret|beta/, what);
+  const flows = await explore.flows(inScopes(readFlowsQuery({}, now), limited), never);
+  assert.equal(flows.records.length, 4);
+  isClean(flows, "flows");
+  let own = 0;
+  for (const { name, type } of fields.filter(({ dimension }) => dimension)) {
+    const answer = await explore.query(
+      inScopes(readQuery({ dimensions: [name], measure: "flows", granularity: "none" }, now), limited),
+      never,
+    );
+    assert.equal(answer.total.value, 4);
+    isClean(answer, name);
+    if (JSON.stringify(answer.rows).includes("own ")) own++;
+    if (type !== "string") continue;
+    const filter = `\`${name}\` ~ "secret" or \`${name}\` ~ "beta"`;
+    const asked = inScopes(readQuery({ filter, measure: "flows", granularity: "none" }, now), limited);
+    assert.equal((await explore.query(asked, never)).total.value, 0, filter);
+  }
+  assert.ok(own > 4, "what is its own is shown");
+  for (const filter of [
+    "src.scope = beta",
+    "flow.dst.secret.key exists",
+    "not src.scope = acme and not dst.scope = acme",
+  ]) {
+    const asked = inScopes(readQuery({ filter, measure: "flows" }, now), limited);
+    assert.equal((await explore.query(asked, never)).total.value, 0, filter);
+  }
+  const questions = {
+    status: async () => explore.status(),
+    query: explore.query.bind(explore),
+    flows: explore.flows.bind(explore),
+  };
+  const profiles = new Profiles(questions, () => now);
+  isClean(await profiles.answer({ field: "address", value: "10.9.9.9" }, never, limited), "profile");
+  // Names that records of others have are not offered in place of a slip.
+  const slip = (field: string): Promise<unknown> =>
+    explore.query(inScopes(readQuery({ dimensions: [field] }, now), limited), never).catch((error: unknown) => error);
+  assert.doesNotMatch(String(await slip("flow.nothing")), /did you mean/);
+  isClean(((await slip("flow.dst.secet.key")) as { rows?: unknown }).rows, "a slip");
+});
