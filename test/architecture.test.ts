@@ -99,6 +99,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["measures.ts", "ready.ts"],
     "rule-watch.ts",
     "alerts.ts",
+    "silences.ts",
     "alert-file.ts",
     "actions",
     ["notifier.ts", "watch-file.ts"],

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 import type { Alert, Notice } from "./alerts.ts";
+import type { Silence } from "./silences.ts";
 
 /** A notice that its receiver refuses though it takes others. */
 export interface RefusedNotice {
@@ -17,6 +18,7 @@ export interface KeptAlerts {
   readonly waiting: Readonly<Record<string, readonly Notice[]>>;
   /** Notices that were set aside. */
   readonly refused?: Readonly<Record<string, readonly RefusedNotice[]>>;
+  readonly silences?: readonly Silence[];
 }
 
 function hasLists(given: unknown): boolean {
@@ -101,8 +103,8 @@ function parse(text: string): KeptAlerts {
     throw new BrokenFile((error as Error).message);
   }
   if (kept?.version !== version) throw new BrokenFile(`it is no file of alerts of version ${version}`);
-  const { alerts, waiting, refused = {} } = kept;
-  if (!Array.isArray(alerts) || !hasLists(waiting) || !hasLists(refused))
+  const { alerts, waiting, refused = {}, silences = [] } = kept;
+  if (!Array.isArray(alerts) || !Array.isArray(silences) || !hasLists(waiting) || !hasLists(refused))
     throw new BrokenFile("it lacks lists of alerts and notices");
   return kept as KeptAlerts;
 }

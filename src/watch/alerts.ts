@@ -22,6 +22,12 @@ export interface Alert {
   /** The values before it, one for each step, oldest first. */
   readonly series: { readonly stepMs: number; readonly values: readonly number[] };
   readonly acknowledged?: { readonly by: string; readonly at: number };
+  /** Who wants to hear no more of it until a time, milliseconds since the epoch. */
+  readonly snoozed?: { readonly by: string; readonly until: number };
+  /** Of an alert that fires: nobody was told, because of a silence. */
+  readonly untold?: true;
+  /** The silence that it has at present. */
+  readonly silence?: { readonly id: string; readonly until: number };
   /** How the value, or the limit, was come by, where that is not plain. */
   readonly note?: string;
   /** Why it ended, where its value did not. */
@@ -45,6 +51,24 @@ export interface Notice {
 export function textOf({ kind, alert, began = 0, ended = 0 }: Notice): string {
   if (kind !== "summary") return `${kind === "firing" ? "ALERT" : "over"}: ${alert.text}`;
   return `MORE of ${alert.rule}: ${began} further began, ${ended} ended; the largest: ${alert.text}`;
+}
+
+/** The record of an alert that has begun or ended. */
+export function recordOf(notice: Notice, now: number): string {
+  const { kind, alert } = notice;
+  const { id, rule, value, peak, unit, since, key } = alert;
+  return `${JSON.stringify({
+    "@timestamp": new Date(now).toISOString(),
+    "alert.id": id,
+    "alert.rule.name": rule,
+    "alert.state.name": kind,
+    "alert.text": kind === "summary" ? textOf(notice) : alert.text,
+    "alert.value": value,
+    "alert.peak": peak,
+    "alert.unit": unit,
+    "alert.start.timestamp": new Date(since).toISOString(),
+    "alert.key": Object.entries(key).map(([field, given]) => `${field}=${given}`),
+  })}\n`;
 }
 
 /** Where the evidence of a key comes from. */
@@ -162,15 +186,20 @@ export class AlertBook {
     return notices;
   }
 
-  /** Notes who has seen an alert. @returns it; undefined where there is none of this id. */
-  acknowledge(id: string, by: string, now: number): Alert | undefined {
+  /** Changes what people say of an alert that has not ended. @returns it; one that has ended as it is; undefined where there is none of this id. */
+  change(id: string, changed: (alert: Alert) => Alert): Alert | undefined {
     for (const [place, alert] of this.#open) {
       if (alert.id !== id) continue;
-      const seen = { ...alert, acknowledged: alert.acknowledged ?? { by, at: now } };
-      this.#open.set(place, seen);
-      return seen;
+      const after = changed(alert);
+      this.#open.set(place, after);
+      return after;
     }
     return this.#cleared.find((alert) => alert.id === id);
+  }
+
+  /** All that fire. */
+  allFiring(): readonly Alert[] {
+    return [...this.#open.values()].filter(({ state }) => state === "firing");
   }
 
   #alertOf(
@@ -196,6 +225,8 @@ export class AlertBook {
       series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
       ...(note !== undefined && { note }),
       ...(known?.acknowledged && { acknowledged: known.acknowledged }),
+      ...(known?.snoozed && { snoozed: known.snoozed }),
+      ...(known?.untold && { untold: known.untold }),
     };
     const firedAt = known?.firedAt ?? (isNew ? now : undefined);
     const alert = {

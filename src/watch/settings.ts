@@ -44,5 +44,9 @@ export const watchSettings = {
     900,
     "How long a route is announced; it is renewed while its alert fires.",
   ),
-  SVC_WATCH_COMMANDS_ENABLE: row(bool, false, "Allows the file of rules to name programs to be run."),
+  SVC_WATCH_COMMANDS_ENABLE: row(
+    bool,
+    false,
+    "Allows the file of rules to name programs to be run, as the user of the collector.",
+  ),
 };

@@ -147,10 +147,21 @@ function answerFault(kind: AnswerConfig["kind"], { of, by, when, measure }: Rule
   return undefined;
 }
 
-/** Reads a file of rules. @param ready those that it may choose by name. @throws WatchFileError with all faults. */
-export function parseWatchFile(path: string, text: string, ready: readonly ReadyRule[]): WatchConfig {
+/**
+ * Reads a file of rules.
+ *
+ * @param ready the rules that it may choose by name.
+ * @param mayRun whether actions may run programs; left out: they may not.
+ * @throws WatchFileError with all faults.
+ */
+export function parseWatchFile(path: string, text: string, ready: readonly ReadyRule[], mayRun = false): WatchConfig {
   const { value, findings, hasErrors } = readShape(text, fileShape(ready));
   if (hasErrors || value === undefined)
     throw new WatchFileError(findings.map((finding) => `${path}:${formatShapeFinding(finding)}`));
+  const running = Array.from(value.actions).filter(([, { command }]) => command !== undefined && !mayRun);
+  if (running.length > 0) {
+    const said = "commands are off: SVC_WATCH_COMMANDS_ENABLE allows them";
+    throw new WatchFileError(running.map(([name]) => `${path}: action ${name}: ${said}`));
+  }
   return value;
 }

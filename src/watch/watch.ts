@@ -2,7 +2,7 @@ import { WatchedFile, type FileIo } from "../base/file/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../base/report/index.ts";
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { AlertFile } from "./alert-file.ts";
-import { AlertBook, type Alert, type Notice } from "./alerts.ts";
+import { AlertBook, recordOf, type Alert, type Notice } from "./alerts.ts";
 import {
   answerFields,
   AnswerJournal,
@@ -17,6 +17,7 @@ import {
 import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
+import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
 import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
 import { readReadyRules, type ReadyRule } from "./ready.ts";
 import type { Rule } from "./rule.ts";
@@ -26,6 +27,8 @@ import { answersOf, destinationField, parseWatchFile, WatchFileError, type Watch
 /** How rules are watched; plain data. */
 export interface WatchOptions {
   readonly rulesPath: string;
+  /** Whether actions may run programs. */
+  readonly mayRun: boolean;
   /** The ready rules, which come with the program: the text of their file. */
   readonly readyRules: string;
   /** The directory in which alerts outlive a restart; undefined: they do not. */
@@ -171,6 +174,7 @@ export class Watch {
   readonly #log: Log;
   readonly #book: AlertBook;
   readonly #notifier: Notifier;
+  readonly #silences: Silences;
   readonly #file: AlertFile | undefined;
   readonly #historyFiles: HistoryFiles | undefined;
   readonly #rulesFile: WatchedFile;
@@ -197,6 +201,7 @@ export class Watch {
     this.#log = limitLog(around.log, around.clock);
     this.#began = around.clock.now() - around.clock.monotonic();
     this.#book = new AlertBook(around.newId);
+    this.#silences = new Silences(around.newId);
     const { clock } = around;
     this.#notifier = new Notifier({ clock, log: around.log }, () => (this.#isChanged = true));
     this.#file = options.directory === undefined ? undefined : new AlertFile(options.directory, around.io, run);
@@ -214,7 +219,10 @@ export class Watch {
       options.rulesPath,
       pollMs,
       {
-        take: (bytes) => this.#use(parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"), this.#ready)),
+        take: (bytes) =>
+          this.#use(
+            parseWatchFile(options.rulesPath, Buffer.from(bytes).toString("utf8"), this.#ready, options.mayRun),
+          ),
         failed: (error) => {
           const detail = error instanceof WatchFileError ? (error.faults[0] ?? "") : (error as Error).message;
           this.#setFault("rules", `${detail}: the rules read before stay`);
@@ -230,6 +238,7 @@ export class Watch {
     const kept = await this.#file?.read();
     if (kept !== undefined) {
       this.#book.restore(kept.alerts);
+      this.#silences.restore(kept.silences ?? []);
       this.#notifier.restore(kept);
       this.#setFault("file", kept.fault);
       if (kept.fault !== undefined) this.#log.error({}, kept.fault);
@@ -272,9 +281,10 @@ export class Watch {
       const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
       this.#tell(rule, this.#book.judge(rule, dated(verdicts, wall - now), watch, watch.stepMs, wall));
     }
+    this.#tellHeld(wall);
     this.#notifier.tick((action) => {
       const acting = this.#config.rules.filter(({ act }) => act.includes(action));
-      return acting.flatMap(({ name }) => this.#book.firing(name));
+      return acting.flatMap(({ name }) => this.#book.firing(name)).filter((alert) => !this.#isHeld(alert, wall));
     });
     this.#answers.reconcile(this.#attacks(wall - now));
     if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
@@ -297,14 +307,46 @@ export class Watch {
   }
 
   alerts(): readonly Alert[] {
-    return this.#book.list();
+    const now = this.#around.clock.now();
+    return this.#book.list().map((alert) => withSilence(alert, this.#silences, now));
   }
 
   /** Notes who has seen an alert. @returns undefined where there is none. */
   acknowledge(id: string, by: string): Alert | undefined {
-    const alert = this.#book.acknowledge(id, by, this.#around.clock.now());
+    const acknowledged = { by, at: this.#around.clock.now() };
     this.#isChanged = true;
-    return alert;
+    return this.#book.change(id, (alert) => ({ acknowledged, ...alert }));
+  }
+
+  /** Tells nobody of an alert for a time; when it fires on, it is told again. @returns undefined where there is none. */
+  snooze(id: string, by: string, given: unknown): Alert | Refused | undefined {
+    const read = readSnooze(given);
+    if ("refused" in read) return read;
+    const snoozed = { by, until: this.#around.clock.now() + read.for };
+    this.#isChanged = true;
+    const alert = this.#book.change(id, (before) => ({ ...before, snoozed }));
+    return alert?.state === "cleared" ? { refused: ["the alert has ended"] } : alert;
+  }
+
+  silences(): readonly Silence[] {
+    return this.#silences.list();
+  }
+
+  /** Tells nobody of some alerts for a time, as a request has it. */
+  silence(by: string, given: unknown): Silence | Refused {
+    this.#isChanged = true;
+    const keys = new Set(this.#config.rules.flatMap((rule) => rule.by.map(({ field }) => field)));
+    const silence = this.#silences.add(given, by, keys, this.#around.clock.now());
+    if (!("refused" in silence)) this.#around.log.info({ by, silence: silence.id }, `silenced: ${silence.filter}`);
+    return silence;
+  }
+
+  /** Ends a silence. @returns undefined where there is none that goes on. */
+  endSilence(id: string, by: string): Silence | undefined {
+    this.#isChanged = true;
+    const ended = this.#silences.end(id, this.#around.clock.now());
+    if (ended !== undefined) this.#around.log.info({ by, silence: id }, `a silence has ended: ${ended.filter}`);
+    return ended;
   }
 
   /** Tells an action of a made alert. @throws Error when it does not take it; undefined where there is no such action. */
@@ -402,13 +444,34 @@ export class Watch {
   }
 
   #tell({ act }: Rule, notices: readonly Notice[]): void {
+    const now = this.#around.clock.now();
     for (const notice of notices) {
       this.#isChanged = true;
-      this.#around.onRecord(recordOf(notice, this.#around.clock.now()));
-      this.#notifier.tell(act, notice);
-      const { rule, text } = notice.alert;
-      this.#around.log.info({ rule, alert: notice.alert.id }, `alert ${notice.kind}: ${text}`);
+      const { kind, alert } = notice;
+      this.#around.onRecord(recordOf(notice, now));
+      this.#around.log.info({ rule: alert.rule, alert: alert.id }, `alert ${kind}: ${alert.text}`);
+      if (kind === "firing" && this.#isHeld(alert, now))
+        this.#book.change(alert.id, (one) => ({ ...one, untold: true }));
+      else if (alert.untold === undefined) this.#notifier.tell(act, notice);
     }
+  }
+
+  /** Tells of alerts that fire on when their silence, or the time for which they were to be left alone, is over. */
+  #tellHeld(now: number): void {
+    for (const alert of this.#book.allFiring()) {
+      const isOver = alert.snoozed !== undefined && alert.snoozed.until <= now;
+      if ((alert.untold === undefined && !isOver) || this.#isHeld(alert, now)) continue;
+      const told = this.#book.change(alert.id, toldOf) as Alert;
+      this.#isChanged = true;
+      const rule = this.#config.rules.find(({ name }) => name === alert.rule);
+      // One that was told before is told again: under another id, or it would be taken for a repetition.
+      const id = `${alert.id}-firing${alert.untold === undefined ? `-${alert.snoozed?.until}` : ""}`;
+      if (rule !== undefined) this.#notifier.tell(rule.act, { id, kind: "firing", alert: told });
+    }
+  }
+
+  #isHeld(alert: Alert, now: number): boolean {
+    return (alert.snoozed?.until ?? 0) > now || this.#silences.of(alert, now) !== undefined;
   }
 
   /** Keeps alerts, one write at a time; what changes meanwhile is in the next one. */
@@ -420,7 +483,7 @@ export class Watch {
     const notices = this.#notifier.kept();
     const alerts = this.#book.list().filter(({ state }) => state !== "pending");
     this.#saving = this.#file
-      .write({ alerts, ...notices })
+      .write({ alerts, ...notices, silences: this.#silences.list() })
       .then(() => this.#setFault("file", undefined))
       .catch((error: unknown) => {
         this.#isChanged = true;
@@ -537,6 +600,19 @@ export class Watch {
   }
 }
 
+function withSilence(alert: Alert, silences: Silences, now: number): Alert {
+  const silence = alert.state === "firing" ? silences.of(alert, now) : undefined;
+  return silence === undefined ? alert : { ...alert, silence: { id: silence.id, until: silence.until } };
+}
+
+/** An alert of which everybody is told again. */
+function toldOf(alert: Alert): Alert {
+  const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
+  delete told.untold;
+  delete told.snoozed;
+  return told;
+}
+
 /** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
 function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
   for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
@@ -554,21 +630,4 @@ function countLines(lines: Uint8Array): number {
   let count = 0;
   for (let at = lines.indexOf(lineFeed); at >= 0; at = lines.indexOf(lineFeed, at + 1)) count++;
   return count;
-}
-
-/** The record of an alert that has begun or ended. */
-function recordOf({ kind, alert }: Notice, now: number): string {
-  const { id, rule, text, value, peak, unit, since, key } = alert;
-  return `${JSON.stringify({
-    "@timestamp": new Date(now).toISOString(),
-    "alert.id": id,
-    "alert.rule.name": rule,
-    "alert.state.name": kind,
-    "alert.text": text,
-    "alert.value": value,
-    "alert.peak": peak,
-    "alert.unit": unit,
-    "alert.start.timestamp": new Date(since).toISOString(),
-    "alert.key": Object.entries(key).map(([field, given]) => `${field}=${given}`),
-  })}\n`;
 }

@@ -52,6 +52,21 @@ for (const pool of ["main", "1"]) {
     const seen = await fetch(`${first.api}/api/v1/watch/alerts/${alert?.id}/acknowledge`, { method: "POST" });
     assert.equal(seen.status, 200);
     assert.equal((await fetch(`${first.api}/api/v1/watch/alerts/none/acknowledge`, { method: "POST" })).status, 404);
+    const post = (path: string, body: unknown): Promise<Response> =>
+      fetch(`${first.api}/api/v1/watch/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    const refused = await post("silences/add", { filter: "exporter = 127.0.0.1", for: "soon" });
+    assert.equal(refused.status, 400);
+    assert.match(await refused.text(), /30m, 8h or 7d/);
+    const silence = await post("silences/add", { filter: "exporter = 127.0.0.1", for: "1h" });
+    assert.equal(silence.status, 200, await silence.clone().text());
+    const made = (await silence.json()) as { id: string };
+    assert.equal((await post(`alerts/${alert?.id}/snooze`, { for: "1h" })).status, 200);
+    assert.equal((await post(`silences/${made.id}/end`, {})).status, 200);
+    assert.equal((await post(`silences/${made.id}/end`, {})).status, 404);
     await until("it is written", () => {
       const kept = readFileSync(join(directory, "state", "watch", "alerts.json"), "utf8");
       return kept.includes('"acknowledged"') && kept.includes('"noc":[]');

@@ -218,6 +218,9 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/watch/actions/{id}/resend": "editor",
   "/api/v1/watch/actions/{id}/test": "editor",
   "/api/v1/watch/alerts/{id}/acknowledge": "editor",
+  "/api/v1/watch/alerts/{id}/snooze": "editor",
+  "/api/v1/watch/silences/add": "editor",
+  "/api/v1/watch/silences/{id}/end": "editor",
   "/api/v1/watch/answers/{id}/approve": "operator",
   "/api/v1/watch/answers/{id}/withdraw": "operator",
 };

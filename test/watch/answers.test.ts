@@ -314,7 +314,7 @@ test("a journal that cannot be written, or read, keeps everything from being ann
 describe("a file with answers", () => {
   const faultsOf = (text: string): readonly string[] => {
     try {
-      parseWatchFile("watch.yml", text, []);
+      parseWatchFile("watch.yml", text, [], true);
       return [];
     } catch (error) {
       assert.ok(error instanceof WatchFileError);

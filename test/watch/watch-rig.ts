@@ -76,6 +76,7 @@ export async function startWatch(
   {
     maxKeys = 1000,
     directory,
+    mayRun = false,
     memory,
     start = (memory?.text(memoryRules) ?? directory) === undefined ? 1_800_000_000_000 : 1_800_000_100_000,
     answers,
@@ -83,6 +84,7 @@ export async function startWatch(
     io = memory ?? nodeFileIo,
   }: {
     maxKeys?: number;
+    mayRun?: boolean;
     directory?: string;
     /** A disk in memory, which may have the state of a run before. */
     memory?: MemoryFileIo;
@@ -108,6 +110,7 @@ export async function startWatch(
   const watch = new Watch(
     {
       rulesPath,
+      mayRun,
       readyRules,
       directory: stateFolder,
       maxKeys,

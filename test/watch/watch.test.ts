@@ -292,7 +292,7 @@ describe("other rules", () => {
 describe("the file of rules", () => {
   const faults = (text: string): readonly string[] => {
     try {
-      parseWatchFile("watch.yml", text, []);
+      parseWatchFile("watch.yml", text, [], false);
       return [];
     } catch (error) {
       assert.ok(error instanceof WatchFileError);

@@ -101,7 +101,8 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
   if (receivesFlows(settings)) problems.push(...kernelProblems());
   const warnings = droppedFieldWarnings(settings);
   if (settings.SVC_API_USERS_PATH !== "") problems.push(...(await usersProblems(settings.SVC_API_USERS_PATH)));
-  if (settings.SVC_WATCH_RULES_PATH !== "") problems.push(...(await watchProblems(settings.SVC_WATCH_RULES_PATH)));
+  if (settings.SVC_WATCH_RULES_PATH !== "")
+    problems.push(...(await watchProblems(settings.SVC_WATCH_RULES_PATH, settings.SVC_WATCH_COMMANDS_ENABLE)));
   for (const { path, read } of enrichmentFiles(settings)) {
     const judged = await judgeFile(path, read);
     problems.push(...judged.problems);
@@ -206,9 +207,9 @@ async function usersProblems(path: string): Promise<readonly string[]> {
   }
 }
 
-async function watchProblems(path: string): Promise<readonly string[]> {
+async function watchProblems(path: string, mayRun: boolean): Promise<readonly string[]> {
   try {
-    parseWatchFile(path, await readFile(path, "utf8"), await shippedReadyRules());
+    parseWatchFile(path, await readFile(path, "utf8"), await shippedReadyRules(), mayRun);
     return [];
   } catch (error) {
     return error instanceof WatchFileError ? error.faults : [`${path}: ${(error as Error).message}`];

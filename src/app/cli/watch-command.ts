@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { readFile } from "node:fs/promises";
 import type { CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
@@ -5,7 +6,7 @@ import { readyRulesPath, shippedReadyRules } from "../ready-rules.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
-import { CommandError, exitCodes } from "./terminal.ts";
+import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 
 type Alert = CollectorAnswer<"listAlerts">["alerts"][number];
 type WatchState = CollectorAnswer<"getWatch">;
@@ -45,6 +46,7 @@ export const defineWatch: DefineCommand = (watch, context) => {
       await (await clientOf(acknowledge, terminal)).ask("POST", path);
     });
 
+  defineSilences(watch, terminal);
   void defineAnswers(watch, context);
 
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
@@ -72,7 +74,12 @@ export const defineWatch: DefineCommand = (watch, context) => {
     .description("check a file of rules; needs no collector")
     .action(async (file: string) => {
       try {
-        const { rules: found, actions } = parseWatchFile(file, await readFile(file, "utf8"), await shippedReadyRules());
+        const { rules: found, actions } = parseWatchFile(
+          file,
+          await readFile(file, "utf8"),
+          await shippedReadyRules(),
+          true,
+        );
         terminal.out(`${found.length} rules, ${actions.size} actions\n`);
       } catch (error) {
         setExitCode(exitCodes.failure);
@@ -81,6 +88,58 @@ export const defineWatch: DefineCommand = (watch, context) => {
       }
     });
 };
+
+type Silence = CollectorAnswer<"listSilences">["silences"][number];
+
+function defineSilences(watch: Command, terminal: Terminal): void {
+  const snooze = addClientOptions(watch.command("snooze <id> <time>").helpGroup(throughApi))
+    .description("tell nobody of an alert for a time such as 30m or 8h; then it is told again, if it fires on")
+    .action(async (id: string, time: string) => {
+      const path = `/api/v1/watch/alerts/${encodeURIComponent(id)}/snooze`;
+      await (await clientOf(snooze, terminal)).ask("POST", path, { for: time });
+    });
+
+  const silence = addClientOptions(watch.command("silence <filter> <time>").helpGroup(throughApi))
+    .description("tell nobody of the alerts of a filter for a time, such as 'flow.dst.ip.addr in 10.0.0.0/8' 8h")
+    .option("--from <time>", "when it begins, such as 2026-11-22T04:00:00Z (default: now)")
+    .option("--comment <text>", "why")
+    .action(async (filter: string, time: string, { from, comment }: { from?: string; comment?: string }) => {
+      const body = {
+        filter,
+        for: time,
+        ...(from !== undefined && { from }),
+        ...(comment !== undefined && { comment }),
+      };
+      const path = "/api/v1/watch/silences/add";
+      const made = (await (await clientOf(silence, terminal)).ask("POST", path, body)) as Silence;
+      terminal.out(`${made.id} until ${shownTime(made.until)}\n`);
+    });
+
+  const silences = addOutput(addClientOptions(watch.command("silences").helpGroup(throughApi)))
+    .description("list the silences")
+    .action(async ({ output }: { output: OutputFormat }) => {
+      const client = await clientOf(silences, terminal);
+      const answer = (await client.ask("GET", "/api/v1/watch/silences")) as CollectorAnswer<"listSilences">;
+      if (!answer.enabled) throw off;
+      const rows = answer.silences.map((one) => [
+        one.id,
+        shownTime(one.from),
+        shownTime(one.until),
+        one.by,
+        one.filter,
+        one.comment,
+      ]);
+      const head = ["id", "from", "until", "by", "filter", "comment"];
+      await print({ value: answer.silences, head, rows }, output, terminal);
+    });
+
+  const unsilence = addClientOptions(watch.command("unsilence <id>").helpGroup(throughApi))
+    .description("end a silence now")
+    .action(async (id: string) => {
+      const path = `/api/v1/watch/silences/${encodeURIComponent(id)}/end`;
+      await (await clientOf(unsilence, terminal)).ask("POST", path);
+    });
+}
 
 /** `watch ready`: the rules that come with the program. */
 function defineReady(watch: Parameters<DefineCommand>[0], terminal: Parameters<DefineCommand>[1]["terminal"]): void {

@@ -160,6 +160,7 @@ export function createWatch(
   if (state === "") reporting.log.info({}, "alerts are not kept over a restart: SVC_STATE_DIRECTORY_PATH is empty");
   const options = {
     rulesPath: resolve(settings.SVC_WATCH_RULES_PATH),
+    mayRun: settings.SVC_WATCH_COMMANDS_ENABLE,
     readyRules: readFileSync(readyRulesPath(), "utf8"),
     directory: stateOf(settings),
     maxKeys: settings.SVC_WATCH_MAX_KEYS,

@@ -2,7 +2,7 @@ import type { OutputMetrics } from "../../output/index.ts";
 import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
 import { setOpen } from "../../explore/sampling/index.ts";
-import type { Alert, Answer, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
+import type { Alert, Answer, Refused, Silence, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
 import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
@@ -18,10 +18,12 @@ export interface WatchThreadData {
 /** A message that the thread sends by itself: a record of an alert, or what is wrong; null: nothing any more. */
 export type WatchNote = { readonly record: string } | { readonly fault: string | null };
 
-/** Who has seen which alert. */
-export interface Acknowledgement {
+/** What somebody wants of an alert or a silence. */
+export interface WatchRequest {
   readonly id: string;
   readonly by: string;
+  /** As the request has it. */
+  readonly given?: unknown;
 }
 
 /** What became of a request about an answer: the answer, undefined where there is none; or why it was refused. */
@@ -122,9 +124,29 @@ export class WatchOutput implements Component {
     return this.taker.thread()?.call("status");
   }
 
+  /** @returns undefined while its thread is being started again. */
+  async silences(): Promise<readonly Silence[] | undefined> {
+    return this.taker.thread()?.call("silences");
+  }
+
   /** @returns the alert; undefined where there is none of the id. */
-  async acknowledge(seen: Acknowledgement): Promise<Alert | undefined> {
-    return this.taker.thread()?.call("acknowledge", seen);
+  async acknowledge(request: WatchRequest): Promise<Alert | undefined> {
+    return this.taker.thread()?.call("acknowledge", request);
+  }
+
+  /** @returns the alert; undefined where there is none of the id. */
+  async snooze(request: WatchRequest): Promise<Alert | Refused | undefined> {
+    return this.taker.thread()?.call("snooze", request);
+  }
+
+  /** @returns undefined while its thread is being started again. */
+  async silence(request: WatchRequest): Promise<Silence | Refused | undefined> {
+    return this.taker.thread()?.call("silence", request);
+  }
+
+  /** @returns the silence; undefined where there is none of the id that goes on. */
+  async endSilence(request: WatchRequest): Promise<Silence | undefined> {
+    return this.taker.thread()?.call("endSilence", request);
   }
 
   /** @returns undefined where there is no such action. @throws Error with why it does not work. */
@@ -138,7 +160,7 @@ export class WatchOutput implements Component {
   }
 
   /** Allows an answer, or withdraws it. @returns undefined while its thread is being started again. */
-  async decide(decision: "allow" | "withdraw", seen: Acknowledgement): Promise<Decision | undefined> {
+  async decide(decision: "allow" | "withdraw", seen: WatchRequest): Promise<Decision | undefined> {
     return this.taker.thread()?.call(decision, seen);
   }
 

@@ -4,7 +4,7 @@ import { nodeFileIo } from "../../base/file/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { SamplingJudge } from "../../explore/sampling/index.ts";
 import { AnswerRefusal, openSpeaker, Watch, type Answer } from "../../watch/index.ts";
-import type { Acknowledgement, Decision, WatchNote, WatchThreadData } from "./watch-output.ts";
+import type { Decision, WatchNote, WatchRequest, WatchThreadData } from "./watch-output.ts";
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
@@ -66,11 +66,15 @@ serveThread({
   alerts: () => watch.alerts(),
   status: () => watch.status(),
   sources: () => watch.sources(),
-  acknowledge: ({ id, by }: Acknowledgement) => watch.acknowledge(id, by),
+  acknowledge: ({ id, by }: WatchRequest) => watch.acknowledge(id, by),
+  silences: () => watch.silences(),
+  snooze: ({ id, by, given }: WatchRequest) => watch.snooze(id, by, given),
+  silence: ({ by, given }: WatchRequest) => watch.silence(by, given),
+  endSilence: ({ id, by }: WatchRequest) => watch.endSilence(id, by),
   test: (name: string) => watch.test(name),
   answers: () => watch.answers(),
-  allow: ({ id, by }: Acknowledgement) => decide(() => watch.allow(id, by)),
-  withdraw: ({ id, by }: Acknowledgement) => decide(() => watch.withdraw(id, by)),
+  allow: ({ id, by }: WatchRequest) => decide(() => watch.allow(id, by)),
+  withdraw: ({ id, by }: WatchRequest) => decide(() => watch.withdraw(id, by)),
   resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),

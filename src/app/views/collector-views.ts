@@ -41,7 +41,7 @@ import { createOverview } from "./overview-view.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 import { rulesView } from "./rule-trials.ts";
-import { alertsView, answersView, watchView } from "./watch-views.ts";
+import { alertsView, answersView, silencesView, watchView } from "./watch-views.ts";
 
 /** Matches the sources of values that no exporter or device has sent. */
 const addedBy =
@@ -227,6 +227,7 @@ export function collectorViews(
       getNeighbors: (id) => neighborsView(snmp, id),
       locate: (address) => locate(snmp, address),
       listAlerts: () => alertsView(watch),
+      listSilences: () => silencesView(watch),
       getWatch: () => watchView(watch),
       listAnswers: () => answersView(watch, settings),
       listDevices: devicesView(snmp),

@@ -1,5 +1,5 @@
 import { apiError, type CollectorAnswer, type Operation } from "../../server/index.ts";
-import type { Answer } from "../../watch/index.ts";
+import type { Answer, Refused } from "../../watch/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 
@@ -14,6 +14,28 @@ export async function alertsView(watch: WatchOutput | undefined): Promise<Collec
   if (alerts === undefined) throw restarting();
   return { enabled: true, alerts };
 }
+
+/** Answers `GET /api/v1/watch/silences`. */
+export async function silencesView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"listSilences">> {
+  if (watch === undefined) return { enabled: false, silences: [] };
+  const silences = await watch.silences();
+  if (silences === undefined) throw restarting();
+  return { enabled: true, silences };
+}
+
+/** @throws ConnectError where a request was refused. */
+function accepted<T extends object>(answer: T | Refused | undefined): T | undefined {
+  if (answer === undefined || !("refused" in answer)) return answer;
+  const violations = answer.refused.map((description) => ({ field: "", description }));
+  throw apiError("invalid_argument", "INVALID_REQUEST", answer.refused.join("; "), { violations });
+}
+
+const textSchema = (description: string, ...examples: readonly string[]): Readonly<Record<string, unknown>> => ({
+  type: "string",
+  description,
+  examples,
+});
+const forSchema = textSchema("How long, up to 366d.", "30m", "8h");
 
 /** Answers `GET /api/v1/watch/rules`. */
 export async function watchView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"getWatch">> {
@@ -55,9 +77,15 @@ function decision(summary: string, name: "allow" | "withdraw", watch: WatchOutpu
   };
 }
 
+type Operations = readonly (readonly [path: string, Operation])[];
+
 /** The operations on alerts and actions, by path. */
 export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<string, Operation> {
-  return new Map([
+  return new Map([...alertOperations(watch), ...silenceOperations(watch), ...actionOperations(watch)]);
+}
+
+function alertOperations(watch: WatchOutput | undefined): Operations {
+  return [
     [
       "/api/v1/watch/alerts/{id}/acknowledge",
       {
@@ -70,6 +98,63 @@ export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<str
     ],
     ["/api/v1/watch/answers/{id}/approve", decision("Allows an answer to an attack", "allow", watch)],
     ["/api/v1/watch/answers/{id}/withdraw", decision("Withdraws an answer to an attack", "withdraw", watch)],
+    [
+      "/api/v1/watch/alerts/{id}/snooze",
+      {
+        summary: "Tells nobody of an alert for a time",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "snoozed"] },
+        body: { type: "object", additionalProperties: false, required: ["for"], properties: { for: forSchema } },
+        run: async (id, by, given) => accepted(await watch?.snooze({ id, by, given })),
+      },
+    ],
+  ];
+}
+
+function silenceOperations(watch: WatchOutput | undefined): Operations {
+  return [
+    [
+      "/api/v1/watch/silences/add",
+      {
+        summary: "Tells nobody of the alerts of a filter for a time",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "filter", "from", "until"] },
+        body: {
+          type: "object",
+          additionalProperties: false,
+          required: ["filter", "for"],
+          properties: {
+            filter: textSchema("Over fields of keys of alerts, and alert.rule.name.", "flow.dst.ip.addr in 10.0.0.0/8"),
+            for: forSchema,
+            from: textSchema("When it begins, RFC 3339; left out: now.", "2026-11-22T04:00:00Z"),
+            comment: textSchema("Why.", "maintenance"),
+          },
+        },
+        async run(id, by, given) {
+          if (watch === undefined) throw apiError("unimplemented", "WATCH_DISABLED", "no rules are set up");
+          const silence = accepted(await watch.silence({ id, by, given }));
+          if (silence === undefined) throw restarting();
+          return silence;
+        },
+      },
+    ],
+    [
+      "/api/v1/watch/silences/{id}/end",
+      {
+        summary: "Ends a silence now",
+        role: "editor",
+        area: "flow",
+        schema: { type: "object", required: ["id", "until"] },
+        run: async (id, by) => watch?.endSilence({ id, by }),
+      },
+    ],
+  ];
+}
+
+function actionOperations(watch: WatchOutput | undefined): Operations {
+  return [
     [
       "/api/v1/watch/actions/{id}/test",
       {
@@ -106,5 +191,5 @@ export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<str
         },
       },
     ],
-  ]);
+  ];
 }

@@ -16,7 +16,7 @@ import {
   sources,
 } from "./answers.ts";
 import { location, neighbors, topology } from "./topology-answers.ts";
-import { alerts, answers, watchState } from "./watch-answers.ts";
+import { alerts, answers, silences, watchState } from "./watch-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
@@ -65,6 +65,7 @@ export const collectorMethods = {
     "Why flows of one exporter are missing or wrong; also of one that was never heard",
   ),
   listAlerts: row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
+  listSilences: row("/api/v1/watch/silences", "flow", silences, "Alerts of which nobody is told for a time"),
   getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and the receivers of notices"),
   listAnswers: row(
     "/api/v1/watch/answers",

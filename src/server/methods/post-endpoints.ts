@@ -3,7 +3,7 @@ import { quote } from "../../base/text/index.ts";
 import { apiError } from "../api-error.ts";
 import { type Call, sendJson } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
-import { decodeJson } from "../json/decode-request.ts";
+import { decodeJson, plainJson } from "../json/decode-request.ts";
 import {
   allowed,
   anyObject,
@@ -21,18 +21,21 @@ import {
 } from "./endpoint.ts";
 import type { JsonSchema } from "./shape.ts";
 
-/** A POST without a body that does one thing. Its path may have `{id}` as a view's. */
+/** A POST that does one thing. Its path may have `{id}` as a view's. */
 export interface Operation {
   readonly summary: string;
   readonly role: Role;
   readonly area: Area;
   /** JSON Schema of the answer. */
   readonly schema: Readonly<Record<string, unknown>>;
+  /** JSON Schema of the body, for those who read it; left out: there is none. */
+  readonly body?: JsonSchema;
   /**
    * @param user who asks; empty where nobody has to prove it.
+   * @param body as plain JSON, of any shape.
    * @returns what is answered as JSON; undefined when the id stands for nothing.
    */
-  run(id: string, user: string): Promise<unknown>;
+  run(id: string, user: string, body?: unknown): Promise<unknown>;
 }
 
 /** Returns the rows of operations, which are given by path. */
@@ -47,19 +50,20 @@ export function operationEndpoints(
       ...(hasId(path) && { "404": failure }),
       ...refusals,
     };
-    const parameters = hasId(path) ? { parameters: [idParameter] } : {};
-    const described = describe(area, pageId("run", path), summary, responses, parameters);
+    const parts = { ...(hasId(path) && { parameters: [idParameter] }), ...(row.body && jsonBody(row.body)) };
+    const described = describe(area, pageId("run", path), summary, responses, parts);
     const serve = async (call: Call): Promise<void> => {
-      await refuseBody(call, bodies);
+      if (row.body === undefined) await refuseBody(call, bodies);
+      const body = row.body && plainJson(decodeJson(await bodies.readAll(call)));
       const id = idIn(path, call.path);
-      const answer = id === undefined ? undefined : await row.run(id, call.principal?.name ?? "");
+      const answer = id === undefined ? undefined : await row.run(id, call.principal?.name ?? "", body);
       if (answer === undefined) {
         throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${quote(call.path.slice(0, 256))}`);
       }
       call.code = "ok";
       return sendJson(call, 200, answer);
     };
-    return operation(path, { role, area }, false, serve, described);
+    return operation(path, { role, area }, row.body !== undefined, serve, described);
   });
 }
 

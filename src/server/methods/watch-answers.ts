@@ -1,4 +1,4 @@
-import { choice, flag, instant, integer, list, map, number, object, text } from "./shape.ts";
+import { choice, constant, described, flag, instant, integer, list, map, number, object, text } from "./shape.ts";
 
 /** An alert of one rule and one key. */
 export const alert = object(
@@ -25,14 +25,20 @@ export const alert = object(
       stepMs: number("Milliseconds of each step."),
       values: list(number(), "The values before it fired, oldest first."),
     }),
+    snoozed: object({ by: text("The user."), until: instant("When it is told again") }),
+    untold: described(constant(true), "Nobody was told: it has a silence."),
+    silence: object({ id: text(), until: instant("When it ends") }),
     acknowledged: object({ by: text("The user; empty where nobody has to sign in."), at: instant("When") }),
     note: text("How the value, or the limit, was come by, where that is not plain."),
     because: text("Why it ended where its value did not."),
   },
   "firedAt",
   "clearedAt",
-  "acknowledged",
   "note",
+  "snoozed",
+  "untold",
+  "silence",
+  "acknowledged",
   "because",
 );
 
@@ -40,6 +46,22 @@ export const alert = object(
 export const alerts = object({
   enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
   alerts: list(alert, "Those that have not ended first, then the newest first."),
+});
+
+/** Alerts of which nobody is told for a time. */
+export const silence = object({
+  id: text(),
+  filter: text("Over the fields of keys, and alert.rule.name, alert.text, alert.value, alert.peak."),
+  from: instant("When it begins"),
+  until: instant("When it ends"),
+  by: text("The user; empty where nobody has to sign in."),
+  comment: text(),
+});
+
+/** The answer about silences. */
+export const silences = object({
+  enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
+  silences: list(silence, "The newest first; those that have ended for a week."),
 });
 
 const match = object(

@@ -32,6 +32,7 @@ const maxWaiting = 10_000;
 const maxRefused = 100;
 const maxAtOnce = 100;
 const sendMs = 10_000;
+const longestTestMs = 30_000;
 /** A receiver that refuses for this long does not get the notice any more. */
 const giveUpMs = 86_400_000;
 const firstPauseMs = 1000;
@@ -53,7 +54,9 @@ export class ActionQueue {
   readonly #log: Log;
   readonly #changed: () => void;
   readonly #backoff = new Backoff(firstPauseMs, longestPauseMs, Math.random);
-  readonly #stop = new AbortController();
+  /** What is being handed over. */
+  readonly #givenUp = new Set<AbortController>();
+  #isStopped = false;
   /** Of each rule, how many notices there were since a time. */
   readonly #rates = new Map<string, { readonly from: number; count: number }>();
   #waiting: Waiting[] = [];
@@ -139,7 +142,7 @@ export class ActionQueue {
 
   /** Tries the action with a made alert. @throws Error with why it does not work. */
   async test(alert: Alert): Promise<void> {
-    await this.#receiver.send([firingNotice(alert)], AbortSignal.timeout(sendMs));
+    await this.#give([firingNotice(alert)], Math.min(this.#receiver.sendMs ?? sendMs, longestTestMs));
   }
 
   /** Sends again what was set aside. @returns how many. */
@@ -155,7 +158,8 @@ export class ActionQueue {
 
   async stop(): Promise<void> {
     clearTimeout(this.#timer);
-    this.#stop.abort(new Error("the collector stops"));
+    this.#isStopped = true;
+    for (const each of this.#givenUp) each.abort(new Error("the collector stops"));
     await this.#sending;
     this.#receiver.close();
   }
@@ -207,7 +211,7 @@ export class ActionQueue {
   }
 
   #sendSoon(ms: number): void {
-    if (this.#stop.signal.aborted || this.#sending !== undefined || this.#timer !== undefined) return;
+    if (this.#isStopped || this.#sending !== undefined || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       this.#sending = this.#run();
@@ -220,6 +224,19 @@ export class ActionQueue {
     if (this.#failures > 0 || this.#due().length > 0) this.#sendSoon(pauseMs);
   }
 
+  /** Hands notices over. A timer of its own: a signal that joins others may be collected, and then never comes (Node 20). */
+  async #give(notices: readonly Notice[], ms: number): Promise<void> {
+    const given = new AbortController();
+    const timer = setTimeout(() => given.abort(new DOMException("it took too long", "TimeoutError")), ms);
+    this.#givenUp.add(given);
+    try {
+      await this.#receiver.send(notices, given.signal);
+    } finally {
+      clearTimeout(timer);
+      this.#givenUp.delete(given);
+    }
+  }
+
   /** @returns how long to wait before the next try, milliseconds. */
   async #send(): Promise<number> {
     const batch = this.#due()
@@ -228,10 +245,9 @@ export class ActionQueue {
     if (batch.length === 0) return firstPauseMs;
     this.#underWay = new Set(batch);
     try {
-      const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(sendMs)]);
-      await this.#receiver.send(
+      await this.#give(
         batch.map(({ notice }) => notice),
-        signal,
+        this.#receiver.sendMs ?? sendMs,
       );
       this.counts.sent += batch.length;
       this.#failures = 0;
@@ -240,7 +256,7 @@ export class ActionQueue {
       this.#remove(batch);
       return 0;
     } catch (error) {
-      return this.#stop.signal.aborted ? 0 : this.#failed(batch, error);
+      return this.#isStopped ? 0 : this.#failed(batch, error);
     } finally {
       this.#underWay = new Set();
     }

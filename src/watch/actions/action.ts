@@ -1,7 +1,10 @@
 import { bool, defaulted, list, mapping, optional, scalar } from "../../base/yaml/index.ts";
 import { blackhole, flowspec } from "../answers/index.ts";
+import { command, CommandReceiver } from "./command-receiver.ts";
+import { email, EmailReceiver } from "./email-receiver.ts";
 import { Alertmanager, alertmanager, Webhook, webhook } from "./http-receivers.ts";
 import { QuietHours, quietTime, timeZone } from "./quiet-hours.ts";
+import { syslog, SyslogReceiver } from "./syslog-receiver.ts";
 import type { Receiver, ReceiverSurroundings } from "./receiver.ts";
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
@@ -33,13 +36,16 @@ const limit = scalar("such as `20 per 10m`, up to 1000 in up to 24h", (text): No
 /** Of a storm people read the first. */
 const usualLimit: NoticeLimit = { count: 100, perMs: 600_000 };
 
-const kinds = ["webhook", "alertmanager", "blackhole", "flowspec"] as const;
+const kinds = ["webhook", "alertmanager", "email", "syslog", "command", "blackhole", "flowspec"] as const;
 
 /** An action of the file: exactly one of the receivers or answers, and when it is told. */
 export const action = mapping(
   {
     webhook: optional(webhook, "Posts notices by HTTP."),
     alertmanager: optional(alertmanager, "Tells an Alertmanager, again and again as long as an alert fires."),
+    email: optional(email, "Sends e-mail."),
+    syslog: optional(syslog, "Sends the record of each notice as a message of syslog."),
+    command: optional(command, "Runs a program; only where `SVC_WATCH_COMMANDS_ENABLE` allows that."),
     blackhole: optional(blackhole, "Has routers discard all packets to the destination."),
     flowspec: optional(flowspec, "Has routers discard the packets of the attack."),
     group: defaulted(group, 0, "How long a notice waits for others, which are sent with it."),
@@ -71,6 +77,9 @@ export type ActionConfig = NonNullable<ReturnType<typeof action.read>>;
 export function createReceiver(config: ActionConfig, { clock }: ReceiverSurroundings): Receiver {
   if (config.webhook !== undefined) return new Webhook(config.webhook, clock);
   if (config.alertmanager !== undefined) return new Alertmanager(config.alertmanager, clock);
+  if (config.email !== undefined) return new EmailReceiver(config.email);
+  if (config.syslog !== undefined) return new SyslogReceiver(config.syslog, clock);
+  if (config.command !== undefined) return new CommandReceiver(config.command);
   throw new TypeError("an action of no kind");
 }
 

@@ -7,6 +7,8 @@ export interface Receiver {
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void>;
   /** How often it wants to hear of alerts that fire on, milliseconds; undefined: once is enough. */
   readonly repeatMs?: number;
+  /** How long it may take to send, milliseconds; undefined: ten seconds. */
+  readonly sendMs?: number;
   close(): void;
 }
 

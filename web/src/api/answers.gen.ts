@@ -125,9 +125,25 @@ export type ListAlertsAnswer = {
     readonly text: string;
     readonly top: Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
     readonly series: { readonly stepMs: number; readonly values: readonly number[] };
+    readonly snoozed?: { readonly by: string; readonly until: number };
+    readonly untold?: true;
+    readonly silence?: { readonly id: string; readonly until: number };
     readonly acknowledged?: { readonly by: string; readonly at: number };
     readonly note?: string;
     readonly because?: string;
+  }[];
+};
+
+/** What `GET /api/v1/watch/silences` answers. */
+export type ListSilencesAnswer = {
+  readonly enabled: boolean;
+  readonly silences: readonly {
+    readonly id: string;
+    readonly filter: string;
+    readonly from: number;
+    readonly until: number;
+    readonly by: string;
+    readonly comment: string;
   }[];
 };
 

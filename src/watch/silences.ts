@@ -1,0 +1,171 @@
+import { defaulted, mapping, readShape, required, scalar } from "../base/yaml/index.ts";
+import { nearName } from "../base/text/index.ts";
+import { columnOf, compileFilter, FilterError, parseFilter, type Filter, type Matches } from "../record/index.ts";
+import type { Alert } from "./alerts.ts";
+import { sources } from "./sources.ts";
+
+/** Alerts of which nobody is told for a time; plain data. */
+export interface Silence {
+  readonly id: string;
+  /** An expression over the fields of the key and of the records of alerts. */
+  readonly filter: string;
+  /** Milliseconds since the epoch. */
+  readonly from: number;
+  readonly until: number;
+  readonly by: string;
+  readonly comment: string;
+}
+
+/** A request that is refused: the message is for who asked. */
+export interface Refused {
+  readonly refused: readonly string[];
+}
+
+/** Keys of alerts have names of any kind of record; which of them there are is asked of the rules. */
+const alertVocabulary = sources.snmp.vocabulary;
+
+const maxSilences = 1000;
+const maxMs = 366 * 86_400_000;
+/** Silences that have ended are shown for this long. */
+const keepMs = 7 * 86_400_000;
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => {
+  const [, digits, unit = ""] = /^(\d{1,8})([smhd])$/.exec(text) ?? [];
+  const ms = 1000 * Number(digits) * (units[unit] ?? Number.NaN);
+  return ms > 0 && ms <= maxMs ? ms : undefined;
+});
+const filterText = scalar("a filter, see docs/filters.md", (text, at) => {
+  try {
+    parseFilter(text, "filter", alertVocabulary);
+    return text;
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    return at.error(`${error.fault}, column ${error.location.column}`);
+  }
+});
+const instant = scalar("a time such as 2026-11-27T18:00:00Z", (text) => {
+  const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+});
+const comment = scalar("a text of up to 500 characters", (text) => (text.length <= 500 ? text : undefined));
+
+const silenceForm = mapping({
+  filter: required(filterText, "The alerts that nobody is told of."),
+  for: required(span, "How long."),
+  from: defaulted(instant, 0, "When it begins; left out: now."),
+  comment: defaulted(comment, "", "Why."),
+});
+const snoozeForm = mapping({ for: required(span, "How long.") });
+
+/** Reads a JSON value by a shape. */
+export function readForm<T>(form: Parameters<typeof readShape<T>>[1], given: unknown): T | Refused {
+  const { value, findings, hasErrors } = readShape(JSON.stringify(given ?? {}), form);
+  if (!hasErrors && value !== undefined) return value;
+  return { refused: findings.map(({ message }) => message) };
+}
+
+/** Reads how long an alert is left alone. @returns milliseconds. */
+export function readSnooze(given: unknown): { readonly for: number } | Refused {
+  return readForm(snoozeForm, given);
+}
+
+interface Known {
+  readonly silence: Silence;
+  readonly matches: Matches;
+}
+
+/** The silences of a collector. */
+export class Silences {
+  readonly #newId: () => string;
+  #known: readonly Known[] = [];
+
+  constructor(newId: () => string) {
+    this.#newId = newId;
+  }
+
+  /** Takes those of another run. What its filter cannot be read of is left out. */
+  restore(silences: readonly Silence[]): void {
+    this.#known = silences.flatMap((silence) => {
+      try {
+        return [this.#compiled(silence)];
+      } catch (error) {
+        if (!(error instanceof FilterError)) throw error;
+        return [];
+      }
+    });
+  }
+
+  /** All that have not ended for long, the newest first. */
+  list(): readonly Silence[] {
+    return this.#known.map(({ silence }) => silence).toSorted((a, b) => b.from - a.from);
+  }
+
+  /** Adds a silence as a request has it. @param keys the fields that keys of alerts have. */
+  add(given: unknown, by: string, keys: ReadonlySet<string>, now: number): Silence | Refused {
+    const read = readForm(silenceForm, given);
+    if ("refused" in read) return read;
+    const refused = unknownFields(
+      parseFilter(read.filter, "filter", alertVocabulary),
+      new Set([...keys, ...ownFields.keys()]),
+    );
+    if (refused.length > 0) return { refused };
+    this.#known = this.#known.filter(({ silence }) => silence.until > now - keepMs);
+    if (this.#known.length >= maxSilences) return { refused: [`there are ${maxSilences} silences, which is the most`] };
+    const from = read.from === 0 ? now : read.from;
+    if (from + read.for <= now) return { refused: ["the silence would have ended before now"] };
+    const { filter, comment: why } = read;
+    const silence = { id: this.#newId(), filter, from, until: from + read.for, by, comment: why };
+    this.#known = [...this.#known, this.#compiled(silence)];
+    return silence;
+  }
+
+  /** Ends a silence. @returns it; undefined where there is none of this id that goes on. */
+  end(id: string, now: number): Silence | undefined {
+    const found = this.#known.find(({ silence }) => silence.id === id && silence.until > now);
+    if (found === undefined) return undefined;
+    const ended = { ...found.silence, from: Math.min(found.silence.from, now), until: now };
+    this.#known = this.#known.map((each) => (each === found ? { ...each, silence: ended } : each));
+    return ended;
+  }
+
+  /** The silence of an alert at a time; undefined: it has none. */
+  of(alert: Alert, now: number): Silence | undefined {
+    return this.#known.find(
+      ({ silence, matches }) =>
+        silence.from <= now && now < silence.until && matches({ get: (field) => valueOf(alert, field) }),
+    )?.silence;
+  }
+
+  #compiled(silence: Silence): Known {
+    return { silence, matches: compileFilter(parseFilter(silence.filter, "filter", alertVocabulary)) };
+  }
+}
+
+/** Fields of alerts beside those of their keys. */
+const ownFields = new Map<string, (alert: Alert) => string | number>([
+  ["alert.rule.name", ({ rule }: Alert) => rule],
+  ["alert.id", ({ id }: Alert) => id],
+  ["alert.text", ({ text }: Alert) => text],
+  ["alert.value", ({ value }: Alert) => value],
+  ["alert.peak", ({ peak }: Alert) => peak],
+]);
+
+/** The value that a filter sees of an alert. */
+function valueOf(alert: Alert, field: string): string | number | undefined {
+  const text = alert.key[field];
+  if (text === undefined) return ownFields.get(field)?.(alert);
+  const type = columnOf(field)?.type;
+  return type === undefined || type === "text" || type === "address" ? text : Number(text);
+}
+
+/** What is wrong with a filter that asks for what no alert has: it would never hold back any. */
+function unknownFields(filter: Filter, known: ReadonlySet<string>): readonly string[] {
+  if (filter.kind === "not") return unknownFields(filter.filter, known);
+  if (!("fields" in filter)) return filter.filters.flatMap((one) => unknownFields(one, known));
+  if (filter.fields.some((field) => known.has(field))) return [];
+  const [field = ""] = filter.fields;
+  const near = nearName(field, known);
+  const hint = near === undefined ? `, expected one of ${[...known].join(", ")}` : `, did you mean ${near}?`;
+  return [`no rule has alerts with ${field}${hint}`];
+}

@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, test, type TestContext } from "node:test";
+import { callbackify } from "node:util";
+import { SMTPServer } from "smtp-server";
+import { cleanUp } from "../support/clean-up.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
+import { until } from "../support/until.ts";
+import { startWatch, type WatchRig } from "./watch-rig.ts";
+
+/** Has three alerts begin, of which an action is to be told. */
+async function tell(t: TestContext, action: string, mayRun = false): Promise<WatchRig> {
+  const rule = "{name: many, by: [flow.dst.ip.addr], measure: bits_per_second, over: 5s, when: '> 1M', act: [noc]}";
+  const rig = await startWatch(t, `rules:\n  - ${rule}\nactions:\n  noc: {${action}, ended: false}\n`, { mayRun });
+  assert.deepEqual(rig.faults.filter(Boolean), []);
+  rig.take(["10.0.0.1", "10.0.0.2", "10.0.0.3"].map((dst) => ({ dst, bytes: 1_000_000 })));
+  rig.pass(1);
+  return rig;
+}
+
+const stateOf = (rig: WatchRig) => rig.watch.status().actions[0];
+
+/** Waits until three notices were taken, and nothing waits. */
+async function untilTold(rig: WatchRig): Promise<void> {
+  await until("all are told", () => stateOf(rig)?.sent === 3 && stateOf(rig)?.waiting === 0);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+interface Mail {
+  readonly from: string;
+  readonly to: readonly string[];
+  readonly text: string;
+}
+
+/** A mail server. @param answer the error that it answers to a message with; undefined: it takes it. */
+async function startMail(
+  t: TestContext,
+  port: number,
+  answer: (mail: Mail) => Promise<Error | undefined> = async () => undefined,
+  options: object = {},
+): Promise<Mail[]> {
+  const mails: Mail[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ["AUTH", "STARTTLS"],
+    ...options,
+    onData(stream, session, callback) {
+      const take = async (): Promise<Error | null> => {
+        let text = "";
+        for await (const part of stream) text += String(part);
+        const { mailFrom, rcptTo } = session.envelope;
+        const mail = { from: mailFrom === false ? "" : mailFrom.address, to: rcptTo.map((to) => to.address), text };
+        const error = await answer(mail);
+        if (error === undefined) mails.push(mail);
+        return error ?? null;
+      };
+      callbackify(take)((failed: Error | null, error) => callback(failed ?? error));
+    },
+  });
+  server.on("error", () => {});
+  server.listen(port, "127.0.0.1");
+  await once(server.server, "listening");
+  cleanUp(t, () => server.close());
+  return mails;
+}
+
+const refusal = (responseCode: number): Error => Object.assign(new Error("no"), { responseCode });
+const emailTo = (port: number, more = ""): string =>
+  `email: {server: 'smtp://127.0.0.1:${port}', from: netgloss@example.com, to: [noc@example.com, boss@example.com]${more}}`;
+
+describe("e-mail", () => {
+  test("a server that is away gets one message for all once it is back", async (t) => {
+    const port = await freePort();
+    const rig = await tell(t, emailTo(port));
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    assert.match(stateOf(rig)?.fault ?? "", /the mail server: .*ECONNREFUSED/);
+    const mails = await startMail(t, port);
+    await untilTold(rig);
+    assert.equal(mails.length, 1);
+    const [mail] = mails;
+    assert.deepEqual([mail?.from, mail?.to], ["netgloss@example.com", ["noc@example.com", "boss@example.com"]]);
+    assert.match(mail?.text ?? "", /^Subject: 3 notices: ALERT: many: 10\.0\.0\.1 is at/m);
+    assert.match(mail?.text ?? "", /^Message-ID: <alert\S+-firing-3@example\.com>/m);
+    assert.match(mail?.text ?? "", /^Auto-Submitted: auto-generated/m);
+    for (const host of ["10.0.0.1", "10.0.0.2", "10.0.0.3"])
+      assert.match(mail?.text ?? "", new RegExp(`^ALERT: many: ${host}`, "m"));
+  });
+
+  test("a server that is slow, or refuses for a while, gets it once", async (t) => {
+    const port = await freePort();
+    let tries = 0;
+    const mails = await startMail(t, port, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return ++tries === 1 ? refusal(451) : undefined;
+    });
+    await untilTold(await tell(t, emailTo(port)));
+    assert.equal(mails.length, 1);
+  });
+
+  test("a message that is refused for its content holds up no other", async (t) => {
+    const port = await freePort();
+    const mails = await startMail(t, port, async ({ text }) => (text.includes("10.0.0.2") ? refusal(554) : undefined));
+    const rig = await tell(t, emailTo(port));
+    await until("the others", () => stateOf(rig)?.sent === 2 && stateOf(rig)?.aside === 1);
+    assert.ok(mails.every(({ text }) => !text.includes("10.0.0.2")));
+  });
+
+  test("credentials are not sent without TLS", async (t) => {
+    const port = await freePort();
+    let isAsked = false;
+    await startMail(t, port, undefined, {
+      disabledCommands: ["STARTTLS"],
+      allowInsecureAuth: true,
+      onAuth(_auth: unknown, _session: unknown, callback: (error: Error | null, answer?: object) => void) {
+        isAsked = true;
+        callback(null, { user: "x" });
+      },
+    });
+    const rig = await tell(t, emailTo(port, ", user: u, password: 'a secret'"));
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    assert.equal(isAsked, false);
+    assert.match(stateOf(rig)?.fault ?? "", /the mail server: /);
+    assert.doesNotMatch(stateOf(rig)?.fault ?? "", /a secret/);
+  });
+});
+
+describe("syslog", () => {
+  test("a receiver that is away gets a message for each once it is back", async (t) => {
+    const port = await freePort();
+    const rig = await tell(t, `syslog: {address: '127.0.0.1:${port}', facility: local3}`);
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    let received = "";
+    const server = createServer({ allowHalfOpen: true }, (socket) => {
+      socket.on("data", (part) => (received += part.toString()));
+      socket.on("end", () => socket.end());
+    }).listen(port, "127.0.0.1");
+    cleanUp(t, () => void server.close());
+    await untilTold(rig);
+    const messages = received.split(/(?<!\d)(?=\d+ <156>1 )/);
+    assert.deepEqual(
+      messages.map(
+        (message) => (JSON.parse(message.slice(message.indexOf("{"))) as Record<string, unknown>)["alert.key"],
+      ),
+      [1, 2, 3].map((i) => [`flow.dst.ip.addr=10.0.0.${i}`]),
+    );
+  });
+});
+
+describe("a command", () => {
+  /** A program of Node that a rule may run. */
+  function program(t: TestContext, source: string): { readonly run: string; readonly folder: string } {
+    const folder = tempDirectory(t);
+    writeFileSync(join(folder, "tell.cjs"), source);
+    return {
+      folder,
+      run: `command: {run: ['${process.execPath}', '${join(folder, "tell.cjs")}', '; touch x', '$HOME'], timeout: 5s}`,
+    };
+  }
+
+  test("gets its arguments as they are and notices as its input, once it works", async (t) => {
+    const { run, folder } = program(
+      t,
+      `const fs = require("fs"), dir = __dirname;
+       let input = ""; process.stdin.on("data", (part) => (input += part)).on("end", () => {
+         if (!fs.existsSync(dir + "/second")) { fs.writeFileSync(dir + "/second", ""); console.error("not\\x1byet"); process.exit(3); }
+         fs.appendFileSync(dir + "/out", JSON.stringify({ argv: process.argv.slice(2), env: Object.keys(process.env), input: JSON.parse(input) }) + "\\n");
+       });`,
+    );
+    const rig = await tell(t, run, true);
+    await until("a failure", () => stateOf(rig)?.fault?.endsWith("ended with exit code 3: not yet"));
+    await untilTold(rig);
+    const lines = readFileSync(join(folder, "out"), "utf8").trim().split("\n");
+    assert.equal(lines.length, 1);
+    const { argv, env, input } = JSON.parse(lines[0] ?? "") as {
+      argv: string[];
+      env: string[];
+      input: { notices: unknown[] };
+    };
+    assert.deepEqual(argv, ["; touch x", "$HOME"]);
+    assert.deepEqual(
+      env.filter((name) => !["PATH", "LANG", "LC_CTYPE", "__CF_USER_TEXT_ENCODING"].includes(name)),
+      [],
+    );
+    assert.equal(input.notices.length, 3);
+  });
+
+  test("one that hangs is killed, with what it has started", async (t) => {
+    const { run, folder } = program(
+      t,
+      `const child = require("child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+       require("fs").writeFileSync(__dirname + "/pid", String(child.pid)); setInterval(() => {}, 1000);`,
+    );
+    const rig = await tell(t, run.replace("timeout: 5s", "timeout: 2s"), true);
+    await until("it is killed", () => /took longer than 2 s and was killed/.test(stateOf(rig)?.fault ?? ""));
+    const pidFile = join(folder, "pid");
+    if (!existsSync(pidFile)) return;
+    const pid = Number(readFileSync(pidFile, "utf8"));
+    await until("its child, too", () => isGone(pid));
+  });
+
+  test("is refused where settings do not allow it, or its path is none", async (t) => {
+    for (const [run, mayRun, fault] of [
+      ["command: {run: [/bin/true]}", false, /action noc: commands are off: SVC_WATCH_COMMANDS_ENABLE/],
+      ["command: {run: ['true']}", true, /the program needs an absolute path/],
+    ] as const) {
+      const rig = await startWatch(t, `actions:\n  noc: {${run}}\n`, { mayRun });
+      assert.match(rig.faults[0] ?? "", fault);
+    }
+  });
+});
+
+/** A zombie is gone, too. */
+function isGone(pid: number): boolean {
+  try {
+    return / Z /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return true;
+  }
+}
