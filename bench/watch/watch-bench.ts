@@ -39,7 +39,7 @@ async function watchBy(rules: string, maxKeys: number): Promise<{ watch: Watch; 
   let passed = 0;
   const clock = { now: () => 1_800_000_000_000 + passed, monotonic: () => passed };
   const watch = new Watch(
-    { rulesPath, readyRules: "[]", directory: undefined, maxKeys, maxHistory: 1000, answers },
+    { rulesPath, readyRules: "[]", directory: undefined, maxKeys, maxHistory: 1000, mayRun: false, answers },
     {
       clock,
       log: silentLog,
