@@ -147,11 +147,14 @@ function namedWalls(name: TimeName, now: WallTime): readonly [WallTime, WallTime
 /** RFC 3339 in UTC, without a fraction of a second where there is none. */
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
 
-/** Before and after it stands nothing: as {@link readRfc3339} has it, with a day for zones. */
-const [firstMs, lastMs] = [Date.UTC(1900, 0, 1), Date.UTC(2200, 0, 2)];
+/** 1970 to 2199 in any zone. */
+const [beforeFirst, behindLast] = [Date.UTC(1969, 11, 31), Date.UTC(2200, 0, 2)];
+/** Whether a time is of the years that these pages know, milliseconds since the epoch. */
+export const isOfOurTime = (ms: number): boolean => ms > beforeFirst && ms < behindLast;
+
 const rfcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/i;
 
 function readRfc3339(text: string): number | undefined {
   const ms = rfcPattern.test(text) ? Date.parse(text) : Number.NaN;
-  return ms >= firstMs && ms < lastMs ? ms : undefined;
+  return isOfOurTime(ms) ? ms : undefined;
 }

@@ -1,4 +1,5 @@
 import {
+  isOfOurTime,
   namedSpan,
   spanLength,
   spanMs,
@@ -111,6 +112,7 @@ interface Point {
 }
 
 const tooLong = "it reaches back more than a hundred years";
+const notOfOurTime = "times are from 1970 to 2199";
 /** Characters of a word that is no time, as it is named. */
 const longestWord = 40;
 const separator = /^(?:\s*(?:–|—|\.\.+|\/)\s*|\s+(?:to|until|till|-)\s+|-(?=\d))/;
@@ -138,6 +140,8 @@ class TimeReader {
     if (this.#at < this.#text.length) throw this.#misread();
     if ((choice.kind === "since" || choice.kind === "fixed") && choice.from >= this.#now)
       throw new Misread("it begins after now: nothing is known of it yet", begin);
+    const times = choice.kind === "since" ? [choice.from] : choice.kind === "fixed" ? [choice.from, choice.to] : [];
+    if (!times.every(isOfOurTime)) throw new Misread(notOfOurTime, begin);
     return choice;
   }
 
@@ -251,7 +255,8 @@ class TimeReader {
     );
     const isMonth = found[3] === undefined && found[6] === undefined;
     if (wall.month !== month || (!isMonth && wall.day !== day)) throw new Misread(`there is no day ${found[0]}`, begin);
-    if (wall.year < 1970 || wall.year > 2199) throw new Misread("times are from 1970 to 2199", begin);
+    // A day more: an offset may lead there. In the end it is the time that counts.
+    if (wall.year < 1969 || wall.year > 2200) throw new Misread(notOfOurTime, begin);
     this.#at += found[0].length;
     if (isMonth) return this.#wholePoint(wall, monthOf(wall, 1));
     return this.#clockBehind(wall) ?? this.#wholePoint(wall, dayOf(wall, 1));
