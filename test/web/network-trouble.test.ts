@@ -65,6 +65,7 @@ test("alerts that fire lead to what they are about, silent exporters to their pa
       text: "it lost much",
       acknowledged: { by: "ann", at: now },
     },
+    { ...alert, ...rest, id: "a5", key: { "flow.dst.ip.addr": "2001:db8::/48" }, text: "a network gets much" },
     { ...alert, ...rest, id: "a3", state: "cleared" as const, key: {}, text: "over" },
     { ...alert, ...rest, id: "a4", state: "pending" as const, key: {}, text: "not yet" },
   ];
@@ -82,9 +83,10 @@ test("alerts that fire lead to what they are about, silent exporters to their pa
   const found = findNetworkTrouble({ links: [], alerts: { enabled: true, alerts }, diagnosis: { diagnoses } }, now);
   assert.deepEqual(
     found.map(({ id, state, page }) => `${id} ${state} ${page}`),
-    ["alert a1 bad explore", "alert a2 warn exporters", "silent 192.0.2.7 bad exporters"],
+    ["alert a1 bad explore", "alert a2 warn exporters", "alert a5 bad explore", "silent 192.0.2.7 bad exporters"],
   );
   assert.equal(found[0]?.query["filter"], "flow.dst.ip.addr = 10.0.0.1 and flow.dst.l4.port.id = 443");
   assert.equal(found[0].query["from"], "2026-11-22T03:49:30.000Z");
-  assert.match(found[1]?.note ?? "", /seen by ann$/);
+  assert.match(found[1]?.note ?? "", /, began .* ago, seen by ann$/);
+  assert.equal(found[2]?.query["filter"], "flow.dst.ip.addr in 2001:db8::/48");
 });

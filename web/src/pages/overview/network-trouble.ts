@@ -51,7 +51,7 @@ function ofAlert({ id, rule, key, text, firedAt, since, acknowledged }: Alert, n
   const fields = Object.entries(key);
   const isOfFlows = fields.every(([field]) => /^(?:flow|l4|app|tcp|icmp)\./.test(field));
   const begun = firedAt ?? since;
-  const filter = fields.reduce((terms, [field, value]) => andTerm(terms, filterTerm(field, valueOf(value))), "");
+  const filter = fields.reduce((terms, [field, value]) => andTerm(terms, termOf(field, value)), "");
   const exporter = key["exporter"];
   return {
     id: `alert ${id}`,
@@ -68,6 +68,12 @@ function ofAlert({ id, rule, key, text, firedAt, since, acknowledged }: Alert, n
         : { page: "exporters", query: { exporter } }),
   };
 }
+
+/** A rule may watch networks, by `dst/24`: an address is one of theirs. */
+const termOf = (field: string, value: string): string =>
+  /^[\da-f.:]+\/\d{1,3}$/i.test(value) && field.endsWith(".ip.addr")
+    ? `${field} in ${value}`
+    : filterTerm(field, valueOf(value));
 
 const valueOf = (text: string): string | number => (/^\d{1,15}$/.test(text) ? Number(text) : text);
 
