@@ -31,6 +31,13 @@ test("columns are guessed, each field once, and the map of them is one that the 
     "metadata:plain",
     "metadata:.cost_centre",
   ]);
+  assert.deepEqual(guessTargets(["Site", "site", "SITE", ".site"]), [
+    "metadata:.site",
+    "metadata:.site_2",
+    "metadata:.site_3",
+    "metadata:.site_4",
+  ]);
+  assert.match(columnMap(["__proto__"], ["name"], []), /"columns":\{"__proto__":"name"\}/);
 });
 
 test("a text in the Explain box is an address, a prefix or a range, or words", () => {

@@ -60,9 +60,18 @@ const guesses: readonly (readonly [pattern: RegExp, target: Target])[] = [
 /**
  * Metadata under the name of a column. With a period before it records have it of each end of a flow: `.site` is `flow.src.site` and `flow.dst.site`.
  */
-export function ownTarget(column: string): Target {
+export function ownTarget(column: string): `metadata:${string}` {
   const name = column.trim().toLowerCase().replaceAll(/\s+/g, "_");
   return `metadata:${name.startsWith(".") ? "" : "."}${name}`;
+}
+
+/** Of two columns for one name the collector takes the first: the second has a name of its own. */
+function freeTarget(column: string, taken: ReadonlySet<Target>): Target {
+  const target = ownTarget(column);
+  for (let count = 1; ; count++) {
+    const free: Target = count === 1 ? target : `${target}_${String(count)}`;
+    if (!taken.has(free)) return free;
+  }
 }
 
 /** What the columns probably are; each field is taken once, the rest becomes metadata. */
@@ -71,19 +80,22 @@ export function guessTargets(columns: readonly string[]): readonly Target[] {
   return columns.map((column) => {
     const found = guesses.find(([pattern, target]) => pattern.test(column) && !taken.has(target))?.[1];
     const plain = column.startsWith("metadata:") ? (column as Target) : undefined;
-    const target = found ?? plain ?? ownTarget(column);
+    if (column === "") return "";
+    const target = found ?? plain ?? freeTarget(column, taken);
     taken.add(target);
-    return column === "" ? "" : target;
+    return target;
   });
 }
 
 /** The column map that the API takes. */
 export function columnMap(columns: readonly string[], targets: readonly Target[], tags: readonly string[]): string {
-  const rules: Record<string, unknown> = {};
-  for (const [at, column] of columns.entries()) {
+  const rules = columns.flatMap((column, at) => {
     const target = targets[at] ?? "";
-    if (target === "" || column === "") continue;
-    rules[column] = target === "tags" ? { to: "tags", split: "," } : target;
-  }
-  return JSON.stringify({ columns: rules, rest: "ignore", ...(tags.length > 0 && { constants: { tags } }) });
+    return target === "" || column === "" ? [] : [[column, target === "tags" ? { to: "tags", split: "," } : target]];
+  });
+  return JSON.stringify({
+    columns: Object.fromEntries(rules) as object,
+    rest: "ignore",
+    ...(tags.length > 0 && { constants: { tags } }),
+  });
 }
