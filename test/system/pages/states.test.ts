@@ -94,9 +94,7 @@ async function fails(browser: Browser, url: string, name: keyof typeof pages): P
     assert.notEqual(await box.getAttribute("aria-invalid"), "true", `${name}: the search is not at fault`);
   }
   await page.unrouteAll();
-  // What loads may show a failure of the time before beneath it.
-  const unsettled = again.or(page.locator(".state.loading"));
-  for (let left = await unsettled.count(); left > 0; left = await unsettled.count()) {
+  for (let left = await again.count(); left > 0; left = await again.count()) {
     // Another call may have taken it away meanwhile.
     await again
       .first()
@@ -104,6 +102,8 @@ async function fails(browser: Browser, url: string, name: keyof typeof pages): P
       .catch(() => {});
   }
   assert.equal(await alert.count(), 0, name);
+  // Nothing waits for a call that nobody makes again.
+  await page.locator(".state.loading").first().waitFor({ state: "hidden" });
   await page.context().close();
 }
 

@@ -11,7 +11,7 @@ import { ActionButton } from "../../ui/action-button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { FilterInput } from "../../ui/filter-input.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty, Shown } from "../../ui/states.tsx";
+import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { TimeBox } from "../../ui/time-box.tsx";
 import { usePageTime } from "../../ui/use-time.ts";
 import { withCode } from "../../ui/with-code.tsx";
@@ -111,6 +111,8 @@ function BoardView({
     >
       {status.failure?.status === 404 ? (
         <Empty title="This collector keeps no records to look back at">{withCode(status.failure.message)}</Empty>
+      ) : status.answer === undefined && status.failure !== undefined ? (
+        <Failure failure={status.failure} retry={status.reload} />
       ) : (
         <>
           <div class="card controls">

@@ -10,7 +10,7 @@ import { wholeSeconds } from "../../format/time-ranges.ts";
 import { hrefOf, usePlace, valueAt } from "../../navigation/place.ts";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Empty } from "../../ui/states.tsx";
+import { Empty, Failure } from "../../ui/states.tsx";
 import { TimeBox } from "../../ui/time-box.tsx";
 import { timeQuery, usePageTime } from "../../ui/use-time.ts";
 import { withCode } from "../../ui/with-code.tsx";
@@ -73,6 +73,8 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
         <Empty title="This collector keeps no records to look back at">
           {withCode(status.failure.message)}. <a href={hrefOf("live")}>Live</a> shows flows as they go by.
         </Empty>
+      ) : status.answer === undefined && status.failure !== undefined ? (
+        <Failure failure={status.failure} retry={status.reload} />
       ) : (
         <>
           <TimeBox

@@ -1,8 +1,8 @@
 import type { JSX } from "preact";
 import type { GetTopologyAnswer, ListDevicesAnswer } from "../../api/answers.gen.ts";
-import type { ApiCall } from "../../api/call.ts";
+import { callApi, type ApiCall } from "../../api/call.ts";
 import { topologyCall } from "../../api/topology.ts";
-import { useCall } from "../../api/use-call.ts";
+import { useLoad } from "../../api/use-call.ts";
 import type { MapDevice } from "../../format/network-map.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { Page } from "../../ui/page.tsx";
@@ -13,22 +13,24 @@ import "./map.css";
 
 const devicesCall: ApiCall = { path: "api/v1/snmp/devices" };
 
+const askForBoth = async (signal: AbortSignal): Promise<readonly [ListDevicesAnswer, GetTopologyAnswer]> =>
+  Promise.all([
+    callApi<ListDevicesAnswer>(devicesCall, { signal }),
+    callApi<GetTopologyAnswer>(topologyCall, { signal }),
+  ]);
+
 /** The polled devices, their neighbors, and the links between them: drawn, and as a table. */
 export default function MapPage(): JSX.Element {
-  const topology = useCall<GetTopologyAnswer>(topologyCall, { everyMs: 10_000 });
-  const devices = useCall<ListDevicesAnswer>(devicesCall, { everyMs: 10_000 });
+  // Both or neither: a failure is told once, and tried again once.
+  const both = useLoad(askForBoth, "map", { everyMs: 10_000 });
   return (
     <Page
       title="Map"
       lead="Polled devices and their neighbors, with the links that their tables tell of."
       calls={[topologyCall, devicesCall]}
     >
-      <Shown of={devices} what="Asking for the devices">
-        {(polled) => (
-          <Shown of={topology} what="Asking for the links">
-            {(answer) => <Content polled={polled} topology={answer} />}
-          </Shown>
-        )}
+      <Shown of={both} what="Asking for the devices and their links">
+        {([polled, topology]) => <Content polled={polled} topology={topology} />}
       </Shown>
     </Page>
   );
