@@ -45,8 +45,8 @@ test("answers to a caller for a scope are those of a model over what it may see"
   await checkAnswers(ask, own, 20);
   await checkRegexes(ask, own);
   await checkUtilisation(ask, own);
-  await checkAnswers((query) => explore.query(inScopes(query, ["nobody"]), never), [], 5);
-  await checkAnswers((query) => explore.query(inScopes(query, []), never), [], 5);
+  await checkAnswers((query) => explore.query(inScopes(query, ["nobody"]), never), [], 2);
+  await checkAnswers((query) => explore.query(inScopes(query, []), never), [], 2);
 });
 
 test("no field, key, filter or profile gives a word of another scope, of no scope, of an exporter or an interface", async (t) => {
@@ -88,17 +88,21 @@ test("no field, key, filter or profile gives a word of another scope, of no scop
   const flows = await explore.flows(inScopes(readFlowsQuery({}, now), limited), never);
   assert.equal(flows.records.length, 4);
   isClean(flows, "flows");
-  let own = 0;
-  for (const { name, type } of fields.filter(({ dimension }) => dimension)) {
-    const answer = await explore.query(
-      inScopes(readQuery({ dimensions: [name], measure: "flows", granularity: "none" }, now), limited),
-      never,
-    );
+  const dimensions = fields.filter(({ dimension }) => dimension).map(({ name }) => name);
+  const shown = new Set<unknown>();
+  // As many at once as a question may have.
+  for (let i = 0; i < dimensions.length; i += 4) {
+    const asked = { dimensions: dimensions.slice(i, i + 4), measure: "flows", granularity: "none" };
+    const answer = await explore.query(inScopes(readQuery(asked, now), limited), never);
     assert.equal(answer.total.value, 4);
-    isClean(answer, name);
-    if (JSON.stringify(answer.rows).includes("own ")) own++;
-    if (type !== "string") continue;
-    const filter = `\`${name}\` ~ "secret" or \`${name}\` ~ "beta"`;
+    isClean(answer.rows, asked.dimensions.join());
+    for (const value of answer.rows.flatMap(({ key }) => key)) shown.add(value);
+  }
+  const own = [...shown].filter((value) => String(value).startsWith("own ")).length;
+  const words = fields.filter(({ dimension, type }) => dimension && type === "string").map(({ name }) => name);
+  for (let i = 0; i < words.length; i += 8) {
+    const terms = words.slice(i, i + 8).flatMap((name) => [`\`${name}\` ~ "secret"`, `\`${name}\` ~ "beta"`]);
+    const filter = terms.join(" or ");
     const asked = inScopes(readQuery({ filter, measure: "flows", granularity: "none" }, now), limited);
     assert.equal((await explore.query(asked, never)).total.value, 0, filter);
   }
