@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RuleTrials } from "../../src/app/views/rule-trials.ts";
-import type { ExploreQuestions } from "../../src/app/threads/explore-output.ts";
+import { RuleTrials } from "../../src/app/index.ts";
 
 test("rules are asked in short stretches, whatever a record takes, and no longer than is granted altogether", async (t) => {
   const records = Array.from({ length: 1000 }, () => ({ "flow.bytes": 1 }));
@@ -9,7 +8,7 @@ test("rules are asked in short stretches, whatever a record takes, and no longer
     status: async () => ({ fields: [] }),
     query: async () => ({ total: { value: 20_000 } }),
     flows: async () => ({ records, sampling: 1, complete: true }),
-  } as unknown as ExploreQuestions;
+  } as unknown as ConstructorParameters<typeof RuleTrials>[0];
   // A clock that each look moves on by a millisecond: a record takes three.
   let at = 0;
   t.mock.method(performance, "now", () => at++);
