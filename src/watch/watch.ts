@@ -284,7 +284,8 @@ export class Watch {
     this.#tellHeld(wall);
     this.#notifier.tick((action) => {
       const acting = this.#config.rules.filter(({ act }) => act.includes(action));
-      return acting.flatMap(({ name }) => this.#book.firing(name)).filter((alert) => !this.#isHeld(alert, wall));
+      // Also those that are silenced by now: an Alertmanager takes what it does not hear of for over, and says so.
+      return acting.flatMap(({ name }) => this.#book.firing(name)).filter(({ untold }) => untold === undefined);
     });
     this.#answers.reconcile(this.#attacks(wall - now));
     if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
