@@ -2,7 +2,7 @@ import { WatchedFile, type FileIo } from "../base/file/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../base/report/index.ts";
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { AlertFile } from "./alert-file.ts";
-import { AlertBook, recordOf, type Alert, type Notice } from "./alerts.ts";
+import { AlertBook, recordOf, type Alert, type AlertList, type Notice } from "./alerts.ts";
 import {
   answerFields,
   AnswerJournal,
@@ -307,9 +307,10 @@ export class Watch {
     return this.#answers.withdraw(id, by);
   }
 
-  alerts(): readonly Alert[] {
+  alerts(): AlertList {
     const now = this.#around.clock.now();
-    return this.#book.list().map((alert) => withSilence(alert, this.#silences, now));
+    const { alerts, ...counts } = this.#book.list();
+    return { ...counts, alerts: alerts.map((alert) => withSilence(alert, this.#silences, now)) };
   }
 
   /** Notes who has seen an alert. @returns undefined where there is none. */
@@ -482,9 +483,8 @@ export class Watch {
     const { clock } = this.#around;
     const began = clock.monotonic();
     const notices = this.#notifier.kept();
-    const alerts = this.#book.list().filter(({ state }) => state !== "pending");
     this.#saving = this.#file
-      .write({ alerts, ...notices, silences: this.#silences.list() })
+      .write({ alerts: this.#book.kept(), ...notices, silences: this.#silences.list() })
       .then(() => this.#setFault("file", undefined))
       .catch((error: unknown) => {
         this.#isChanged = true;
@@ -572,13 +572,9 @@ export class Watch {
     metrics.counterFrom("netgloss_watch_lines_total", "Records that rules were asked about.", [], () => [
       [{}, this.#lines],
     ]);
-    metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () => {
-      const alerts = this.#book.list();
-      return (["pending", "firing"] as const).map((state) => [
-        { state },
-        alerts.filter((alert) => alert.state === state).length,
-      ]);
-    });
+    metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () =>
+      (["pending", "firing"] as const).map((state) => [{ state }, this.#book.count(state)]),
+    );
     metrics.counterFrom("netgloss_watch_alerts_refused_total", "Alerts that were more than there may be.", [], () => [
       [{}, this.#book.refused],
     ]);
