@@ -193,6 +193,8 @@ export class Watch {
   #saving: Promise<void> | undefined;
   #historyFrom: number;
   #historySaving: Promise<void> | undefined;
+  /** Until it is done there is nothing to be written. */
+  #historyTaking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
@@ -245,6 +247,7 @@ export class Watch {
     }
     await this.#answers.start();
     await this.#rulesFile.start();
+    await this.#historyTaking;
     this.#timer = setInterval(() => this.judge(), judgeMs);
   }
 
@@ -411,7 +414,8 @@ export class Watch {
     const now = this.#now();
     const watches = this.#rules.watches;
     this.#rules = new RuleSet(config, this.#limits, now);
-    void this.#takeHistory(watches);
+    const taking = this.#rules.watches;
+    this.#historyTaking = this.#historyTaking.then(() => this.#takeHistory(taking, watches));
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
@@ -499,19 +503,20 @@ export class Watch {
   }
 
   /** Gives rules the history of those before them, or that of their files. */
-  async #takeHistory(before: readonly RuleWatch[]): Promise<void> {
-    for (const { rule, identity, history } of this.#rules.watches) {
+  async #takeHistory(watches: readonly RuleWatch[], before: readonly RuleWatch[]): Promise<void> {
+    let fault: string | undefined;
+    for (const { rule, identity, history } of watches) {
       if (history === undefined) continue;
       const last = before.find((each) => each.rule.name === rule.name && each.identity === identity)?.history;
       try {
         if (last !== undefined) history.restore([...last.lines()]);
         else await this.#historyFiles?.read(rule.name, identity, history);
-        this.#setFault("history", undefined);
       } catch (error) {
-        this.#setFault("history", `the history of ${rule.name} cannot be read: ${(error as Error).message}`);
+        fault ??= `the history of ${rule.name} cannot be read: ${(error as Error).message}`;
         this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
       }
     }
+    this.#setFault("history", fault);
   }
 
   /** Writes the history of all rules, one after the other. */
@@ -521,6 +526,7 @@ export class Watch {
     this.#historyFrom = Infinity;
     const { clock } = this.#around;
     const save = async (): Promise<void> => {
+      await this.#historyTaking;
       for (const { rule, identity, history } of this.#rules.watches)
         if (history !== undefined) await files.write(rule.name, identity, history);
       await files.tidy(
@@ -589,9 +595,9 @@ export class Watch {
     );
     metrics.counterFrom(
       "netgloss_watch_broken_files_total",
-      "Files of alerts that could not be understood and were set aside.",
+      "Files of alerts and of history that could not be understood and were set aside.",
       [],
-      () => [[{}, this.#file?.setAside ?? 0]],
+      () => [[{}, (this.#file?.setAside ?? 0) + (this.#historyFiles?.setAside ?? 0)]],
     );
     this.#notifier.reportMetrics(metrics);
   }
