@@ -75,6 +75,7 @@ export function recordOf(notice: Notice, now: number): string {
 interface Evidence {
   top(key: readonly string[]): Top;
   series(key: readonly string[]): readonly number[];
+  readonly stepMs: number;
 }
 
 /** The alerts that are shown, and how many there are by state. */
@@ -178,8 +179,13 @@ export class AlertBook {
     return this.#open.get(placeOf(rule, key))?.state === "firing";
   }
 
-  /** Takes all verdicts of one judgement of a rule. @returns what has begun or ended. */
-  judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, stepMs: number, now: number): Notice[] {
+  /**
+   * Takes all verdicts of one judgement of a rule.
+   *
+   * @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds.
+   * @returns what has begun or ended.
+   */
+  judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, now: number, ahead: number): Notice[] {
     const notices: Notice[] = [];
     const pending = new Set<string>();
     for (const verdict of verdicts) {
@@ -190,7 +196,7 @@ export class AlertBook {
         continue;
       }
       if (verdict.state === "pending") pending.add(place);
-      const alert = this.#alertOf(rule, verdict, known, evidence, stepMs, now);
+      const alert = goesOn(known, verdict, evidence) ?? this.#alertOf(rule, verdict, known, evidence, now, ahead);
       if (alert.state === "cleared") {
         this.#drop(place, alert);
         this.#keep(alert);
@@ -239,8 +245,8 @@ export class AlertBook {
     verdict: Verdict,
     known: Alert | undefined,
     evidence: Evidence,
-    stepMs: number,
     now: number,
+    ahead: number,
   ): Alert {
     const { key, value, since, note = known?.note } = verdict;
     const isNew = known?.firedAt === undefined && verdict.state === "firing";
@@ -250,11 +256,11 @@ export class AlertBook {
       id: known?.id ?? this.#newId(),
       rule: rule.name,
       key: Object.fromEntries(rule.by.map(({ field }, i) => [field, key[i] ?? ""])),
-      since: known?.firedAt === undefined ? since : known.since,
+      since: known?.firedAt === undefined ? Math.round(since + ahead) : known.since,
       peak: Math.max(known?.peak ?? -Infinity, verdict.peak, value),
       unit: unitOf(rule),
       top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
-      series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
+      series: isNew || known === undefined ? { stepMs: evidence.stepMs, values: evidence.series(key) } : known.series,
       ...(note !== undefined && { note }),
       ...(known?.acknowledged && { acknowledged: known.acknowledged }),
       ...(known?.snoozed && { snoozed: known.snoozed }),
@@ -288,6 +294,17 @@ export class AlertBook {
     this.#cleared.push(alert);
     if (this.#cleared.length > maxCleared) this.#cleared = this.#cleared.slice(-maxCleared);
   }
+}
+
+/** An alert that fires on; undefined where there is more to it. Most are such, each second. */
+function goesOn(known: Alert | undefined, verdict: Verdict, evidence: Evidence): Alert | undefined {
+  if (known?.state !== "firing" || verdict.state !== "firing") return undefined;
+  const { key, value, note = known.note } = verdict;
+  const peak = Math.max(known.peak, verdict.peak, value);
+  const found = evidence.top(key);
+  const top = Object.keys(found).length > 0 ? found : known.top;
+  if (value === known.value && peak === known.peak && top === known.top && note === known.note) return known;
+  return { ...known, value, peak, top, ...(note !== undefined && { note }) };
 }
 
 function placeOf(rule: string, key: readonly string[]): string {

@@ -18,7 +18,7 @@ import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
-import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
+import { fieldsOf, flowFields, RuleWatch, type KeyLimits } from "./rule-watch.ts";
 import { readReadyRules, type ReadyRule } from "./ready.ts";
 import type { Rule } from "./rule.ts";
 import type { Source } from "./sources.ts";
@@ -282,7 +282,7 @@ export class Watch {
     for (const watch of this.#rules.watches) {
       const { rule } = watch;
       const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
-      this.#tell(rule, this.#book.judge(rule, dated(verdicts, wall - now), watch, watch.stepMs, wall));
+      this.#tell(rule, this.#book.judge(rule, verdicts, watch, wall, wall - now));
     }
     this.#tellHeld(wall);
     this.#notifier.tick((action) => {
@@ -614,11 +614,6 @@ function toldOf(alert: Alert): Alert {
   delete told.untold;
   delete told.snoozed;
   return told;
-}
-
-/** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
-function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
-  for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
 }
 
 /** The kind of a record that is no flow; undefined where no rule is about it. */
