@@ -79,13 +79,7 @@ interface Evidence {
 }
 
 /** The alerts that are shown, and how many there are by state. */
-export interface AlertList {
-  readonly firing: number;
-  readonly pending: number;
-  readonly cleared: number;
-  /** The first ones: those that fire, then the pending, then the ended ones, the newest first. */
-  readonly alerts: readonly Alert[];
-}
+export type AlertList = ReturnType<AlertBook["list"]>;
 
 /** Alerts that have not ended, at a time; and those that have, which are kept for people. */
 const maxAlerts = 10_000;
@@ -149,8 +143,8 @@ export class AlertBook {
     return [...this.allFiring(), ...this.#cleared];
   }
 
-  /** Those that are shown. */
-  list(): AlertList {
+  /** How many there are by state, and the first ones: those that fire, then the pending, then the ended ones, the newest first. */
+  list() {
     const open = [...this.#open.values()];
     const pending = open.filter(({ state }) => state === "pending");
     const newest = (a: Alert, b: Alert): number => (b.clearedAt ?? b.since) - (a.clearedAt ?? a.since);
