@@ -18,6 +18,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-first-seen": "flow/flow-first-seen-bench.js",
   "flow-filter": "flow/filter-bench.js",
   "flow-rules": "flow/rules-bench.js",
+  watch: "watch/watch-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
   "flow-tee": "flow/tee-bench.js",
   "first-seen": "enrich/first-seen-bench.js",

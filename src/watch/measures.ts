@@ -1,7 +1,7 @@
 import type { Reader, Rows } from "./batch-rows.ts";
 import { holds, type Comparison } from "./condition.ts";
 import type { Measure, Rule } from "./rule.ts";
-import { DistinctWindows, SumWindows, windowSteps } from "./windows.ts";
+import { DistinctWindows, hashOf, SumWindows, windowSteps } from "./windows.ts";
 
 /** What is found of a key. */
 export interface Look {
@@ -34,6 +34,10 @@ export interface Values {
    * @returns the part of it in evidence, and the greatest sum of a step that it changed.
    */
   take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number };
+  /** What a row would add to a sum that is no less than the value; undefined where there is none. */
+  bound?(row: number, weight: number): number;
+  /** Tells whether a slot is below a bound in the present window. */
+  isBelow?(slot: number, bound: number): boolean;
   /** Looks whether a value is as it should be. @param first when the slot was seen first. */
   look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number): Look;
   /** The values of the steps that are kept, oldest first; empty where there are none. */
@@ -173,6 +177,14 @@ class SumValues implements Values {
     return taken;
   }
 
+  bound(row: number, weight: number): number {
+    return this.#amount(row) * weight;
+  }
+
+  isBelow(slot: number, bound: number): boolean {
+    return this.#sums.sum(slot, this.#sums.now) < bound;
+  }
+
   look(slot: number, operator: Comparison["operator"], limit: number, first: number): Look {
     const sums = this.#sums;
     const isAbove = operator.startsWith(">");
@@ -267,6 +279,14 @@ class DistinctValues implements Values {
     if (value !== undefined) this.#windows.add(slot, hashOf(value));
     this.#taken.amount = weight;
     return this.#taken;
+  }
+
+  bound(): number {
+    return 1;
+  }
+
+  isBelow(slot: number, bound: number): boolean {
+    return this.#windows.count(slot) < bound;
   }
 
   look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number): Look {
@@ -445,13 +465,4 @@ class BeatValues implements Values {
 
 function rounded(value: number): number {
   return Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toFixed(3));
-}
-
-/** FNV-1a with a final mix: neighbouring texts are to be far apart. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return (hash ^ (hash >>> 16)) >>> 0;
 }

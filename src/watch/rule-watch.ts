@@ -6,7 +6,7 @@ import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
 import { createValues, measuredFields, type Look, type Values } from "./measures.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
-import { Keys, windowSteps } from "./windows.ts";
+import { hashOf, Keys, KeySketch, windowSteps } from "./windows.ts";
 
 /** What is found of a key that is not calm. */
 export interface Verdict {
@@ -30,6 +30,11 @@ const separator = "\0";
 const second = 1000;
 /** A key is looked at closely when a step of it has this part of what a whole window would need. */
 const closeShare = 1 / (2 * windowSteps);
+const placeNote = "counted from a twentieth of the limit on: there are more keys than SVC_WATCH_MAX_KEYS";
+/** A key takes the place of another one from this part of what a whole window would need; so much is missing of it then. */
+const placeShare = 1 / 20;
+/** Keys that are asked for their place at a time: random keys are not to cost more. */
+const placeTries = 16;
 /** Keys that are looked at closely at a time. */
 const maxClose = 200;
 /** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
@@ -98,6 +103,13 @@ export class RuleWatch {
   /** When what is to hold for a time began, of keys that are pending, and of those whose alert may end. */
   readonly #holding = new Map<number, number>();
   #sweepAt = 0;
+  /** Of keys for which there is no place; from some size on they get one. */
+  #sketch: KeySketch | undefined;
+  readonly #seed: number;
+  readonly #placeFrom: number;
+  #placeAt = 0;
+  /** Keys that took the place of others. */
+  readonly #late = new Set<number>();
   #capacity = 0;
 
   /** @param now milliseconds since the epoch. @param keepsRows whether rows of what fires are asked for. */
@@ -120,6 +132,9 @@ export class RuleWatch {
     const isSum = isCompare && this.#isAbove && when.unit === "plain";
     const isRate = measure.kind === "bits" || measure.kind === "packets" || measure.kind === "flows";
     this.#closeFrom = isSum && isRate ? when.limit * (rule.overMs / second) * closeShare : Infinity;
+    const isSized = isSum && (isRate || measure.kind === "records" || measure.kind === "distinct");
+    this.#placeFrom = isSized ? placeShare * when.limit * (isRate ? rule.overMs / second : 1) : Infinity;
+    this.#seed = Math.floor(Math.random() * 2 ** 32);
     // What is to be noticed when it stays away is there from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
   }
@@ -152,7 +167,7 @@ export class RuleWatch {
       values.takeAny?.(row, weight, now);
       const key = this.#keyOf(row);
       if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) continue;
-      const slot = this.#slot(key, now);
+      const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now);
       if (slot === undefined) continue;
       this.#seen.last[slot] = now;
       this.#touched.add(slot);
@@ -252,6 +267,25 @@ export class RuleWatch {
     return slot;
   }
 
+  /** Gives a key that became large the place of one that is small; undefined where it is none, or none is found soon. */
+  #takePlace(key: string, row: number, weight: number, now: number): number | undefined {
+    const values = this.#values;
+    if (this.#placeFrom === Infinity || values.bound === undefined || values.isBelow === undefined) return undefined;
+    this.#sketch ??= new KeySketch(this.rule.overMs, now);
+    const amount = values.bound(row, weight);
+    if (this.#sketch.add(hashOf(key, this.#seed), amount, now) < this.#placeFrom) return undefined;
+    for (let i = 0; i < placeTries; i++) {
+      const slot = this.#placeAt++ % this.keys.end;
+      if (this.#holding.has(slot) || !values.isBelow(slot, this.#placeFrom)) continue;
+      this.#forget(slot);
+      const taken = this.#slot(key, now);
+      this.keys.refused--;
+      if (taken !== undefined) this.#late.add(taken);
+      return taken;
+    }
+    return undefined;
+  }
+
   #grow(): void {
     this.#capacity = Math.max(64, 2 * this.#capacity);
     if (this.#known === undefined) this.#values.reserve(this.#capacity);
@@ -330,7 +364,7 @@ export class RuleWatch {
     const { measure, least } = this.rule;
     const { operator, unit } = condition;
     let { limit } = condition;
-    let note = measure.kind === "distinct" ? estimateNote : undefined;
+    let note = this.#late.has(slot) ? placeNote : measure.kind === "distinct" ? estimateNote : undefined;
     if (unit === "speed") limit *= (this.#speeds[slot] ?? Number.NaN) / 100;
     if (unit === "usual") {
       const usual = this.#usual?.usual(this.keys.name(slot) ?? "");
@@ -366,6 +400,8 @@ export class RuleWatch {
     if (this.#known === undefined) this.#values.clear(slot);
     this.#speeds[slot] = Number.NaN;
     this.#close.delete(slot);
+    this.#late.delete(slot);
+    this.#touched.delete(slot);
     this.#seen.last[slot] = 0;
   }
 }

@@ -60,6 +60,7 @@ export interface Rule {
 }
 
 const maxBy = 3;
+const mostDistinct = 8000;
 const maxSay = 1000;
 const usualText = "{{rule}}: {{key}} is at {{value}}";
 const newText = "{{rule}}: {{key}} is new";
@@ -186,7 +187,7 @@ function ruleMapping(source: Source) {
       by: defaulted(
         list(scalar("the name of a field", (name, at) => keyField(name, source, at))),
         [],
-        `Up to ${maxBy} fields: each combination of their values is watched by itself. An address as dst.addr/24: its network, of IPv6 with twice as many bits. Left out: all records together.`,
+        `Up to ${maxBy} fields: each combination of their values is watched by itself. An address as dst/24: its network, of IPv6 with twice as many bits. Left out: all records together.`,
       ),
       measure: optional(
         measureOf(source),
@@ -218,6 +219,8 @@ function checkRule(
   if (when.kind !== "compare") return;
   if (!at.has("measure")) at.error("measure is missing", undefined, "key");
   if (measure === undefined) return;
+  if (measure.kind === "distinct" && when.limit > mostDistinct)
+    at.error(`more than ${mostDistinct} different values are not told apart`);
   for (const condition of [when, clear]) {
     if (condition?.kind !== "compare") continue;
     const { unit } = condition;

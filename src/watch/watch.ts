@@ -559,6 +559,15 @@ export class Watch {
     metrics.counterFrom("netgloss_watch_broken_lines_total", "Lines about devices that are no records.", [], () => [
       [{}, this.#broken],
     ]);
+    metrics.counterFrom(
+      "netgloss_watch_history_refused_total",
+      "Records of keys for which a rule has no place in its history: SVC_WATCH_MAX_HISTORY.",
+      ["rule"],
+      () =>
+        this.#rules.watches.flatMap(({ rule, history }) =>
+          history === undefined ? [] : [[{ rule: rule.name }, history.refused] as const],
+        ),
+    );
     metrics.counterFrom("netgloss_watch_lines_total", "Records that rules were asked about.", [], () => [
       [{}, this.#lines],
     ]);
@@ -577,7 +586,7 @@ export class Watch {
     );
     metrics.counterFrom(
       "netgloss_watch_refused_records_total",
-      "Records of keys that were more than a rule may watch: SVC_WATCH_MAX_KEYS.",
+      "Records of keys that were more than a rule may watch (SVC_WATCH_MAX_KEYS), and too small to take the place of another.",
       ["rule"],
       () => this.#rules.watches.map(({ rule, keys }) => [{ rule: rule.name }, keys.refused]),
     );

@@ -174,6 +174,51 @@ function bitsOf(word: number): number {
   return (((bits + (bits >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24;
 }
 
+const sketchCells = 1 << 16;
+
+/** Estimates the sums of keys that have no slot: a count-min sketch (Cormode and Muthukrishnan, 2005) of two halves of a window. */
+export class KeySketch {
+  readonly #halfMs: number;
+  #halves: readonly [Float32Array, Float32Array] = [
+    new Float32Array(2 * sketchCells),
+    new Float32Array(2 * sketchCells),
+  ];
+  #half: number;
+
+  constructor(overMs: number, now: number) {
+    this.#halfMs = overMs / 2;
+    this.#half = Math.floor(now / this.#halfMs);
+  }
+
+  /** Adds an amount to a key. @param hash of the key, 32 bits. @returns no less than its sum in the window. */
+  add(hash: number, amount: number, now: number): number {
+    const half = Math.floor(now / this.#halfMs);
+    if (half > this.#half) {
+      const [present, past] = this.#halves;
+      if (half > this.#half + 1) present.fill(0);
+      past.fill(0);
+      this.#halves = [past, present];
+      this.#half = half;
+    }
+    const [present, past] = this.#halves;
+    const other = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+    const [a, b] = [hash & (sketchCells - 1), sketchCells + ((other >>> 12) & (sketchCells - 1))];
+    const [first, second] = [(present[a] as number) + amount, (present[b] as number) + amount];
+    present[a] = first;
+    present[b] = second;
+    return Math.min(first + (past[a] as number), second + (past[b] as number));
+  }
+}
+
+/** FNV-1a with a final mix: neighbouring texts are to be far apart. @param seed nobody outside knows, where texts may be hostile. */
+export function hashOf(text: string, seed = 0): number {
+  let hash = 0x811c9dc5 ^ seed;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
+
 /** Values that are watched by themselves, each with a number, its slot. */
 export class Keys {
   readonly #slots = new Map<string, number>();

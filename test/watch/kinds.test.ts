@@ -130,6 +130,37 @@ describe("what is usual", () => {
   });
 });
 
+describe("more keys than there may be", () => {
+  test("hide nobody: what is large is found as if there were room for all", async (t) => {
+    const flood = rule("name: flood, by: [dst], measure: bits_per_second, when: '> 8M for 5s'");
+    const scan = "  - {name: scan, by: [src], measure: distinct flow.dst.ip.addr, over: 1m, when: '> 200'}\n";
+    const [few, all] = await Promise.all([100, 100_000].map((maxKeys) => startWatch(t, flood + scan, { maxKeys })));
+    assert.ok(few !== undefined && all !== undefined);
+    for (let second = 0; second < 30; second++) {
+      const random = Array.from({ length: 1000 }, (_, i) => ({
+        src: `198.18.${second}.${i % 250}`,
+        dst: `203.0.${second * 4 + (i >> 8)}.${i & 255}`,
+      }));
+      const large = [1, 2, 3].map((i) => ({ dst: `192.0.2.${i}`, bytes: megabits(second < 5 ? 0 : 5 * i) }));
+      const scans = Array.from({ length: 15 }, (_, i) => ({
+        src: "198.51.100.7",
+        dst: `10.0.${second}.${i}`,
+        bytes: 60,
+      }));
+      for (const rig of [few, all]) {
+        rig.take([...random, ...large, ...scans]);
+        rig.pass(1);
+      }
+    }
+    assert.deepEqual(new Set(keysOf(few)), new Set(["192.0.2.2", "192.0.2.3", "198.51.100.7"]));
+    assert.deepEqual(new Set(keysOf(all)), new Set(keysOf(few)));
+    assert.match(few.in("firing")[0]?.note ?? "", /more keys than SVC_WATCH_MAX_KEYS$/);
+    assert.ok((await few.metric("netgloss_watch_refused_records_total")) > 20_000);
+    assert.equal(await all.metric("netgloss_watch_refused_records_total"), 0);
+    for (const { keys } of few.watch.status().rules) assert.ok(keys <= 100);
+  });
+});
+
 describe("shares and speeds", () => {
   test("a share of all that passes the filter, above a floor", async (t) => {
     const rig = await startWatch(

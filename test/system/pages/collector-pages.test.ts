@@ -154,7 +154,7 @@ test("Devices: interfaces with rates, a discovery that is watched, definitions l
   await page
     .getByRole("table", { name: "Devices" })
     .getByRole("row", { name: /lab-1 .* up/ })
-    .getByRole("link")
+    .getByRole("link", { name: "lab-1" })
     .click();
   const interfaces = page.getByRole("table", { name: "Interfaces of lab-1" });
   await interfaces.getByRole("row", { name: /eth0 up .*(0\.9|1|1\.\d+).Mbit\/s/ }).waitFor({ timeout: 60_000 });
