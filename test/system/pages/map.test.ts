@@ -104,7 +104,7 @@ test("Map: more devices than can be drawn are groups that open; links that are o
     await route.fulfill({ json: { enabled: true, devices, links } });
   });
   await page.reload();
-  await page.getByText("Asking for the links …").waitFor();
+  await page.getByText("Asking for the devices and their links …").waitFor();
   const drawing = page.getByRole("region", { name: "Drawing of the links" });
   await drawing.getByRole("button", { name: "site 3, 100 in it, opens" }).focus();
   await page.keyboard.press("Enter");
