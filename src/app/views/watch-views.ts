@@ -9,10 +9,10 @@ function restarting(): Error {
 
 /** Answers `GET /api/v1/watch/alerts`. */
 export async function alertsView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"listAlerts">> {
-  if (watch === undefined) return { enabled: false, alerts: [] };
-  const alerts = await watch.alerts();
-  if (alerts === undefined) throw restarting();
-  return { enabled: true, alerts };
+  if (watch === undefined) return { enabled: false, firing: 0, pending: 0, cleared: 0, alerts: [] };
+  const list = await watch.alerts();
+  if (list === undefined) throw restarting();
+  return { enabled: true, ...list };
 }
 
 /** Answers `GET /api/v1/watch/silences`. */
@@ -67,9 +67,9 @@ function decision(summary: string, name: "allow" | "withdraw", watch: WatchOutpu
     role: "operator",
     area: "flow",
     schema: { type: "object", required: ["id", "state"] },
-    async run(id, by) {
+    async run(id, by, _body, isToken) {
       if (watch === undefined) return undefined;
-      const decided = await watch.decide(name, { id, by });
+      const decided = await watch.decide(name, { id, by, isToken });
       if (decided === undefined) throw restarting();
       if ("refused" in decided) throw apiError("failed_precondition", "ANSWER_REFUSED", decided.refused);
       return decided.answer && shownAnswer(decided.answer);
