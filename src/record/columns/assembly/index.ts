@@ -223,6 +223,11 @@ function readLine(from: usize, end: usize): void {
       if (last == 0) break;
       if (restColumn != 0) noteOther(at, last);
     }
+    // What is between two fields is no field: the line is not whole.
+    if (load<u8>(last) != comma && last + 1 < end) {
+      at = last;
+      break;
+    }
     if (noted != notedEnd) noted = noteField(noted, at, last + 1, name, column, length, fits);
     at = last + 1;
   }
