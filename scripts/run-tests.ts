@@ -21,7 +21,7 @@ const kinds = {
   // More than there are processors: many wait for time-outs, sockets and threads more than they work.
   unit: {
     matches: isUnit,
-    timeout: 600_000,
+    timeout: 1_200_000,
     silentSeconds: 240,
     concurrency: 2 * availableParallelism() + 1,
     isBundled: true,

@@ -158,10 +158,14 @@ export function parseWatchFile(path: string, text: string, ready: readonly Ready
   const { value, findings, hasErrors } = readShape(text, fileShape(ready));
   if (hasErrors || value === undefined)
     throw new WatchFileError(findings.map((finding) => `${path}:${formatShapeFinding(finding)}`));
-  const running = Array.from(value.actions).filter(([, { command }]) => command !== undefined && !mayRun);
-  if (running.length > 0) {
+  const running = (["actions", "speakers"] as const).flatMap((kind) =>
+    Array.from<[string, { readonly command?: unknown }]>(value[kind])
+      .filter(([, { command }]) => command !== undefined)
+      .map(([name]) => `${kind.slice(0, -1)} ${name}`),
+  );
+  if (running.length > 0 && !mayRun) {
     const said = "commands are off: SVC_WATCH_COMMANDS_ENABLE allows them";
-    throw new WatchFileError(running.map(([name]) => `${path}: action ${name}: ${said}`));
+    throw new WatchFileError(running.map((name) => `${path}: ${name}: ${said}`));
   }
   return value;
 }

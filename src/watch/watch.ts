@@ -296,9 +296,9 @@ export class Watch {
     return this.#answers.list();
   }
 
-  /** Allows an answer. @returns undefined where there is none. @throws AnswerRefusal */
-  allow(id: string, by: string): Answer | undefined {
-    return this.#answers.allow(id, by);
+  /** Allows an answer. @param isPerson false for a token. @returns undefined where there is none. @throws AnswerRefusal */
+  allow(id: string, by: string, isPerson = true): Answer | undefined {
+    return this.#answers.allow(id, by, isPerson);
   }
 
   /** Withdraws an answer. @returns undefined where there is none. @throws AnswerRefusal */

@@ -352,6 +352,21 @@ test("what will probably not do what is meant is a warning: an open port, no inp
     SVC_API_BASIC_AUTH_PASSWORD: "p",
   };
   assert.deepEqual(await warnings({ ...output, ...guarded }), []);
+  const rules = join(tempDirectory(t), "watch.yml");
+  writeFileSync(rules, "rules: []\n");
+  const watched = { ...output, SVC_WATCH_RULES_PATH: rules, SVC_STATE_DIRECTORY_PATH: tempDirectory(t) };
+  assert.deepEqual(await warnings(watched), []);
+  for (const [SVC_WATCH_ANSWERS, may] of [
+    ["approve", "allow and withdraw"],
+    ["automatic", "withdraw"],
+  ] as const) {
+    assert.deepEqual(await warnings({ ...watched, SVC_WATCH_ANSWERS }), [
+      `SVC_WATCH_ANSWERS: it is ${SVC_WATCH_ANSWERS}, and everybody who reaches the API may ${may} routes: set SVC_API_BASIC_AUTH_ENABLE, SVC_API_USERS_PATH or SVC_API_OIDC_ENABLE`,
+    ]);
+    assert.deepEqual(await warnings({ ...watched, ...guarded, SVC_WATCH_ANSWERS }), []);
+  }
+  const two = { SVC_WATCH_ANSWERS: "approve", SVC_WATCH_ANSWERS_APPROVALS: "2" };
+  assert.match((await warnings({ ...watched, ...guarded, ...two })).join("\n"), /^SVC_WATCH_ANSWERS_APPROVALS: two /);
 
   assert.deepEqual(await warnings({ ...output, SVC_OUTPUT_KAFKA_SPOOL_MODE: "overflow" }), [
     "SVC_OUTPUT_KAFKA_SPOOL_MODE asks for a spool, but there is none: SVC_STATE_DIRECTORY_PATH is empty",

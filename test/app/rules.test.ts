@@ -29,6 +29,15 @@ import { udmEntry } from "../support/udm-entry.ts";
 const exporter = "192.0.2.254";
 const text = (rules: readonly object[]): string => JSON.stringify(rules);
 const read = (yaml: string): readonly Rule[] => readRules(Buffer.from(yaml)).value;
+const faultsOf = (rules: readonly object[]): number => {
+  try {
+    read(text(rules));
+  } catch (error) {
+    if (error instanceof FileFindings) return error.findings.length;
+    throw error;
+  }
+  return 0;
+};
 
 interface Known {
   readonly rig: FlowRig;
@@ -287,6 +296,10 @@ suite("rules", () => {
     }));
     assert.throws(() => read(text(many)), /too large together/);
     assert.equal(read(text(many.slice(0, 50))).length, 50);
+    // Those behind them are not compiled, whatever else is wrong with each.
+    const faulty = many.map(({ when }) => ({ when: `${when} and bytes > x`, set: { a: "b" } }));
+    assert.ok(faultsOf(faulty) < 300);
+    assert.equal(faultsOf([...faulty, ...faulty]), 1);
     const twice = "in.if.name =~ '(?:abc){400}' or out.if.name =~ '(?:abd){400}'";
     assert.throws(() => read(text([{ when: `${twice} or ${twice}`, set: { a: "b" } }])), /of the filter are too large/);
   });

@@ -84,6 +84,10 @@ test("views and boards over the API: saved, shared, refused, told who changed th
   const faulty = await run("view", "import", file);
   assert.match(faulty.err, /filter:1:/);
   assert.notEqual(faulty.code, 0);
+  const levels = Array.from({ length: 12 }, (_, at) => `v${at + 1}: &v${at + 1} [${`*v${at}, `.repeat(9)}]`);
+  writeFileSync(file, `v0: &v0 [name]\n${levels.join("\n")}\nviews: *v12\n`);
+  const bomb = await run("view", "import", file);
+  assert.match(bomb.err, /views\.yml:\d+:\d+: alias \*v\d+ makes the file too large/);
 
   const again = await open(state);
   assert.deepEqual(again.list(root).boards[0]?.name, "The edge");
@@ -106,7 +110,33 @@ test("who has not the role neither sees nor changes what is for it", async () =>
   );
   await assert.rejects(views.save({ view: { name: "up", role: "admin" } }, ada), /is for the role admin/);
   await assert.rejects(views.remove({ kind: "view", id: "secret" }, ada), /there is no view "secret"/);
+  await assert.rejects(
+    views.save({ view: { id: "secret", name: "mine" }, revision: 7 }, ada),
+    /is for the role admin/,
+    "its revision is not told",
+  );
+  await assert.rejects(views.import({ views: [{ id: "secret", name: "mine" }] }, ada), /is for the role admin/);
+  await views.save({ board: { name: "Hidden", role: "admin", views: ["all"] } }, root);
+  await assert.rejects(views.remove({ kind: "view", id: "all" }, ada), /is on a board for another role: take it off/);
+  await assert.rejects(views.remove({ kind: "view", id: "all" }, root), /is on the board "Hidden"/);
   assert.equal(views.list(root).kept, false);
+});
+
+test("an import is bounded, and all or none", async () => {
+  const views = await open(undefined);
+  const many = Array.from({ length: 501 }, (_, at) => ({ name: `view ${at}` }));
+  await assert.rejects(views.import({ views: many }, ada), /views must be a list of at most 500/);
+  await views.save({ view: { name: "one" } }, ada);
+  await assert.rejects(views.import({ views: many.slice(1) }, ada), /there are 500 views already/);
+  assert.equal(views.list(ada).views.length, 1);
+  const both = await Promise.allSettled(
+    ["a", "b"].map(async (name) => views.save({ view: { id: "one", name }, revision: 1 }, ada)),
+  );
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    ["fulfilled", "rejected"],
+    "of two who change the same, the second is told",
+  );
 });
 
 test("a fault at any call leaves the change undone and the file as it was, or done and in the file", async (t) => {
@@ -143,7 +173,19 @@ test("a file that is not understood is set aside and never overwritten", async (
   const directory = tempDirectory(t);
   await (await open(directory)).save({ view: { name: "one" } }, ada);
   const path = join(directory, "views/views.json");
-  for (const text of ["{", "null", '{"version": 2}', '{"version": 1, "views": [{}], "boards": [], "changes": []}']) {
+  const kept = readFileSync(path, "utf8");
+  const broken = [
+    "{",
+    "null",
+    '{"version": 2}',
+    '{"version": 1, "views": [{}], "boards": [], "changes": []}',
+    // A role that is not known would be for everybody.
+    kept.replace('"role": "viewer"', '"role": "owner"'),
+    kept.replace('"dimensions": []', '"dimensions": {}'),
+    kept.replace(/"after": ".*"/, '"after": "{"'),
+  ];
+  for (const text of broken) {
+    assert.notEqual(text, kept);
     writeFileSync(path, text);
     const views = await open(directory);
     assert.deepEqual(views.list(root).views, []);

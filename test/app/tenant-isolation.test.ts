@@ -128,9 +128,11 @@ suite("a token that is limited to scopes", () => {
       return text;
     };
     const attack = async (method: string, wire: string): Promise<void> => {
-      // How a scope is named is found out before the protocol.
+      // How a scope is named is found out before the protocol: of that each has one way in turn.
       const isJson = wire === "application/json";
-      for (const way of Object.values(ways).slice(0, isJson ? undefined : 2)) {
+      const all = Object.values(ways);
+      const turn = (services.indexOf(method) + wires.indexOf(wire)) % all.length;
+      for (const way of isJson ? all : all.slice(turn, turn + 1)) {
         const texts: string[] = [];
         for (const scope of ["beta", "nope"]) {
           const [path, headers] = way(scope, method);
@@ -143,7 +145,8 @@ suite("a token that is limited to scopes", () => {
       assert.match(await refusal(`${base}/${method}`, wire, bearer("both")), /name one of them by the path/);
       assert.match(await refusal(`${base}/${method}`, wire, bearer("none")), /none is for scopes none/);
     };
-    await Promise.all(services.flatMap((method) => wires.map((wire) => attack(method, wire))));
+    // One after the other over one connection: that is quicker than all at once over as many.
+    for (const method of services) for (const wire of wires) await attack(method, wire);
     for (const path of [`${base}/scopes/beta/changes`, `${base}/changes`]) {
       for (const accept of ["text/event-stream", "application/json"]) {
         const headers = { ...bearer("acme"), accept, ...(path === `${base}/changes` && { "udm-scope": "beta" }) };

@@ -324,6 +324,48 @@ suite("scopes of flows", () => {
     await stop();
   });
 
+  test("metadata of a scope says nothing of scopes and other ends, and nothing in place of what an exporter said", async () => {
+    const { rigs, put, stop } = await setUp();
+    const metadata = {
+      ".scope": "beta",
+      ".ip.addr": "203.0.113.66",
+      ".site": "own",
+      "flow.dst.scope": "acme",
+      "flow.export.scope": "acme",
+      "flow.dst.ip.subnet.name": "false",
+      "flow.dst.site": "false",
+      "flow.bytes": "0",
+      "@timestamp": "1970-01-01T00:00:00Z",
+      "cost.center": "27",
+    };
+    const yaml = JSON.stringify({ "10.0.0.0/8": { metadata } });
+    const match = [{ interface: ["1"], exporter: ["192.0.2.0/24"] }];
+    for (const inherit of [false, true]) {
+      await put([{ name: "acme", match, inherit, keys: [], yaml: "" }], []);
+      const sent = netflow5([{ source: "10.0.0.1", destination: "198.51.100.9" }]);
+      const before = rigs.map((rig) => rig.send(sent)[0] ?? {});
+      await put([{ name: "acme", match, inherit, keys: [], yaml }], []);
+      for (const [i, rig] of rigs.entries()) {
+        const [of = {}] = rig.send(sent);
+        for (const [name, value] of Object.entries(before[i] ?? {})) assert.deepEqual(of[name], value, name);
+        const more = Object.entries(of).filter(([name]) => !(name in (before[i] ?? {})));
+        assert.deepEqual(Object.fromEntries(more), {
+          "flow.src.scope_": "beta",
+          "flow.src.ip.addr_": "203.0.113.66",
+          "flow.src.site": "own",
+          flow_dst_scope_: "acme",
+          flow_export_scope_: "acme",
+          flow_dst_ip_subnet_name_: "false",
+          flow_dst_site_: "false",
+          flow_bytes_: "0",
+          "@timestamp_": "1970-01-01T00:00:00Z",
+          "cost.center": "27",
+        });
+      }
+    }
+    await stop();
+  });
+
   test("NetFlow v5 has interfaces, and so has scopes", async () => {
     const { rigs, put, stop } = await setUp();
     await put(

@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
-import { AnswerRefusal, openSpeaker, parseWatchFile, WatchFileError, type Answer } from "../../src/watch/index.ts";
+import {
+  AnswerRefusal,
+  openSpeaker,
+  parseWatchFile,
+  WatchFileError,
+  type Answer,
+  type WatchSurroundings,
+} from "../../src/watch/index.ts";
 import { faultFileIo } from "../support/fault-file-io.ts";
 import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -10,6 +17,7 @@ import { until } from "../support/until.ts";
 import { startWatch, type WatchRig } from "./watch-rig.ts";
 
 type Route = Answer["routes"][number];
+type Open = WatchSurroundings["openSpeaker"];
 
 const rules = (more = ""): string => `speakers:
   edge: {gobgp: {url: "http://127.0.0.1:1"}}
@@ -143,6 +151,7 @@ describe("answers", () => {
     assert.throws(() => rig.watch.allow(id, ""), /nobody signs in/);
     assert.equal(rig.watch.allow(id, "ann")?.state, "proposed");
     assert.throws(() => rig.watch.allow(id, "ann"), /another one has to/);
+    assert.throws(() => rig.watch.allow(id, "anns-token", false), /a token is none/);
     await settled();
     assert.deepEqual(speaker.calls, []);
     rig.watch.allow(id, "bob");
@@ -226,6 +235,129 @@ describe("answers", () => {
     assert.deepEqual([...speaker.table], []);
   });
 
+  test("the last of two answers announces the route again as it has it", async (t) => {
+    const own = rules()
+      .replace("actions:", "actions:\n  other: {blackhole: {speaker: edge, next_hop: 192.0.2.67}}")
+      .replace("act: [rtbh]", "act: [rtbh, other]");
+    const hops: string[] = [];
+    const speaker = new FakeSpeaker();
+    speaker.onAnnounce = ({ nextHop = "" }) => hops.push(nextHop);
+    const answers = { mode: "automatic" } as const;
+    const rig = await startWatch(t, own, { answers, openSpeaker: speaker.open, memory: memoryFileIo() });
+    await flood(rig, 12, "192.0.2.1");
+    assert.deepEqual(hops, ["192.0.2.66", "192.0.2.67"]);
+    const other = rig.watch.answers().find(({ action }) => action === "other");
+    rig.watch.withdraw(other?.id ?? "", "ann");
+    await settled();
+    assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
+    assert.equal(hops.at(-1), "192.0.2.66");
+  });
+
+  test("a speaker that gets another address: the route of before is withdrawn where it is", async (t) => {
+    const speakers = new Map<string, FakeSpeaker>();
+    const open: Open = ({ gobgp }) => {
+      const url = gobgp?.url ?? "";
+      const speaker = speakers.get(url) ?? new FakeSpeaker();
+      speakers.set(url, speaker);
+      return speaker.open();
+    };
+    const answers = { mode: "automatic" } as const;
+    const rig = await startWatch(t, rules(), { answers, openSpeaker: open, memory: memoryFileIo() });
+    await flood(rig, 12, "192.0.2.1");
+    const moved = rules().replace("127.0.0.1:1", "127.0.0.1:2").replaceAll("rtbh", "again");
+    await rig.write(moved);
+    await flood(rig, 3, "192.0.2.1");
+    assert.deepEqual([...(speakers.get("http://127.0.0.1:1")?.table ?? ["none"])], []);
+    assert.deepEqual([...(speakers.get("http://127.0.0.1:2")?.table ?? [])], ["192.0.2.1/32"]);
+  });
+
+  test("a clock that is set back does not keep routes from being announced again", async (t) => {
+    const speaker = new FakeSpeaker();
+    const rig = await start(t, speaker, { mode: "automatic", limitMs: 60_000 });
+    await flood(rig, 12, "192.0.2.1");
+    rig.setClock(-86_400);
+    await flood(rig, 40, "192.0.2.1");
+    assert.ok(speaker.calls.length >= 2, speaker.calls.join());
+    const endsAt = rig.watch.answers()[0]?.endsAt ?? 0;
+    assert.ok(endsAt > rig.now() && endsAt <= rig.now() + 60_000);
+  });
+
+  test("what routers do not forward, and a next hop, is never announced; nor is more than a host blackholed", async (t) => {
+    const speaker = new FakeSpeaker();
+    const memory = memoryFileIo();
+    const rig = await start(t, speaker, { mode: "automatic" }, { memory });
+    const special = ["224.0.0.5", "255.255.255.255", "127.0.0.1", "169.254.1.1", "ff02::5", "fe80::1", "::1"];
+    await flood(rig, 12, ...special, "192.0.2.66", "192.0.2.1");
+    assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
+    const refused = rig.watch.answers().filter(({ state }) => state === "refused");
+    assert.equal(refused.length, special.length + 1);
+    for (const { because = "" } of refused) assert.match(because, /forward nothing to|its own next hop/);
+    await rig.watch.stop();
+    for (const wide of ["0.0.0.0/0", "192.0.2.0/24", "::/0"]) {
+      // As only a file of alerts that somebody wrote to has it.
+      const left = memory.afterPowerLoss("synced");
+      left.put(
+        "/memory/alerts.json",
+        (left.text("/memory/alerts.json") ?? "").replaceAll('"192.0.2.1"', JSON.stringify(wide)),
+      );
+      speaker.calls.length = 0;
+      const next = await start(t, speaker, { mode: "automatic" }, { memory: left });
+      await flood(next, 2, "198.51.100.1");
+      assert.match(
+        next.watch.answers().find(({ routes, state }) => routes[0]?.prefix === wide && state === "refused")?.because ??
+          "",
+        /is shorter than/,
+        wide,
+      );
+      assert.deepEqual(speaker.calls, []);
+      await next.watch.stop();
+    }
+  });
+
+  test("what was withdrawn by hand stays so however many answers end after it", async (t) => {
+    const speaker = new FakeSpeaker();
+    const answers = { mode: "automatic", never: ["198.18.0.0/15"] } as const;
+    const more = { answers, openSpeaker: speaker.open, memory: memoryFileIo(), maxKeys: 2000 };
+    const rig = await startWatch(t, rules(), more);
+    await flood(rig, 12, "192.0.2.1");
+    rig.watch.withdraw(rig.watch.answers()[0]?.id ?? "", "ann");
+    const many = Array.from({ length: 1100 }, (_, i) => `198.18.${i >> 8}.${i & 255}`);
+    await flood(rig, 14, "192.0.2.1", ...many);
+    assert.equal(await rig.metric("netgloss_watch_answers_refused_total"), 1100);
+    assert.deepEqual([...speaker.table], []);
+    assert.equal(speaker.calls.filter((call) => call.startsWith("announce")).length, 1);
+    // They are forgotten when their alerts are over.
+    await quiet(rig, 25);
+    assert.equal(rig.watch.answers().length, 1000);
+  });
+
+  test("a stop breaks off what hangs, and withdraws once more", async (t) => {
+    const speaker = new FakeSpeaker();
+    const reasons: unknown[] = [];
+    const open: Open = async () => ({
+      ...(await speaker.open()),
+      async withdraw({ prefix }, signal) {
+        if (reasons.length === 0)
+          await new Promise((_, reject) =>
+            signal.addEventListener("abort", () => {
+              reasons.push(signal.reason);
+              reject(signal.reason as Error);
+            }),
+          );
+        speaker.table.delete(prefix);
+      },
+    });
+    const more = { answers: { mode: "automatic" } as const, openSpeaker: open, memory: memoryFileIo() };
+    const rig = await startWatch(t, rules(), more);
+    await flood(rig, 12, "192.0.2.1");
+    rig.watch.withdraw(rig.watch.answers()[0]?.id ?? "", "ann");
+    await settled();
+    await rig.watch.stop();
+    assert.match(String(reasons[0]), /the collector stops/);
+    assert.deepEqual([...speaker.table], []);
+    assert.deepEqual(statesOf(rig), ["ended"]);
+  });
+
   test("a stop withdraws, a rule that is removed withdraws", async (t) => {
     const speaker = new FakeSpeaker();
     const memory = memoryFileIo();
@@ -301,14 +433,27 @@ test("a journal that cannot be written, or read, keeps everything from being ann
   await flood(rig, 3, "192.0.2.1");
   assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
   await rig.watch.stop();
-  memory.put(journal, "{}");
-  const next = await start(t, speaker, { mode: "automatic" }, { memory });
-  const before = speaker.calls.length;
-  await flood(next, 3, "192.0.2.1");
-  assert.equal(speaker.calls.length, before);
-  assert.match(next.faults.join(), /no file of answers of version 1/);
-  await next.watch.stop();
-  assert.equal(memory.text(journal), "{}");
+  const whole = memory.text(journal) ?? "";
+  const broken = [
+    "",
+    "{}",
+    whole.slice(0, whole.length / 2),
+    '{"version":1,"answers":[null]}',
+    '{"version":1,"answers":[{"id":"a"}]}',
+    whole.replaceAll(/"endsAt":\d+/g, '"endsAt":"soon"'),
+    whole.replaceAll(/"state":"\w+"/g, '"state":"announcde"'),
+    whole.replaceAll('"routes":[', '"routes":[null,'),
+  ];
+  for (const text of broken) {
+    memory.put(journal, text);
+    const next = await start(t, speaker, { mode: "automatic" }, { memory });
+    const before: number = speaker.calls.length;
+    await flood(next, 3, "192.0.2.1");
+    assert.equal(speaker.calls.length, before, text);
+    assert.match(next.faults.join(), /routes of the last run are not known, so none is announced/, text);
+    await next.watch.stop();
+    assert.equal(memory.text(journal), text);
+  }
 });
 
 describe("a file with answers", () => {
@@ -321,6 +466,12 @@ describe("a file with answers", () => {
       return error.faults;
     }
   };
+  test("names programs that are not allowed before there is an attack", () => {
+    const text = rules().replace(/gobgp: .*"}/, "command: {announce: [/bin/true], withdraw: [/bin/true]}");
+    assert.throws(() => parseWatchFile("watch.yml", text, []), /speaker edge: commands are off/);
+    assert.deepEqual(faultsOf(text), []);
+  });
+
   test("names what is wrong", () => {
     const cases: readonly (readonly [string, string, RegExp])[] = [
       ["speaker: edge,", "speaker: egde,", /action rtbh: there is no speaker "egde" \(did you mean "edge"\?\)/],

@@ -95,6 +95,9 @@ test("what is no time is named, with its place", () => {
     ["2026-02-30", /^fault at 0: there is no day 2026-02-30/],
     ["2026-13", /^fault at 0: there is no day 2026-13/],
     ["1969-12-31", /^fault at 0: times are from 1970/],
+    ["1960-01-01", /^fault at 0: times are from 1970/],
+    ["since 30000 days ago", /^fault at 0: times are from 1970/],
+    ["2026-11-20 to 2200-01-03", /^fault at 0: times are from 1970 to 2199/],
     ["2026-11-22 to 2026-11-20", /^fault at 10: it ends before it begins/],
     ["2026-11-22 8 to", /^fault at 12: "to" is no time/],
     ["2026-11-22 8 to ", /no time|missing/],
@@ -102,6 +105,11 @@ test("what is no time is named, with its place", () => {
     ["last 0 hours", /^fault at 0: a time of no length/],
     ["now", /needs an end/],
     ["13 pm", /no time of day/],
+    ["last 999999999 days", /^fault at 0: it reaches back more than a hundred years/],
+    ["since 99999 days ago", /^fault at 6: it reaches back more than a hundred years/],
+    ["-999999999d to now", /^fault at 0: it reaches back/],
+    ["2026-11-20T08:00+99:99", /^fault at 16: \+99:99 is no offset from UTC/],
+    ["x".repeat(100_000), /^fault at 0: "x+…x+" is no time here;.{1,100}$/],
   ];
   for (const [text, fault] of cases) assert.match(read(text), fault, text);
 });
@@ -119,7 +127,7 @@ const choice: fc.Arbitrary<TimeChoice> = fc.oneof(
   fc.record(
     {
       kind: fc.constant("last" as const),
-      count: fc.integer({ min: 1, max: 999_999 }),
+      count: fc.integer({ min: 1, max: 36_525 }),
       unit: fc.constantFrom("s" as const, "m" as const, "h" as const, "d" as const),
     },
     { noNullPrototype: true },
@@ -175,6 +183,10 @@ test("whatever is typed is a choice that is written and read again, or a fault w
     "+02:00",
     "since",
     "week",
+    "999999999",
+    "days",
+    "1970-01-01",
+    "-23:59",
   );
   const typed = fc.oneof(
     fc.array(words, { maxLength: 6 }).map((parts) => parts.join(" ")),
@@ -189,6 +201,22 @@ test("whatever is typed is a choice that is written and read again, or a fault w
     }),
     runs(4000),
   );
+});
+
+test("a time in an address that no calendar has is passed on, and not counted with", () => {
+  for (const from of [
+    "-999999999d",
+    "0000-01-01T00:00:00Z",
+    "9999-01-01T00:00:00Z",
+    "2026-01-01T00:00:00+99:99",
+    "x",
+  ]) {
+    const given = choiceOf(from, "now");
+    assert.deepEqual(given, { kind: "unknown", from, to: "now" });
+    assert.deepEqual(askedOf(given, now, "Europe/Berlin"), { from, to: "now" });
+    assert.equal(boundsOf(given, now, "Europe/Berlin"), undefined);
+    assert.equal(timeText(given, "Europe/Berlin"), `${from} to now`);
+  }
 });
 
 test("clocks on the wall: each time is shown as what leads back to it or to the hour before it", () => {

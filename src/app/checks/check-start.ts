@@ -277,8 +277,28 @@ export async function checkStart(settings: Settings, isRunning: boolean, now: nu
     checkTls(settings, now),
     await checkDirectories(settings),
     checkAccess(settings),
+    checkAnswers(settings),
     ...(isRunning ? [] : [await checkPorts(settings)]),
   ]);
+}
+
+const signIns = "SVC_API_BASIC_AUTH_ENABLE, SVC_API_USERS_PATH or SVC_API_OIDC_ENABLE";
+
+/** Who reaches a port that does not ask who they are has routes announced, and withdrawn. */
+function checkAnswers(settings: Settings): Findings {
+  if (settings.SVC_WATCH_RULES_PATH === "") return { problems: [], warnings: [] };
+  const { SVC_WATCH_ANSWERS: mode, SVC_WATCH_ANSWERS_APPROVALS: approvals } = settings;
+  const hasManyUsers = settings.SVC_API_USERS_PATH !== "" || settings.SVC_API_OIDC_ENABLE;
+  const warnings: string[] = [];
+  if (mode !== "dry-run" && !hasManyUsers && !settings.SVC_API_BASIC_AUTH_ENABLE)
+    warnings.push(
+      `SVC_WATCH_ANSWERS: it is ${mode}, and everybody who reaches the API may ${mode === "approve" ? "allow and " : ""}withdraw routes: set ${signIns}`,
+    );
+  if (approvals > 1 && !hasManyUsers)
+    warnings.push(
+      "SVC_WATCH_ANSWERS_APPROVALS: two different users have to allow an answer, and there are no two: set SVC_API_USERS_PATH or SVC_API_OIDC_ENABLE",
+    );
+  return { problems: [], warnings };
 }
 
 /** A port that other hosts reach lets anybody there change everything, unless it asks who they are. */
@@ -287,6 +307,6 @@ function checkAccess(settings: Settings): Findings {
     settings.SVC_API_BASIC_AUTH_ENABLE || settings.SVC_API_USERS_PATH !== "" || settings.SVC_API_OIDC_ENABLE;
   if (isGuarded || isLoopback(settings.SVC_API_IP)) return { problems: [], warnings: [] };
   const where = settings.SVC_API_IP === "" ? "all addresses" : settings.SVC_API_IP;
-  const warning = `SVC_API_IP: the API on ${where} is reachable from other hosts without authentication: set SVC_API_BASIC_AUTH_ENABLE, SVC_API_USERS_PATH or SVC_API_OIDC_ENABLE`;
+  const warning = `SVC_API_IP: the API on ${where} is reachable from other hosts without authentication: set ${signIns}`;
   return { problems: [], warnings: [warning] };
 }

@@ -83,8 +83,18 @@ function optionLines(option: Option): readonly string[] {
 const sentence = (text: string): string =>
   `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
+/** What roff prints as another sign than it is typed as: what is copied from the page would not work. */
+const typed: Readonly<Record<string, string>> = {
+  "\\": "\\e",
+  "-": "\\-",
+  "'": "\\(aq",
+  "`": "\\(ga",
+  "^": "\\(ha",
+  "~": "\\(ti",
+};
+
 /** A text in which nothing means something else to roff, on one line. */
 function roff(text: string): string {
-  const plain = text.replaceAll("\\", "\\e").replaceAll("-", "\\-").replaceAll(/\s+/g, " ");
-  return /^[.']/.test(plain) ? `\\&${plain}` : plain;
+  const plain = text.replaceAll(/\s+/g, " ").replaceAll(/[\\'`^~-]/g, (sign) => typed[sign] ?? sign);
+  return plain.startsWith(".") ? `\\&${plain}` : plain;
 }

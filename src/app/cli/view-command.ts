@@ -54,12 +54,19 @@ function withoutRecord<T extends { revision: number; changedAt: string; changedB
 }
 
 async function readYaml(text: string, file: string): Promise<object> {
-  const { load } = await import("js-yaml");
+  const [{ load }, { readYaml: check, YamlFault }] = await Promise.all([
+    import("js-yaml"),
+    import("../../base/yaml/index.ts"),
+  ]);
   let value: unknown;
   try {
+    // Refuses aliases that stand for far more than the text, which the library follows.
+    check(text);
     value = load(text);
   } catch (error) {
-    throw new CommandError("invalid_argument", `${file}: ${(error as Error).message}`);
+    const { message } = error as Error;
+    const place = error instanceof YamlFault ? `:${error.position.line}:${error.position.column}` : "";
+    throw new CommandError("invalid_argument", `${file}${place}: ${message}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new CommandError("invalid_argument", `${file}: expected lists of views and boards, as export writes them`);

@@ -1,15 +1,30 @@
-import { ClickHouseExplore, ExploreError, tableParquet, type AskClickHouse } from "../../explore/index.ts";
+import {
+  ClickHouseExplore,
+  ExploreError,
+  tableParquet,
+  type AskClickHouse,
+  type ExploreErrorCode,
+} from "../../explore/index.ts";
 import { clickHouseColumns, createClickHouseClient, DeliveryError, type SettingsOf } from "../../output/index.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { storeOutput } from "./store-outputs.ts";
 
-/** Codes of exceptions of ClickHouse that a question brings about. */
-const exceptions: readonly (readonly [RegExp, "deadline_exceeded" | "resource_exhausted", string])[] = [
-  [/TIMEOUT_EXCEEDED/, "deadline_exceeded", "the question took longer than SVC_EXPLORE_TIMEOUT grants"],
-  [/MEMORY_LIMIT_EXCEEDED/, "resource_exhausted", "the question needs more memory than SVC_EXPLORE_MEMORY grants"],
-];
 const advice = "ask for a shorter range, a narrower filter or fewer dimensions";
+/** Codes of exceptions of ClickHouse that a question brings about. */
+const exceptions: readonly (readonly [RegExp, ExploreErrorCode, string])[] = [
+  [/TIMEOUT_EXCEEDED/, "deadline_exceeded", `the question took longer than SVC_EXPLORE_TIMEOUT grants: ${advice}`],
+  [
+    /MEMORY_LIMIT_EXCEEDED/,
+    "resource_exhausted",
+    `the question needs more memory than SVC_EXPLORE_MEMORY grants: ${advice}`,
+  ],
+  [
+    /CANNOT_COMPILE_REGEXP/,
+    "invalid_argument",
+    "ClickHouse does not take the regular expression: of \\p{…} it knows general categories and scripts",
+  ],
+];
 const maxConnections = 4;
 
 /** Questions to the table that the output to ClickHouse fills. */
@@ -28,7 +43,7 @@ export function createClickHouseQuestions(settings: Settings, clock: Clock): Cli
     const text = answer.body.toString();
     if (answer.status === 200 && answer.headers["x-clickhouse-exception-code"] === undefined) return text;
     const known = exceptions.find(([pattern]) => pattern.test(text));
-    if (known !== undefined) throw new ExploreError(known[1], `${known[2]}: ${advice}`);
+    if (known !== undefined) throw new ExploreError(known[1], known[2]);
     throw new ExploreError("unavailable", `ClickHouse refuses the question: ${text.trim().slice(0, 500)}`);
   };
   return new ClickHouseExplore({

@@ -22,6 +22,8 @@ export type WatchNote = { readonly record: string } | { readonly fault: string |
 export interface WatchRequest {
   readonly id: string;
   readonly by: string;
+  /** True for the token of a program. */
+  readonly isToken?: boolean;
   /** As the request has it. */
   readonly given?: unknown;
 }

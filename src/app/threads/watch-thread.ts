@@ -73,7 +73,7 @@ serveThread({
   endSilence: ({ id, by }: WatchRequest) => watch.endSilence(id, by),
   test: (name: string) => watch.test(name),
   answers: () => watch.answers(),
-  allow: ({ id, by }: WatchRequest) => decide(() => watch.allow(id, by)),
+  allow: ({ id, by, isToken }: WatchRequest) => decide(() => watch.allow(id, by, isToken !== true)),
   withdraw: ({ id, by }: WatchRequest) => decide(() => watch.withdraw(id, by)),
   resend: (name: string) => watch.resend(name),
   reload: () => watch.reload(),

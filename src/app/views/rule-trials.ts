@@ -104,9 +104,7 @@ export class RuleTrials {
       const answer = await this.#explore.flows(query, signal);
       sampling = Math.max(sampling, answer.sampling);
       complete &&= answer.complete;
-      for (const record of answer.records) {
-        if (!(await work.run(trial.take(fieldsOf(record))))) return { sampling, complete: false };
-      }
+      if (!(await work.run(takeAll(trial, answer.records)))) return { sampling, complete: false };
     }
     return { sampling, complete };
   }
@@ -121,6 +119,13 @@ export class RuleTrials {
       const text = `there is nothing to compare with: the file of the rules in use cannot be read: ${message}`;
       throw apiError("failed_precondition", "RULES_UNREADABLE", text);
     }
+  }
+}
+
+function* takeAll(trial: RuleTrial, records: FlowsAnswer["records"]): Generator<void, void> {
+  for (const record of records) {
+    yield* trial.take(fieldsOf(record));
+    yield;
   }
 }
 

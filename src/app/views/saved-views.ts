@@ -111,8 +111,9 @@ export class SavedViews implements Component, SavedViewOperations {
       const kind: Kind = given["board"] === undefined ? "view" : "board";
       if (given["view"] !== undefined && kind === "board") throw wrong("board", "give a view or a board, not both");
       const draft = this.#read(kind, given[kind], kind, this.#state);
-      this.#expect(kind, draft.id, revision);
+      // The role first: what one may not see has no revision to tell.
       const changed = this.#with(this.#state, kind, draft, who);
+      this.#expect(kind, draft.id, revision);
       await this.#keep(changed);
       return changed[kind].get(draft.id) as Item;
     });
@@ -128,12 +129,9 @@ export class SavedViews implements Component, SavedViewOperations {
       this.#expect(kind, item.id, revision);
       const showing = [...this.#state.board.values()].filter(({ views }) => kind === "view" && views.includes(item.id));
       if (showing.length > 0) {
-        const names = showing.map(({ name }) => quote(name)).join(", ");
-        throw apiError(
-          "failed_precondition",
-          "VIEW_IN_USE",
-          `${quote(item.name)} is on the board ${names}: take it off first`,
-        );
+        const seen = showing.filter((board) => suffices(who.role, board.role)).map(({ name }) => quote(name));
+        const names = seen.length > 0 ? `the board ${seen.join(", ")}` : "a board for another role";
+        throw apiError("failed_precondition", "VIEW_IN_USE", `${quote(item.name)} is on ${names}: take it off first`);
       }
       const rest = new Map<string, Item>(this.#state[kind]);
       rest.delete(item.id);
@@ -149,7 +147,8 @@ export class SavedViews implements Component, SavedViewOperations {
       const outcome = { created: [] as string[], changed: [] as string[], unchanged: [] as string[], dryRun };
       let state = this.#state;
       for (const [kind, name, list] of [["view", "views", views] as const, ["board", "boards", boards] as const]) {
-        if (!Array.isArray(list)) throw wrong(name, `${name} must be a list`);
+        if (!Array.isArray(list) || list.length > mostOfKind)
+          throw wrong(name, `${name} must be a list of at most ${mostOfKind}`);
         for (const [at, given] of list.entries()) {
           const draft = this.#read(kind, given, `${name}[${at}]`, state);
           const before = state[kind].get(draft.id);
@@ -375,6 +374,26 @@ function format({ view, board, changes }: State): string {
   return `${JSON.stringify({ version, views: [...view.values()], boards: [...board.values()], changes }, undefined, 1)}\n`;
 }
 
+/** Whether it is one as far as it is worked with here. An unknown role would be for everybody. */
+function isItem(given: unknown, list: "dimensions" | "views"): boolean {
+  const { id, name, role, revision, [list]: names } = (given ?? {}) as Record<string, unknown>;
+  const areTexts = [id, name, ...(Array.isArray(names) ? names : [names])].every((one) => typeof one === "string");
+  return areTexts && Array.isArray(names) && roles.includes(role as Role) && Number.isInteger(revision);
+}
+
+function isChange(given: unknown): boolean {
+  const { number, before, after } = (given ?? {}) as Partial<Change>;
+  return Number.isInteger(number) && [before, after].every((text) => text === undefined || hasRole(text));
+}
+
+function hasRole(text: string): boolean {
+  try {
+    return roles.includes((JSON.parse(text) as Item).role);
+  } catch {
+    return false;
+  }
+}
+
 /** @throws BrokenFile */
 function parse(text: string): State {
   let given: { readonly version?: number; views?: SavedView[]; boards?: Board[]; changes?: Change[] } | null;
@@ -385,11 +404,15 @@ function parse(text: string): State {
   }
   if (given?.version !== version) throw new BrokenFile(`it is no file of saved views of version ${version}`);
   const { views, boards, changes } = given;
-  const hasIds = (items: unknown): boolean =>
-    Array.isArray(items) &&
-    items.every((item: Partial<Item> | null) => typeof item?.id === "string" && typeof item.name === "string");
-  if (!hasIds(views) || !hasIds(boards) || !Array.isArray(changes))
-    throw new BrokenFile("it lacks views, boards or changes");
+  const areItems = (items: unknown, list: "dimensions" | "views"): boolean =>
+    Array.isArray(items) && items.every((item) => isItem(item, list));
+  if (
+    !areItems(views, "dimensions") ||
+    !areItems(boards, "views") ||
+    !Array.isArray(changes) ||
+    !changes.every(isChange)
+  )
+    throw new BrokenFile("it lacks views, boards or changes, or one of them its id, name, role or number");
   const byId = <T extends Item>(items: readonly T[] = []): ReadonlyMap<string, T> =>
     new Map(items.map((item) => [item.id, item]));
   return { view: byId(views), board: byId(boards), changes };

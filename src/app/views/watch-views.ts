@@ -67,9 +67,9 @@ function decision(summary: string, name: "allow" | "withdraw", watch: WatchOutpu
     role: "operator",
     area: "flow",
     schema: { type: "object", required: ["id", "state"] },
-    async run(id, by) {
+    async run(id, by, _body, isToken) {
       if (watch === undefined) return undefined;
-      const decided = await watch.decide(name, { id, by });
+      const decided = await watch.decide(name, { id, by, isToken });
       if (decided === undefined) throw restarting();
       if ("refused" in decided) throw apiError("failed_precondition", "ANSWER_REFUSED", decided.refused);
       return decided.answer && shownAnswer(decided.answer);

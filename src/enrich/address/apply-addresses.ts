@@ -17,6 +17,7 @@ import {
   localityName,
   renderedLocalities,
 } from "./enriched-object.ts";
+import { nameInScope } from "./merge-entries.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { Log } from "../../base/report/index.ts";
@@ -133,7 +134,7 @@ export class RecordAddresses {
     const metadata: Field[] = [];
     for (const one of added) {
       const { object } = one;
-      const fields = one.readFields(metadata);
+      const fields = one.readFields(metadata, (name, as) => this.#renamed(name, as), record);
       const vlan = one.readVlan();
       if (vlan !== undefined && !record.has(object.vlanName)) fields.push([object.vlanName, vlan]);
       if (!object.hasKnownNames) this.#place(record, new Map(fields));
@@ -144,10 +145,12 @@ export class RecordAddresses {
   }
 
   #place(record: RecordFields, fields: ReadonlyMap<string, Value>): void {
-    for (const [name, as] of placeFields(record, fields)) {
-      this.renamed++;
-      this.#log.warn({ name: quote(name), as: quote(as) }, "a metadata key conflicts with another name of a record");
-    }
+    for (const [name, as] of placeFields(record, fields)) this.#renamed(name, as);
+  }
+
+  #renamed(name: string, as: string): void {
+    this.renamed++;
+    this.#log.warn({ name: quote(name), as: quote(as) }, "a metadata key conflicts with another name of a record");
   }
 }
 
@@ -189,8 +192,12 @@ class AddedFragment {
     for (const [name, value] of parseFields(this.#organisation())) record.set(name, value);
   }
 
-  /** Reads the fields but for the VLAN and the system. @param metadata takes those that are metadata. */
-  readFields(metadata: Field[]): Field[] {
+  /**
+   * Reads the fields but for the VLAN and the system.
+   *
+   * @param metadata takes those that are metadata. @param renamed is told of those of a scope that have another name.
+   */
+  readFields(metadata: Field[], renamed: (name: string, as: string) => void, record: RecordFields): Field[] {
     const { object, fragment } = this;
     const fields: Field[] = [];
     for (const field of parseFields(this.#bytes.subarray(0, fragment.fields))) {
@@ -200,7 +207,12 @@ class AddedFragment {
       (isOwn ? fields : metadata).push(field);
     }
     const openAt = fragment.fields + fragment.vlan + fragment.number + fragment.organisation;
-    metadata.push(...parseFields(this.#bytes.subarray(openAt, openAt + fragment.open)));
+    const open = parseFields(this.#bytes.subarray(openAt, openAt + fragment.open));
+    for (const [name, value] of open) {
+      const as = this.#isInScope ? nameInScope(name, object.name, (other) => record.has(other)) : name;
+      if (as !== name) renamed(name, as);
+      metadata.push([as, value]);
+    }
     return fields;
   }
 

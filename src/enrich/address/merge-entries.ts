@@ -216,15 +216,13 @@ function isBefore(key: MetadataKey, other: MetadataKey): boolean {
  */
 export function createKeyConflicts(): (key: string) => string | undefined {
   const findConflict = createFindConflict();
-  const ofMetadata = recordFields.filter(({ source }) => source === "metadata");
-  const wanted = new Set<string>([...fieldGroups.enriched, ...ofMetadata].map(({ name }) => name));
   return (key) => {
     const names = key.startsWith(".") ? enrichedObjects.map(({ name }) => name + key) : [key];
     for (const name of names) {
       const conflict = findConflict(name);
       if (conflict === undefined) continue;
       const { kind, field } = conflict;
-      if (kind === "same" && (wanted.has(field) || field.startsWith("system."))) continue;
+      if (kind === "same" && !isSaidByOthers(field)) continue;
       const shown = quote(key);
       if (kind === "same") return `metadata key ${shown} replaces the field ${field}`;
       if (kind === "above") return `metadata key ${shown} goes out as ${quote(`${key}.value`)}: ${field} lies below it`;
@@ -234,6 +232,38 @@ export function createKeyConflicts(): (key: string) => string | undefined {
     }
     return undefined;
   };
+}
+
+const ownFields: ReadonlySet<string> = new Set(recordFields.map(({ name }) => name));
+const ownGroups: ReadonlySet<string> = new Set(Array.from(ownFields, firstSegment));
+const wantedFields: ReadonlySet<string> = new Set(
+  [...fieldGroups.enriched, ...recordFields.filter(({ source }) => source === "metadata")].map(({ name }) => name),
+);
+
+/** Tells whether a field is an exporter's: of what netgloss itself adds and of what a device says, metadata take the place. */
+function isSaidByOthers(field: string): boolean {
+  return ownFields.has(field) && !wantedFields.has(field) && !field.startsWith("system.");
+}
+
+/**
+ * Returns under which name metadata of an address in a scope go out. Who writes them may be limited to the scope, and records are of others,
+ * too: so they say nothing of scopes, nothing of other addresses, and nothing in place of what an exporter said.
+ *
+ * @param name under which they would go out elsewhere. @param object which has the address. @param has tells which names the record has.
+ */
+export function nameInScope(name: string, object: string, has: (name: string) => boolean): string {
+  const isOfObject = name.startsWith(`${object}.`);
+  if (name === `${object}.scope` || (isOfObject && isSaidByOthers(name))) return freeOf(`${name}_`, has);
+  if (isOfObject || !(ownGroups.has(firstSegment(name)) || has(name))) return name;
+  return freeOf(`${name.replaceAll(".", "_")}_`, has);
+}
+
+function freeOf(name: string, has: (name: string) => boolean): string {
+  return has(name) ? freeOf(`${name}_`, has) : name;
+}
+
+function firstSegment(name: string): string {
+  return name.split(".", 1)[0] as string;
 }
 
 const quoteByte = 0x22;

@@ -8,6 +8,7 @@ import {
   Shape,
   textLine,
   type FileNode,
+  type ShapeReport,
 } from "../../base/yaml/index.ts";
 import { checkValues } from "../../metadata/index.ts";
 import {
@@ -74,13 +75,21 @@ function regexCosts(filter: Filter): number {
   return "filters" in filter ? filter.filters.reduce((sum, each) => sum + regexCosts(each), 0) : 0;
 }
 
+/** What the regular expressions cost that a reading has compiled so far, by what it reports to. */
+const costs = new WeakMap<ShapeReport, number>();
+const costOf = ({ report }: FileNode): number => costs.get(report) ?? 0;
+
 const condition: Shape<Filter> = new Shape("a filter", (at) => {
   if (at.node.kind !== "scalar" || at.isAbsent) return at.expected("a filter");
   const { text } = at.node;
   try {
-    return parseFilter(text, "when", recordVocabulary);
+    const filter = parseFilter(text, "when", recordVocabulary);
+    costs.set(at.report, costOf(at) + regexCosts(filter));
+    return filter;
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
+    // What was compiled before its fault is in there.
+    if (text.includes("=~")) costs.set(at.report, costOf(at) + regexCost(text));
     const { line, column } = error.location;
     const place = line === 1 ? `character ${column}` : `line ${line}, character ${column}`;
     return at.error(`${error.fault} (${place} of the filter)`);
@@ -189,16 +198,32 @@ function namesAbove(name: string): readonly string[] {
   return segments.map((_, i) => segments.slice(0, i + 1).join("."));
 }
 
+const ruleList = list(ruleShape);
+/** Does not go on with what is too much: somebody may have sent it to make work. */
+const boundedList = new Shape(
+  ruleList.expected,
+  (at): readonly Rule[] | undefined => {
+    if (at.node.kind !== "sequence") return ruleList.read(at);
+    if (at.node.items.length > maxRules) return at.error(`more than ${maxRules} rules`);
+    const rules: Rule[] = [];
+    for (const child of at.children()) {
+      const rule = ruleShape.read(child);
+      if (rule !== undefined) rules.push(rule);
+      if (costOf(at) > maxRegexCost) {
+        return at.error("the regular expressions of the rules are too large together: repeat less in them");
+      }
+    }
+    return rules;
+  },
+  ruleList.rows,
+);
+
 /** A file of rules, as one shape. */
-export const rulesShape: Shape<readonly Rule[]> = list(ruleShape).to((rules, at) => {
-  if (rules.length > maxRules) return at.error(`more than ${maxRules} rules`);
+export const rulesShape: Shape<readonly Rule[]> = boundedList.to((rules, at) => {
   const names = new Set<string>();
   for (const { name } of rules) {
     if (names.has(name)) return at.error(`two rules are called ${name}`);
     names.add(name);
-  }
-  if (rules.reduce((sum, { when }) => sum + regexCosts(when), 0) > maxRegexCost) {
-    return at.error("the regular expressions of the rules are too large together: repeat less in them");
   }
   const fields = new Set(rules.flatMap(({ set }) => [...set.keys()]));
   const above = [...fields]

@@ -361,6 +361,11 @@ function asExploreError(error: unknown, isLate: boolean, timeoutMs: number): unk
       "the question needs more memory than SVC_EXPLORE_MEMORY grants: ask for a shorter range, a narrower filter or fewer dimensions",
     );
   }
+  const [, unknown] = /invalid character class range: (\S+)/.exec(message) ?? [];
+  if (unknown !== undefined) {
+    const text = `DuckDB does not know ${unknown} of the regular expression: name a general category, or a script`;
+    return new ExploreError("invalid_argument", text, "filter");
+  }
   return error;
 }
 

@@ -42,12 +42,29 @@ const plainFields: ReadonlySet<string> = new Set([
   "tcp.flags.bits",
 ]);
 
-/** Of the provider's network, whoever's packets these are. */
-const neverShown: readonly string[] = ["flow.export.", "flow.in.", "flow.out.", "flow.next_hop.", "flow.bgp."];
+/**
+ * What is of the connection, and so of neither end: beginnings of names. All others are of the provider's network, whoever's packets these are:
+ * of exporters, interfaces, VRFs, labels, next hops.
+ */
+const ofConnection: readonly string[] = [
+  "app.",
+  "flow.client.",
+  "flow.community.",
+  "flow.direction.",
+  "flow.end.",
+  "flow.http.",
+  "flow.locality",
+  "flow.server.",
+  "flow.tls.",
+  "icmp.",
+  "ip.",
+  "l4.",
+  "tcp.",
+];
 
 /**
  * An engine for callers who are limited to scopes: to its questions a record lacks whatever they may not see, also where a filter or a key
- * asks for it. Of an end in another scope, or in none, that is all but address, port and protocol; what may be of either end is shown where
+ * asks for it. Of an end in another scope, or in none, that is all but address, port and protocol; what is of the connection is shown where
  * both are in the caller's scopes.
  *
  * @param scopes undefined: the caller is not limited.
@@ -68,9 +85,9 @@ class LimitedEngine implements QueryEngine {
     const names = scopes.map((name) => `'${name.replaceAll("'", "''")}'`).join(", ") || "NULL";
     const isIn = (field: string): string => `(${dialect.column(engine.columnOf(field))} IN (${names}))`;
     const shownWhere = (field: string): string => {
-      if (neverShown.some((beginning) => field.startsWith(beginning))) return "FALSE";
       if (field.startsWith("flow.src.")) return isIn(sourceScope);
       if (field.startsWith("flow.dst.")) return isIn(destinationScope);
+      if (!ofConnection.some((beginning) => field.startsWith(beginning))) return "FALSE";
       return `(${isIn(sourceScope)} AND ${isIn(destinationScope)})`;
     };
     const shown = (column: Column, value: string): string =>

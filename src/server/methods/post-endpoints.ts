@@ -33,9 +33,10 @@ export interface Operation {
   /**
    * @param user who asks; empty where nobody has to prove it.
    * @param body as plain JSON, of any shape.
+   * @param isToken whether a token proved it, which is no person.
    * @returns what is answered as JSON; undefined when the id stands for nothing.
    */
-  run(id: string, user: string, body?: unknown): Promise<unknown>;
+  run(id: string, user: string, body: unknown, isToken: boolean): Promise<unknown>;
 }
 
 /** Returns the rows of operations, which are given by path. */
@@ -56,7 +57,8 @@ export function operationEndpoints(
       if (row.body === undefined) await refuseBody(call, bodies);
       const body = row.body && plainJson(decodeJson(await bodies.readAll(call)));
       const id = idIn(path, call.path);
-      const answer = id === undefined ? undefined : await row.run(id, call.principal?.name ?? "", body);
+      const { name = "", by } = call.principal ?? {};
+      const answer = id === undefined ? undefined : await row.run(id, name, body, by === "token");
       if (answer === undefined) {
         throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${quote(call.path.slice(0, 256))}`);
       }

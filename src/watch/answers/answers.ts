@@ -1,8 +1,8 @@
 import { Backoff, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
 import { quote } from "../../base/text/index.ts";
 import type { Choice } from "./choose-match.ts";
-import { isLive, type Answer, type AnswerJournal, type AnswerState } from "./journal.ts";
-import { overlap, prefixOf, routeKey, routeText, type Route } from "./route.ts";
+import { answerStates, isLive, type Answer, type AnswerJournal, type AnswerState } from "./journal.ts";
+import { isHost, prefixOf, routeKey, routeText, whyNever, type Route } from "./route.ts";
 import type { AnswerConfig } from "./answer-shape.ts";
 import type { Speaker, SpeakerConfig } from "./speaker.ts";
 
@@ -47,14 +47,28 @@ export interface AnswerPorts {
   readonly onFault: (fault: string | undefined) => void;
 }
 
-const states: readonly AnswerState[] = ["proposed", "announcing", "announced", "withdrawing", "ended", "refused"];
 const maxEnded = 1000;
 /** For all routes of an answer: a stop has to end in time. */
 const callMs = 2000;
 const [firstPauseMs, longestPauseMs] = [1000, 60_000];
 /** How long rows are waited for where there are none. */
 const patienceMs = 30_000;
+/** For choosing flow specifications, at a time: of thousands of alerts the others wait, and rows are counted meanwhile. */
+const choosingMs = 200;
 const automatic = "automatic";
+
+function liveRoutes(answer: Answer): number {
+  return isLive(answer) ? answer.routes.length : 0;
+}
+
+/** Says why an answer is not announced without somebody who allows it; undefined where it may be. */
+function whyDoubted({ evidence, routes }: Answer): string | undefined {
+  if (evidence?.fits === false) return "it does not tell the attack from the rest: somebody has to allow it";
+  const isWide = routes.some(({ prefix }) => !isHost(prefix));
+  return evidence !== undefined && evidence.harms === undefined && isWide
+    ? "it is about a whole network, and too little is known of the time before: somebody has to allow it"
+    : undefined;
+}
 
 /** An answer that cannot be allowed, or withdrawn, now; the message says why. */
 export class AnswerRefusal extends Error {}
@@ -72,6 +86,10 @@ export class Answers {
   readonly #renewals = new Set<string>();
   readonly #config = { speakers: new Map<string, SpeakerConfig>(), actions: new Map<string, AnswerConfig>() };
   #isChanged = false;
+  /** Routes that may be announced. */
+  #liveRoutes = 0;
+  /** By the monotonic clock. */
+  #chooseUntil = 0;
   #journalFault: string | undefined;
   /** True if the journal could not be read: it is left as it is. */
   #isUnreadable = false;
@@ -117,6 +135,7 @@ export class Answers {
   /** Compares with the alerts that fire: proposes, renews, withdraws. It is called once a second. */
   reconcile(attacks: readonly Attack[]): void {
     const firing = new Map(attacks.map((attack) => [attack.alert, attack]));
+    this.#chooseUntil = this.#ports.clock.monotonic() + choosingMs;
     const known = new Set<string>();
     for (const answer of this.#answers.values()) {
       // What a stop or a start has withdrawn is proposed again while its alert fires.
@@ -125,6 +144,7 @@ export class Answers {
     }
     for (const attack of attacks)
       for (const action of attack.actions) if (!known.has(`${attack.alert}\0${action}`)) this.#propose(attack, action);
+    this.#forget(firing);
     this.#work();
   }
 
@@ -139,14 +159,16 @@ export class Answers {
     return this.#journalFault ?? (faulty && `a route is ${faulty.state}: ${faulty.text}: ${faulty.fault}`);
   }
 
-  /** Allows an answer. @param by who; empty where nobody has to sign in. @returns undefined where there is none. @throws AnswerRefusal */
-  allow(id: string, by: string): Answer | undefined {
+  /** Allows an answer. @param by who; empty where nobody has to sign in. @param isPerson false for a token. @returns undefined where there is none. @throws AnswerRefusal */
+  allow(id: string, by: string, isPerson = true): Answer | undefined {
     const answer = this.#answers.get(id);
     if (answer === undefined) return undefined;
     const { mode, approvals } = this.#limits;
     if (mode === "dry-run") throw new AnswerRefusal("nothing is announced: SVC_WATCH_ANSWERS is dry-run");
     if (answer.state !== "proposed") throw new AnswerRefusal(`the answer is ${answer.state} already`);
     if (approvals > 1 && by === "") throw new AnswerRefusal("two people have to allow it, and nobody signs in here");
+    // Somebody with a password and a token would be two.
+    if (approvals > 1 && !isPerson) throw new AnswerRefusal("two people have to allow it, and a token is none");
     if (answer.allowed.some((each) => each.by === by))
       throw new AnswerRefusal(`${by} has allowed it already: another one has to`);
     const full = this.#isFull(answer.routes.length);
@@ -184,18 +206,18 @@ export class Answers {
 
   #goOn(answer: Answer, fires: boolean): void {
     const { clock } = this.#ports;
+    const { limitMs } = this.#limits;
     const { state, endsAt = Infinity, routes } = answer;
+    const leftMs = endsAt - clock.now();
     if (state === "ended" || state === "refused" || state === "withdrawing") return;
     if (!fires) this.#end(answer, { because: "the alert is over" });
     else if (state === "proposed" && this.#limits.mode === automatic && this.#journalFault === undefined) {
-      const because =
-        answer.evidence?.fits === false
-          ? "it does not tell the attack from the rest: somebody has to allow it"
-          : this.#isFull(routes.length);
+      const because = whyDoubted(answer) ?? this.#isFull(routes.length);
       if (because === undefined) this.#announce({ ...answer, allowed: [{ by: automatic, at: clock.now() }] });
       else if (answer.because !== because) this.#set({ ...answer, because });
-    } else if (state === "announced" && endsAt - clock.now() < this.#limits.limitMs / 2) {
-      this.#set({ ...answer, endsAt: clock.now() + this.#limits.limitMs });
+      // A clock that was set back leaves more than there ever is.
+    } else if (state === "announced" && (leftMs < limitMs / 2 || leftMs > limitMs)) {
+      this.#set({ ...answer, endsAt: clock.now() + limitMs });
       this.#renewals.add(answer.id);
     }
   }
@@ -208,7 +230,8 @@ export class Answers {
     const found = this.#routesFor(attack, config);
     if (found === undefined) return;
     const { routes, evidence, because } = found;
-    const given = because ?? this.#forbids(routes);
+    const given =
+      because ?? routes.map((route) => whyNever(route, this.#limits.never)).find((why) => why !== undefined);
     const answer: Answer = {
       id: newId(),
       alert: attack.alert,
@@ -241,6 +264,7 @@ export class Answers {
       if (nextHop === undefined) return { routes: [], because: `the action names no next hop for ${prefix}` };
       return { routes: [{ kind: "blackhole", prefix, nextHop, communities }] };
     }
+    if (this.#ports.clock.monotonic() > this.#chooseUntil) return undefined;
     const chosen = attack.choose();
     if (chosen?.choice === undefined) {
       if (this.#ports.clock.now() - attack.firedAt < patienceMs) return undefined;
@@ -248,7 +272,8 @@ export class Answers {
     }
     const { usualSeconds } = chosen;
     const { prefix: to, matches, ...numbers } = chosen.choice;
-    const bytesPerSecond = config.rate / 8;
+    // ExaBGP takes whole numbers.
+    const bytesPerSecond = Math.ceil(config.rate / 8);
     const routes = matches.map((match): Route => ({
       kind: "flowspec",
       prefix: to,
@@ -261,23 +286,14 @@ export class Answers {
     return { routes, evidence };
   }
 
-  #forbids(routes: readonly Route[]): string | undefined {
-    for (const { prefix } of routes) {
-      const found = overlap(prefix, this.#limits.never);
-      if (found !== undefined) return `${prefix} is never announced: SVC_WATCH_ANSWERS_NEVER has ${found}`;
-    }
-    return undefined;
-  }
-
   #isFull(more: number): string | undefined {
     const { journal } = this.#ports;
     if (journal === undefined) return "nothing is announced without SVC_STATE_DIRECTORY_PATH";
     if (this.#journalFault !== undefined) return this.#journalFault;
-    const live = [...this.#answers.values()].filter(isLive).reduce((sum, { routes }) => sum + routes.length, 0);
     const { maxRoutes } = this.#limits;
-    return live + more <= maxRoutes
+    return this.#liveRoutes + more <= maxRoutes
       ? undefined
-      : `${live} routes are announced: SVC_WATCH_ANSWERS_MAX_ROUTES is ${maxRoutes}`;
+      : `${this.#liveRoutes} routes are announced: SVC_WATCH_ANSWERS_MAX_ROUTES is ${maxRoutes}`;
   }
 
   #announce(answer: Answer): void {
@@ -299,16 +315,23 @@ export class Answers {
   }
 
   #set(answer: Answer): Answer {
+    const before = this.#answers.get(answer.id);
+    this.#liveRoutes += liveRoutes(answer) - (before === undefined ? 0 : liveRoutes(before));
     this.#answers.set(answer.id, answer);
     this.#isChanged = true;
+    return answer;
+  }
+
+  /** Forgets the oldest that have ended, but those of alerts that fire: they would be proposed again. */
+  #forget(firing: ReadonlyMap<string, Attack>): void {
     let over = this.#answers.size - maxEnded;
-    for (const [id, each] of this.#answers) {
+    for (const [id, { alert, state }] of this.#answers) {
       if (over <= 0) break;
-      if (isLive(each) || each.state === "proposed") continue;
+      if ((state !== "ended" && state !== "refused") || firing.has(alert)) continue;
       this.#answers.delete(id);
+      this.#isChanged = true;
       over--;
     }
-    return answer;
   }
 
   #work(): void {
@@ -360,12 +383,12 @@ export class Answers {
     const isEnd = state === "withdrawing";
     try {
       const open = await this.#speaker(speaker.config);
-      const signal = isEnd
-        ? AbortSignal.timeout(callMs)
-        : AbortSignal.any([AbortSignal.timeout(callMs), this.#stop.signal]);
+      const [inTime, stop] = [AbortSignal.timeout(callMs), this.#stop.signal];
+      // What goes on when the collector stops is broken off; then all is withdrawn, once.
+      const signal = isEnd && stop.aborted ? inTime : AbortSignal.any([inTime, stop]);
       for (const route of routes) {
         if (!isEnd) await open.announce(route, signal);
-        else if (!this.#isHeldByAnother(id, route, speaker.name)) await open.withdraw(route, signal);
+        else if (!this.#isHeldByAnother(id, route, speaker.config)) await open.withdraw(route, signal);
       }
     } catch (error) {
       this.#failed(id, state, error as Error);
@@ -402,16 +425,18 @@ export class Answers {
       );
   }
 
-  /** Two answers may announce one route: it ends with the last of them. */
-  #isHeldByAnother(id: string, route: Route, speaker: string): boolean {
-    const key = routeKey(route);
-    return [...this.#answers.values()].some(
+  /** Two answers may announce one route: it ends with the last of them, which announces it again as it has it. */
+  #isHeldByAnother(id: string, route: Route, speaker: SpeakerConfig): boolean {
+    const [key, config] = [routeKey(route), JSON.stringify(speaker)];
+    const holder = [...this.#answers.values()].find(
       (other) =>
         other.id !== id &&
-        other.speaker.name === speaker &&
         (other.state === "announcing" || other.state === "announced") &&
+        JSON.stringify(other.speaker.config) === config &&
         other.routes.some((each) => routeKey(each) === key),
     );
+    if (holder?.state === "announced") this.#renewals.add(holder.id);
+    return holder !== undefined;
   }
 
   #speaker(config: SpeakerConfig): Promise<Speaker> {
@@ -436,7 +461,7 @@ export class Answers {
       "Answers to alerts that have not ended, by their state.",
       ["state"],
       () =>
-        states
+        answerStates
           .filter((state) => state !== "ended" && state !== "refused")
           .map((state) => [{ state }, [...this.#answers.values()].filter((answer) => answer.state === state).length]),
     );

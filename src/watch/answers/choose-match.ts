@@ -1,14 +1,6 @@
-import {
-  formatAddress,
-  keyContains,
-  parseAddress,
-  parseKey,
-  unmapAddress,
-  familyBits,
-  type Family,
-} from "../../base/ip/index.ts";
+import { formatAddress, keyContains, parseAddress, parseKey, unmapAddress, familyBits } from "../../base/ip/index.ts";
 import type { FlowRow, WeighedRow } from "./flow-sample.ts";
-import type { Match } from "./route.ts";
+import { isHost, shortest, type Match } from "./route.ts";
 
 /** How well matches tell an attack from what is usual. */
 export interface Choice {
@@ -49,7 +41,6 @@ const leastOfPort = 0.02;
 const componentShare = 0.98;
 /** A match that takes less is not worth a route. */
 const leastOfMatch = 0.05;
-const shortest: Readonly<Record<Family, number>> = { 4: 16, 6: 32 };
 /** Lengths of flows are means of their packets, and some exporters count the frame. */
 const lengthSlack = 20;
 const [tcp, udp] = [6, 17];
@@ -99,7 +90,7 @@ export function matchedShare(row: FlowRow, match: Match): number {
 /** Tells whether an address is in a prefix. */
 export function isInside(address: string, prefix: string): boolean {
   if (prefix === `${address}/32` || prefix === `${address}/128`) return true;
-  if (prefix.endsWith(prefix.includes(":") ? "/128" : "/32")) return false;
+  if (isHost(prefix)) return false;
   const parsed = parseAddress(address);
   return parsed !== undefined && keyContains(parseKey(prefix), parseKey(formatAddress(parsed)));
 }

@@ -47,7 +47,33 @@ export function isLive({ state }: Answer): boolean {
   return state === "announcing" || state === "announced" || state === "withdrawing";
 }
 
+export const answerStates: readonly AnswerState[] = [
+  "proposed",
+  "announcing",
+  "announced",
+  "withdrawing",
+  "ended",
+  "refused",
+];
+
 const version = 1;
+
+/** Tells whether something read has what a withdrawal needs, so that what it has not is known at the start. */
+function isAnswer(given: unknown): given is Answer {
+  if (typeof given !== "object" || given === null) return false;
+  const { id, alert, state, routes, allowed, endsAt = 0, speaker } = given as Partial<Answer>;
+  return (
+    typeof id === "string" &&
+    typeof alert === "string" &&
+    answerStates.some((each) => each === state) &&
+    Array.isArray(routes) &&
+    routes.every((route: Partial<Route> | null) => typeof route?.prefix === "string") &&
+    Array.isArray(allowed) &&
+    Number.isFinite(endsAt) &&
+    typeof speaker?.name === "string" &&
+    typeof speaker.config === "object"
+  );
+}
 
 /** The file of answers: each is written down before it is announced. */
 export class AnswerJournal {
@@ -72,10 +98,10 @@ export class AnswerJournal {
       if (isMissing(error)) return [];
       throw error;
     }
-    const kept = JSON.parse(text) as { readonly version?: number; readonly answers?: readonly Answer[] } | null;
-    if (kept?.version !== version || !Array.isArray(kept.answers))
+    const kept = JSON.parse(text) as { readonly version?: number; readonly answers?: unknown } | null;
+    if (kept?.version !== version || !Array.isArray(kept.answers) || !kept.answers.every(isAnswer))
       throw new Error(`${this.#path} is no file of answers of version ${version}`);
-    return kept.answers as readonly Answer[];
+    return kept.answers;
   }
 
   /** Writes all answers, and has them reach the disk. @throws SaveError; the file is as it was. */

@@ -1,4 +1,4 @@
-import { familyBits, keyContains, networkOfKey, parseKey, type Key } from "../../base/ip/index.ts";
+import { familyBits, keyContains, networkOfKey, parseKey, type Family, type Key } from "../../base/ip/index.ts";
 
 /** What of the packets to a prefix a flow specification is about (RFC 8955); what is left out does not matter. */
 export interface Match {
@@ -56,6 +56,11 @@ export function prefixOf(text: string): string | undefined {
   return key.kind === "ip" ? `${key.text}/${familyBits(key.family)}` : (networkOfKey(key) ?? key.text);
 }
 
+/** Tells whether a prefix is a single address. */
+export function isHost(prefix: string): boolean {
+  return prefix.endsWith(prefix.includes(":") ? "/128" : "/32");
+}
+
 /** The same for routes of which a speaker holds one at a time: one takes the place of the other. */
 export function routeKey({ kind, prefix, match = {} }: Route): string {
   return JSON.stringify([kind, prefix, Object.entries(match).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
@@ -68,6 +73,27 @@ export function overlap(prefix: string, others: readonly string[]): string | und
     const its = parseKey(other);
     return keyContains(key, its) || keyContains(its, key);
   });
+}
+
+/** The shortest prefix that a flow specification may be about: no mistake takes more than such a network. */
+export const shortest: Readonly<Record<Family, number>> = { 4: 16, 6: 32 };
+
+/** Of a host itself, of one link, of groups: routers speak their own protocols there, and forward none of it. */
+const notForwarded = ["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/127", "fe80::/10", "ff00::/8"];
+
+/** Says why a route is never announced; undefined where it may be. @param never SVC_WATCH_ANSWERS_NEVER. */
+export function whyNever({ kind, prefix, nextHop }: Route, never: readonly string[]): string | undefined {
+  const { family } = parseKey(prefix);
+  const length = Number(prefix.slice(prefix.indexOf("/") + 1));
+  const least = kind === "blackhole" ? familyBits(family) : shortest[family];
+  if (length < least) return `${prefix} is never announced: it is shorter than /${least}`;
+  const found = overlap(prefix, never);
+  if (found !== undefined) return `${prefix} is never announced: SVC_WATCH_ANSWERS_NEVER has ${found}`;
+  const special = overlap(prefix, notForwarded);
+  if (special !== undefined) return `${prefix} is never announced: routers forward nothing to ${special}`;
+  if (nextHop !== undefined && overlap(prefix, [nextHop]) !== undefined)
+    return `${prefix} is never announced: it is its own next hop`;
+  return undefined;
 }
 
 /** Says in words what a route does. */

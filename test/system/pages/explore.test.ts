@@ -76,6 +76,8 @@ async function filterAndShare({ page, errors, foreign }: WatchedPage, running: C
   await page.getByText("Saved views").click();
   await page.getByRole("link", { name: "the office" }).click();
   assert.equal(page.url(), address);
+  await shareBrowserViews(page, running.url);
+  await page.goto(address);
 
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "CSV" }).click();
@@ -85,6 +87,27 @@ async function filterAndShare({ page, errors, foreign }: WatchedPage, running: C
   assert.match(readFileSync(file, "utf8"), /web-1|office/);
   assert.deepEqual(foreign(), []);
   assert.deepEqual(errors(), []);
+}
+
+/** What an earlier version kept in the browser is shown, and shared. */
+async function shareBrowserViews(page: Page, url: string): Promise<void> {
+  const key = "netgloss.explore.saved";
+  const kept = JSON.stringify([{ name: "of old", query: "?measure=bytes&by=nothing&from=-6h" }]);
+  await page.evaluate(`localStorage.setItem("${key}", ${JSON.stringify(kept)})`);
+  await page.goto(`${url}/explore`);
+  await page.getByText("Saved views").click();
+  const own = page.getByRole("region", { name: "In this browser alone" });
+  assert.match((await own.getByRole("link", { name: "of old" }).getAttribute("href")) ?? "", /\?measure=bytes/);
+  assert.deepEqual(await axeFindings(page), []);
+  await own.getByRole("button", { name: "Share them" }).click();
+  await own.waitFor({ state: "detached" });
+  const href = await page.getByRole("link", { name: "of old" }).getAttribute("href");
+  const query = new URL(href ?? "", url).searchParams;
+  assert.deepEqual(
+    ["measure", "by", "from"].map((name) => query.get(name)),
+    ["bytes", "nothing", "-6h"],
+  );
+  assert.equal(await page.evaluate(`localStorage.getItem("${key}")`), null);
 }
 
 /** A time as people say it, what is none, a zone, and one of those that are offered. */

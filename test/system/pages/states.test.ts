@@ -94,7 +94,9 @@ async function fails(browser: Browser, url: string, name: keyof typeof pages): P
     assert.notEqual(await box.getAttribute("aria-invalid"), "true", `${name}: the search is not at fault`);
   }
   await page.unrouteAll();
-  for (let left = await again.count(); left > 0; left = await again.count()) {
+  // What loads may show a failure of the time before beneath it.
+  const unsettled = again.or(page.locator(".state.loading"));
+  for (let left = await unsettled.count(); left > 0; left = await unsettled.count()) {
     // Another call may have taken it away meanwhile.
     await again
       .first()

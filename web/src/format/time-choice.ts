@@ -14,6 +14,14 @@ export type TimeChoice =
 export type SpanUnit = "s" | "m" | "h" | "d";
 export const spanMs: Readonly<Record<SpanUnit, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
+/** The longest span up to now, a century: calendars of zones are no use before it, and dates of programs end. */
+const longestSpanMs = 36_525 * spanMs.d;
+/** How long a span is in milliseconds; undefined: longer than a century. */
+export function spanLength(count: number, unit: SpanUnit): number | undefined {
+  const ms = count * spanMs[unit];
+  return ms <= longestSpanMs ? ms : undefined;
+}
+
 export const weekdays = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] as const;
 type Weekday = (typeof weekdays)[number];
 const calendarUnits = ["hour", "week", "month", "year"] as const;
@@ -42,7 +50,8 @@ export interface AskedTime {
 /** What an address says of the time; the last hour when it says nothing. */
 export function choiceOf(from = "-1h", to = "now"): TimeChoice {
   const [, count, unit] = /^-(\d{1,9})([smhd])$/.exec(from) ?? [];
-  if (count !== undefined && to === "now") return { kind: "last", count: Number(count), unit: unit as SpanUnit };
+  if (count !== undefined && to === "now" && spanLength(Number(count), unit as SpanUnit) !== undefined)
+    return { kind: "last", count: Number(count), unit: unit as SpanUnit };
   const name = timeNames.find((each) => each === from);
   if (name !== undefined && to === "now") return { kind: "named", name };
   const [start, end] = [readRfc3339(from), readRfc3339(to)];
@@ -138,9 +147,14 @@ function namedWalls(name: TimeName, now: WallTime): readonly [WallTime, WallTime
 /** RFC 3339 in UTC, without a fraction of a second where there is none. */
 export const rfc3339 = (ms: number): string => new Date(ms).toISOString().replace(".000Z", "Z");
 
+/** 1970 to 2199 in any zone. */
+const [beforeFirst, behindLast] = [Date.UTC(1969, 11, 31), Date.UTC(2200, 0, 2)];
+/** Whether a time is of the years that these pages know, milliseconds since the epoch. */
+export const isOfOurTime = (ms: number): boolean => ms > beforeFirst && ms < behindLast;
+
 const rfcPattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/i;
 
 function readRfc3339(text: string): number | undefined {
   const ms = rfcPattern.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(ms) ? undefined : ms;
+  return isOfOurTime(ms) ? ms : undefined;
 }

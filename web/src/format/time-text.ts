@@ -1,5 +1,7 @@
 import {
+  isOfOurTime,
   namedSpan,
+  spanLength,
   spanMs,
   timeNames,
   weekdays,
@@ -7,6 +9,7 @@ import {
   type TimeChoice,
   type TimeName,
 } from "./time-choice.ts";
+import { shortened } from "./shortened.ts";
 import { dayOf, instantOf, monthOf, offsetOf, wallTimeOf, type WallTime } from "./zone.ts";
 
 /** What is wrong with a text of time, and where. */
@@ -108,6 +111,10 @@ interface Point {
   readonly name?: TimeName;
 }
 
+const tooLong = "it reaches back more than a hundred years";
+const notOfOurTime = "times are from 1970 to 2199";
+/** Characters of a word that is no time, as it is named. */
+const longestWord = 40;
 const separator = /^(?:\s*(?:–|—|\.\.+|\/)\s*|\s+(?:to|until|till|-)\s+|-(?=\d))/;
 const dayPattern = /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?![\d-])|^(\d{4})-(\d{1,2})-(\d{1,2})(?=-\d)/;
 const clockPattern = /^(\d{1,2})(?::(\d{2})(?::(\d{2})(?:[.,](\d{1,3})\d*)?)?)?(?!\d)(?: ?([ap])\.?m\b\.?)?/;
@@ -133,6 +140,8 @@ class TimeReader {
     if (this.#at < this.#text.length) throw this.#misread();
     if ((choice.kind === "since" || choice.kind === "fixed") && choice.from >= this.#now)
       throw new Misread("it begins after now: nothing is known of it yet", begin);
+    const times = choice.kind === "since" ? [choice.from] : choice.kind === "fixed" ? [choice.from, choice.to] : [];
+    if (!times.every(isOfOurTime)) throw new Misread(notOfOurTime, begin);
     return choice;
   }
 
@@ -165,8 +174,10 @@ class TimeReader {
     if (found === null || (unit === undefined && !isWeeks) || isCalendar || this.#isRange(whole.length))
       return undefined;
     if (count === 0) throw new Misread("a time of no length", this.#at);
+    const asked = { kind: "last", count: isWeeks ? count * 7 : count, unit: unit ?? "d" } as const;
+    if (spanLength(asked.count, asked.unit) === undefined) throw new Misread(tooLong, this.#at);
     this.#at += whole.length;
-    return { kind: "last", count: isWeeks ? count * 7 : count, unit: unit ?? "d" };
+    return asked;
   }
 
   #isRange(behind: number): boolean {
@@ -193,7 +204,7 @@ class TimeReader {
   }
 
   #misread(): Misread {
-    const word = /^\s*(\S*)/.exec(this.#rest())?.[1] ?? "";
+    const word = shortened(/^\s*(\S*)/.exec(this.#rest())?.[1] ?? "", longestWord);
     const examples = '"last 2 hours", "yesterday 14:00", "2026-11-20 8–9"';
     return new Misread(
       word === ""
@@ -210,8 +221,10 @@ class TimeReader {
       /^(?:-(\d{1,9})|(\d{1,9})(?=\s*[a-z]+\s+ago\b))\s*([a-z]+)(?:\s+ago\b)?(?![a-z\d])/.exec(this.#rest()) ?? [];
     const unit = unitWords.find(([, pattern]) => pattern.test(word))?.[0];
     if (whole === undefined || unit === undefined) return undefined;
+    const back = spanLength(Number(before ?? after), unit);
+    if (back === undefined) throw new Misread(tooLong, this.#at);
     this.#at += whole.length;
-    return this.#plainPoint(this.#now - Number(before ?? after) * spanMs[unit], false);
+    return this.#plainPoint(this.#now - back, false);
   }
 
   #plainPoint(at: number, isNow: boolean): Point {
@@ -242,7 +255,8 @@ class TimeReader {
     );
     const isMonth = found[3] === undefined && found[6] === undefined;
     if (wall.month !== month || (!isMonth && wall.day !== day)) throw new Misread(`there is no day ${found[0]}`, begin);
-    if (wall.year < 1970 || wall.year > 2199) throw new Misread("times are from 1970 to 2199", begin);
+    // A day more: an offset may lead there. In the end it is the time that counts.
+    if (wall.year < 1969 || wall.year > 2200) throw new Misread(notOfOurTime, begin);
     this.#at += found[0].length;
     if (isMonth) return this.#wholePoint(wall, monthOf(wall, 1));
     return this.#clockBehind(wall) ?? this.#wholePoint(wall, dayOf(wall, 1));
@@ -303,8 +317,10 @@ class TimeReader {
   #atOffset(wall: WallTime, isRfc: boolean): number {
     const found = offsetPattern.exec(this.#rest());
     if (found === null || (found[2] === "-" && !isRfc)) return instantOf(wall, this.#zone);
-    this.#at += found[0].length;
-    const [, , sign, hours = "0", minutes = "0", seconds = "0"] = found;
+    const [whole, , sign, hours = "0", minutes = "0", seconds = "0"] = found;
+    if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 59)
+      throw new Misread(`${whole.trim()} is no offset from UTC`, this.#at);
+    this.#at += whole.length;
     const offset = Number(hours) * spanMs.h + Number(minutes) * spanMs.m + Number(seconds) * spanMs.s;
     return instantOf(wall, "UTC") - (sign === "-" ? -offset : offset);
   }

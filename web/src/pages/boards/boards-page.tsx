@@ -102,7 +102,7 @@ function BoardView({
           <ActionButton
             needs={board.role === "viewer" ? "editor" : board.role}
             area="flow"
-            onAction={() => edit({ ...board, ...addressOf(time.choice), filter })}
+            onAction={() => edit({ ...board, ...addressOf(time.choice), filter: filter.trim() })}
           >
             Change …
           </ActionButton>

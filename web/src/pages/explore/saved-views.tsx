@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { SavedViewsAnswer } from "../../api/answers.gen.ts";
+import { keepBrowserViews, readBrowserViews, sharedViewOf } from "../../api/browser-views.ts";
 import { callApi } from "../../api/call.ts";
 import { hrefOfView, savedViewsCall, saveViewCall, type NewView } from "../../api/saved-views.ts";
 import { useCall } from "../../api/use-call.ts";
@@ -64,8 +65,53 @@ export function SavedViews({ shown }: { readonly shown: Omit<NewView, "name"> })
           {said}
           {!kept && " The collector has no state directory: a restart forgets it."}
         </p>
+        <BrowserViews onShared={saved.reload} />
         <a href={hrefOf("boards")}>Boards, and all views</a>
       </div>
     </DropDown>
+  );
+}
+
+/** Views that an earlier version kept in this browser: they are opened from here, and become views that people share. */
+function BrowserViews({ onShared }: { readonly onShared: () => void }): JSX.Element | null {
+  const [views, setViews] = useState(readBrowserViews);
+  const action = useAction();
+  const keep = (rest: typeof views): void => {
+    keepBrowserViews(rest);
+    setViews(rest);
+  };
+  const share = async (): Promise<void> => {
+    await action.run(async () => {
+      // One after the other: what was shared is gone from here when a later one is refused.
+      for (let rest = views; rest[0] !== undefined; rest = rest.slice(1), keep(rest)) {
+        await callApi(saveViewCall(sharedViewOf(rest[0])));
+      }
+    });
+    onShared();
+  };
+  if (views.length === 0) return null;
+  return (
+    <section aria-label="In this browser alone">
+      <p class="note">In this browser alone, from an earlier version:</p>
+      <ul class="plain">
+        {views.map((view) => (
+          <li key={view.name}>
+            <a href={`${hrefOf("explore")}${view.query}`}>{view.name}</a>
+            <button
+              type="button"
+              class="button quiet"
+              aria-label={`Delete ${view.name}`}
+              onClick={() => keep(views.filter((each) => each !== view))}
+            >
+              Delete
+            </button>
+          </li>
+        ))}
+      </ul>
+      <ActionButton needs="editor" area="flow" onAction={share}>
+        Share them
+      </ActionButton>
+      {action.failure !== undefined && <Failure failure={action.failure} />}
+    </section>
   );
 }

@@ -12,6 +12,14 @@ import { findNetworkTrouble, type Way } from "./network-trouble.ts";
 
 export const alertsCall: ApiCall = { path: "api/v1/watch/alerts" };
 
+/** A storm of alerts does not bury the page. */
+const mostShown = 20;
+
+const sentenceOf = (parts: readonly string[]): string => {
+  const text = parts.join(", ");
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
+};
+
 /** How full the interfaces were in the last minutes. */
 const linkQuestion = (way: Way): ExploreQuestion => ({
   from: "-5m",
@@ -43,13 +51,19 @@ export function NetworkSection({
   const out = useCall<ExploreAnswer>(hasExplore ? exploreQueryCall(linkQuestion("out")) : undefined, { everyMs });
   const links = [["in", into.answer] as const, ["out", out.answer] as const];
   const trouble = findNetworkTrouble({ alerts: alerts.answer, diagnosis, links }, Date.now());
-  const isKnown = alerts.answer !== undefined && (!hasExplore || into.answer !== undefined);
+  const ofLinks = [into, out].find(({ failure }) => failure !== undefined);
+  const known = [
+    alerts.answer?.enabled === true && "no alert",
+    into.answer !== undefined && out.answer !== undefined && "no full link",
+    diagnosis !== undefined && "no silent exporter",
+  ].filter((words) => words !== false);
   return (
     <Section title="What is wrong in the network" note="alerts, full links, silent exporters">
       {alerts.failure !== undefined && <Failure failure={alerts.failure} retry={alerts.reload} />}
+      {ofLinks?.failure !== undefined && <Failure failure={ofLinks.failure} retry={ofLinks.reload} />}
       {trouble.length > 0 ? (
         <ul class="trouble">
-          {trouble.map(({ id, state, sentence, note, page, query }) => (
+          {trouble.slice(0, mostShown).map(({ id, state, sentence, note, page, query }) => (
             <li key={id}>
               <Badge state={state}>{state === "bad" ? "problem" : "seen"}</Badge>
               <div>
@@ -58,14 +72,22 @@ export function NetworkSection({
               </div>
             </li>
           ))}
+          {trouble.length > mostShown && (
+            <li>
+              <p class="note">
+                … and {trouble.length - mostShown} more: <code>netgloss watch alerts</code> lists all alerts.
+              </p>
+            </li>
+          )}
         </ul>
       ) : (
-        isKnown && (
+        known.length > 0 &&
+        alerts.answer !== undefined && (
           <p class="fine">
             <span class="mark good" aria-hidden="true">
               ✓
             </span>
-            No alert, no full link, no silent exporter.
+            {sentenceOf(known)}
           </p>
         )
       )}

@@ -57,7 +57,7 @@ function ofAlert({ id, rule, key, text, firedAt, since, acknowledged }: Alert, n
     id: `alert ${id}`,
     state: acknowledged === undefined ? "bad" : "warn",
     sentence: text,
-    note: `Rule ${rule}, since ${formatAge(begun, now)}${acknowledged === undefined ? "" : `, seen by ${acknowledged.by}`}`,
+    note: `Rule ${rule}, began ${formatAge(begun, now)}${acknowledged === undefined ? "" : `, seen by ${acknowledged.by}`}`,
     ...(isOfFlows
       ? {
           page: "explore",
