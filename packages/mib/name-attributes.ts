@@ -247,8 +247,10 @@ export function nameAttributes(
       const chosen = ofAccess(facts, syntaxOf(facts.name, facts.type as NonNullable<typeof facts.type>, facts.units));
       const overrides = narrows.get(facts.oid);
       const wanted = suffixed(fieldName(object, overrides?.attribute ?? facts.name), chosen.syntax);
-      const field = overrides === undefined ? freeName(wanted, chosen.syntax, taken, inObject) : wanted;
-      taken.set(field, overrides === undefined ? chosen.syntax : (taken.get(field) ?? chosen.syntax));
+      // It has the name of the one that it takes the place of, which is found below.
+      if (overrides !== undefined) return { facts, field: wanted, chosen, overrides };
+      const field = freeName(wanted, chosen.syntax, taken, inObject);
+      taken.set(field, chosen.syntax);
       for (const name of recordNames(field, chosen.syntax)) inObject.add(name);
       return { facts, field, chosen, overrides };
     });
@@ -262,12 +264,16 @@ export function nameAttributes(
     return { object, attributes, index };
   });
   const final = withoutNesting(taken, knownFields);
-  const finalName = ({ field }: { readonly field: string }): string =>
-    sharedFields.has(field) ? field : (final.get(field) ?? field);
+  const finalName = (field: string): string => (sharedFields.has(field) ? field : (final.get(field) ?? field));
+  const fields = new Map(
+    drafts.flatMap(({ object, attributes }) => attributes.map((one) => [`${object.id} ${one.facts.name}`, one.field])),
+  );
+  const ownField = ({ field, overrides }: NamedAttribute): string =>
+    overrides === undefined ? field : (fields.get(`${overrides.object} ${overrides.attribute}`) ?? field);
   return drafts.map(({ object, attributes, index }) => ({
     object,
-    attributes: attributes.map((one) => ({ ...one, field: finalName(one) })),
-    index: index.map((one) => ({ ...one, field: finalName(one) })),
+    attributes: attributes.map((one) => ({ ...one, field: finalName(ownField(one)) })),
+    index: index.map((one) => ({ ...one, field: finalName(one.field) })),
   }));
 }
 

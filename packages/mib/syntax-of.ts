@@ -27,7 +27,7 @@ const quantities: readonly Quantity[] = [
   family(/^(?:deg(?:rees?|s)?\.? ?)?(?:f|fahrenheit)(?: degrees?)?$|^°f$/, "Temperature", "F"),
   family(/^(?:deg(?:rees?|s)? ?)?kelvin$/, "Temperature", "K"),
   family(
-    /^(?:percent(?:age|s)?|%|pct|rh|%rh|percent rh|percent relative humidity|% relative humidity)$/,
+    /^(?:percent(?:age|s)?|%|pct|rh|%rh|percent rh|percent (?:relative )?humidity|% relative humidity)$/,
     "Percent",
     "100",
   ),

@@ -75,11 +75,17 @@ export function recordOf(notice: Notice, now: number): string {
 interface Evidence {
   top(key: readonly string[]): Top;
   series(key: readonly string[]): readonly number[];
+  readonly stepMs: number;
 }
+
+/** The alerts that are shown, and how many there are by state. */
+export type AlertList = ReturnType<AlertBook["list"]>;
 
 /** Alerts that have not ended, at a time; and those that have, which are kept for people. */
 const maxAlerts = 10_000;
 const maxCleared = 1000;
+/** Each has some kilobytes of evidence, and pages ask again and again. */
+const maxShown = 1000;
 
 /** Returns the unit of what a rule measures. */
 export function unitOf({ measure, when }: Rule): string {
@@ -113,6 +119,8 @@ export class AlertBook {
   readonly #newId: () => string;
   /** By rule and key. */
   readonly #open = new Map<string, Alert>();
+  /** Where an alert is, by its id. */
+  readonly #places = new Map<string, string>();
   #cleared: Alert[] = [];
   /** Alerts for which there was no place. */
   refused = 0;
@@ -126,14 +134,34 @@ export class AlertBook {
   restore(alerts: readonly Alert[]): void {
     for (const alert of alerts) {
       if (alert.state === "cleared") this.#cleared.push(alert);
-      else if (alert.state === "firing") this.#open.set(placeOf(alert.rule, Object.values(alert.key)), alert);
+      else if (alert.state === "firing") this.#put(placeOf(alert.rule, Object.values(alert.key)), alert);
     }
   }
 
-  /** All, the newest first: those that have not ended before the others. */
-  list(): readonly Alert[] {
+  /** Those that are kept over a restart. */
+  kept(): readonly Alert[] {
+    return [...this.allFiring(), ...this.#cleared];
+  }
+
+  /** How many there are by state, and the first ones: those that fire, then the pending, then the ended ones, the newest first. */
+  list() {
+    const open = [...this.#open.values()];
+    const pending = open.filter(({ state }) => state === "pending");
     const newest = (a: Alert, b: Alert): number => (b.clearedAt ?? b.since) - (a.clearedAt ?? a.since);
-    return [...[...this.#open.values()].sort(newest), ...this.#cleared.toSorted(newest)];
+    const [firing, cleared] = [this.allFiring(), this.#cleared];
+    return {
+      firing: firing.length,
+      pending: pending.length,
+      cleared: cleared.length,
+      alerts: [firing, pending, cleared].flatMap((some) => some.toSorted(newest)).slice(0, maxShown),
+    };
+  }
+
+  /** How many there are of a state. */
+  count(state: "pending" | "firing"): number {
+    let count = 0;
+    for (const alert of this.#open.values()) if (alert.state === state) count++;
+    return count;
   }
 
   /** Those of a rule that fire. */
@@ -145,8 +173,13 @@ export class AlertBook {
     return this.#open.get(placeOf(rule, key))?.state === "firing";
   }
 
-  /** Takes all verdicts of one judgement of a rule. @returns what has begun or ended. */
-  judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, stepMs: number, now: number): Notice[] {
+  /**
+   * Takes all verdicts of one judgement of a rule.
+   *
+   * @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds.
+   * @returns what has begun or ended.
+   */
+  judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, now: number, ahead: number): Notice[] {
     const notices: Notice[] = [];
     const pending = new Set<string>();
     for (const verdict of verdicts) {
@@ -157,18 +190,18 @@ export class AlertBook {
         continue;
       }
       if (verdict.state === "pending") pending.add(place);
-      const alert = this.#alertOf(rule, verdict, known, evidence, stepMs, now);
+      const alert = goesOn(known, verdict, evidence) ?? this.#alertOf(rule, verdict, known, evidence, now, ahead);
       if (alert.state === "cleared") {
-        this.#open.delete(place);
+        this.#drop(place, alert);
         this.#keep(alert);
         notices.push(noticeOf("cleared", alert));
       } else {
-        this.#open.set(place, alert);
+        this.#put(place, alert);
         if (alert.state === "firing" && known?.state !== "firing") notices.push(noticeOf("firing", alert));
       }
     }
     for (const [place, alert] of this.#open)
-      if (alert.rule === rule.name && alert.state === "pending" && !pending.has(place)) this.#open.delete(place);
+      if (alert.rule === rule.name && alert.state === "pending" && !pending.has(place)) this.#drop(place, alert);
     return notices;
   }
 
@@ -177,7 +210,7 @@ export class AlertBook {
     const notices: Notice[] = [];
     for (const [place, alert] of this.#open) {
       if (isThere(alert.rule)) continue;
-      this.#open.delete(place);
+      this.#drop(place, alert);
       if (alert.state !== "firing") continue;
       const ended: Alert = { ...alert, state: "cleared", clearedAt: now, because };
       this.#keep(ended);
@@ -188,13 +221,12 @@ export class AlertBook {
 
   /** Changes what people say of an alert that has not ended. @returns it; one that has ended as it is; undefined where there is none of this id. */
   change(id: string, changed: (alert: Alert) => Alert): Alert | undefined {
-    for (const [place, alert] of this.#open) {
-      if (alert.id !== id) continue;
-      const after = changed(alert);
-      this.#open.set(place, after);
-      return after;
-    }
-    return this.#cleared.find((alert) => alert.id === id);
+    const place = this.#places.get(id);
+    const alert = place === undefined ? undefined : this.#open.get(place);
+    if (place === undefined || alert === undefined) return this.#cleared.find((each) => each.id === id);
+    const after = changed(alert);
+    this.#open.set(place, after);
+    return after;
   }
 
   /** All that fire. */
@@ -207,8 +239,8 @@ export class AlertBook {
     verdict: Verdict,
     known: Alert | undefined,
     evidence: Evidence,
-    stepMs: number,
     now: number,
+    ahead: number,
   ): Alert {
     const { key, value, since, note = known?.note } = verdict;
     const isNew = known?.firedAt === undefined && verdict.state === "firing";
@@ -218,11 +250,11 @@ export class AlertBook {
       id: known?.id ?? this.#newId(),
       rule: rule.name,
       key: Object.fromEntries(rule.by.map(({ field }, i) => [field, key[i] ?? ""])),
-      since: known?.firedAt === undefined ? since : known.since,
+      since: known?.firedAt === undefined ? Math.round(since + ahead) : known.since,
       peak: Math.max(known?.peak ?? -Infinity, verdict.peak, value),
       unit: unitOf(rule),
       top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
-      series: isNew || known === undefined ? { stepMs, values: evidence.series(key) } : known.series,
+      series: isNew || known === undefined ? { stepMs: evidence.stepMs, values: evidence.series(key) } : known.series,
       ...(note !== undefined && { note }),
       ...(known?.acknowledged && { acknowledged: known.acknowledged }),
       ...(known?.snoozed && { snoozed: known.snoozed }),
@@ -242,10 +274,31 @@ export class AlertBook {
     };
   }
 
+  #put(place: string, alert: Alert): void {
+    this.#open.set(place, alert);
+    this.#places.set(alert.id, place);
+  }
+
+  #drop(place: string, { id }: Alert): void {
+    this.#open.delete(place);
+    this.#places.delete(id);
+  }
+
   #keep(alert: Alert): void {
     this.#cleared.push(alert);
     if (this.#cleared.length > maxCleared) this.#cleared = this.#cleared.slice(-maxCleared);
   }
+}
+
+/** An alert that fires on; undefined where there is more to it. Most are such, each second. */
+function goesOn(known: Alert | undefined, verdict: Verdict, evidence: Evidence): Alert | undefined {
+  if (known?.state !== "firing" || verdict.state !== "firing") return undefined;
+  const { key, value, note = known.note } = verdict;
+  const peak = Math.max(known.peak, verdict.peak, value);
+  const found = evidence.top(key);
+  const top = Object.keys(found).length > 0 ? found : known.top;
+  if (value === known.value && peak === known.peak && top === known.top && note === known.note) return known;
+  return { ...known, value, peak, top, ...(note !== undefined && { note }) };
 }
 
 function placeOf(rule: string, key: readonly string[]): string {
@@ -269,9 +322,15 @@ function say({ say: template, when }: Rule, alert: Omit<Alert, "text">, compared
     limit,
     ...alert.key,
   };
-  return template.replaceAll(/\{\{ ?([\w.]{1,100}) ?\}\}/g, (_, name: string) =>
-    name.startsWith("top.") ? (alert.top[name.slice(4)]?.[0]?.value ?? "?") : (known[name] ?? "?"),
-  );
+  return template.replaceAll(/\{\{ ?([\w.]{1,100}) ?\}\}/g, (_, name: string) => {
+    const top = name.startsWith("top.") ? alert.top[name.slice(4)]?.[0]?.value : undefined;
+    return oneLine(top ?? (Object.hasOwn(known, name) ? known[name] : undefined) ?? "?");
+  });
+}
+
+/** A value of a device or an exporter as part of a text for people: it makes no lines of its own, and does not turn the others around. */
+export function oneLine(value: string): string {
+  return value.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }
 
 /** Such as `512.3 Mbits/s`. */

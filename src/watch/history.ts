@@ -33,6 +33,7 @@ export class SeenKeys implements History {
   readonly #afterMs: number;
   readonly #days = new Map<string, number>();
   #since: number;
+  #now: number;
   #today: number;
   refused = 0;
 
@@ -41,10 +42,12 @@ export class SeenKeys implements History {
     this.#max = max;
     this.#afterMs = afterMs;
     this.#since = now;
+    this.#now = now;
     this.#today = Math.floor(now / dayMs);
   }
 
   advance(now: number): void {
+    this.#now = now;
     const today = Math.floor(now / dayMs);
     if (today <= this.#today) return;
     this.#today = today;
@@ -54,7 +57,8 @@ export class SeenKeys implements History {
   /** Notes that a key was seen. @returns whether it is new. Where there is no place for it, it is not, but counted. */
   see(key: string, now: number): boolean {
     const day = this.#days.get(key);
-    if (day === this.#today) return false;
+    // A day to come is one of a run whose clock was right: this one's is not set yet.
+    if (day !== undefined && day >= this.#today) return false;
     if (day === undefined && this.#days.size >= this.#max) {
       this.refused++;
       return false;
@@ -70,16 +74,17 @@ export class SeenKeys implements History {
   }
 
   *lines(): Generator<string> {
-    yield JSON.stringify({ since: this.#since });
+    yield JSON.stringify({ since: this.#since, until: this.#now });
     for (const [key, day] of this.#days) yield JSON.stringify([key, day]);
   }
 
   restore([head = "{}", ...lines]: readonly string[]): void {
-    const { since } = JSON.parse(head) as { readonly since?: number };
-    if (typeof since !== "number") throw new Error("no time of the first record");
-    this.#since = Math.min(this.#since, since);
-    for (const line of lines) {
-      const [key, day] = JSON.parse(line) as readonly [string, number];
+    const { since, until } = JSON.parse(head) as { readonly since?: number; readonly until?: number };
+    if (typeof since !== "number" || typeof until !== "number") throw new Error("no time of the first record");
+    const given = lines.map((line) => JSON.parse(line) as readonly [string, number]);
+    // How long it ran, and not since when: a clock that was not set yet is no time of learning.
+    this.#since -= Math.max(0, until - since);
+    for (const [key, day] of given) {
       if (this.#days.size < this.#max && day >= this.#today - newDays)
         this.#days.set(key, Math.max(day, this.#days.get(key) ?? 0));
     }
@@ -194,15 +199,18 @@ export class UsualValues implements History {
   restore([head = "{}", ...lines]: readonly string[]): void {
     const { hour, covered } = JSON.parse(head) as { readonly hour?: number; readonly covered?: string };
     if (typeof hour !== "number" || typeof covered !== "string") throw new Error("no hours");
+    const all = codesOf(covered);
+    const given = lines.map((line) => {
+      const [key, codes] = JSON.parse(line) as readonly [string, string];
+      return [key, codesOf(codes)] as const;
+    });
     // A clock that was set back is waited for.
     const present = Math.max(this.#hour, hour);
     const now = [...this.#hours].map(([key, hours]) => [key, this.#value(hours, this.#hour)] as const);
     this.#hour = hour;
-    this.#covered.set(codesOf(covered));
-    for (const line of lines) {
-      const [key, hours] = JSON.parse(line) as readonly [string, string];
-      if (this.#hours.size < this.#max || this.#hours.has(key)) this.#hours.set(key, codesOf(hours));
-    }
+    this.#covered.set(all);
+    for (const [key, codes] of given)
+      if (this.#hours.size < this.#max || this.#hours.has(key)) this.#hours.set(key, codes);
     if (present > hour) this.#goOn(present);
     for (const [key, value] of now) this.note(key, value);
   }
@@ -267,6 +275,10 @@ export class HistoryFiles {
   readonly #io: FileIo;
   readonly #run: string;
   #number = 0;
+  /** Files that could not be read: nothing is written over them. */
+  readonly #unread = new Set<string>();
+  /** Files that were set aside. */
+  setAside = 0;
 
   /** @param run letters and digits that no other run has. */
   constructor(directory: string, io: FileIo, run: string) {
@@ -291,17 +303,24 @@ export class HistoryFiles {
       if (given.identity === identity) history.restore(lines);
     } catch (error) {
       if (isMissing(error)) return;
+      this.#unread.add(path);
       throw new Error(`${path}: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  /** @throws SaveError; the file is as it was. */
+  /** Writes the history of a rule; a file that could not be read is renamed before. @throws SaveError; the file is as it was. */
   async write(rule: string, identity: string, history: History): Promise<void> {
+    const target = this.#pathOf(rule);
+    if (this.#unread.has(target)) {
+      await this.#io.rename(target, `${target}.broken-${this.#run}`);
+      this.setAside++;
+      this.#unread.delete(target);
+    }
     await this.#io.makeFolder(this.#folder);
     const head = JSON.stringify({ version, identity, rule });
     const content = Buffer.from(`${[head, ...history.lines()].join("\n")}\n`);
     const temporary = join(this.#folder, `${this.#run}-${++this.#number}.tmp`);
-    await replaceContent(this.#io, { target: this.#pathOf(rule), temporary, mode: 0o600 }, content);
+    await replaceContent(this.#io, { target, temporary, mode: 0o600 }, content);
   }
 
   /** Removes the files of rules that were not there for a month. */

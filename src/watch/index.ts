@@ -1,4 +1,4 @@
-export { type Alert } from "./alerts.ts";
+export { type Alert, type AlertList } from "./alerts.ts";
 export { AnswerJournal, AnswerRefusal, Answers, openSpeaker, type Answer, type AnswerLimits } from "./answers/index.ts";
 export { type Source } from "./sources.ts";
 export { Watch, type WatchOptions, type WatchStatus, type WatchSurroundings } from "./watch.ts";

@@ -196,8 +196,11 @@ class SumValues implements Values {
     let peak = isAbove ? 0 : Infinity;
     let steps = 0;
     let longest = 0;
+    const windows = sums.windows(slot);
+    const all = this.#all?.windows(0);
+    const began = sums.first + windowSteps - 1;
     for (let end = from; end <= last; end++) {
-      value = this.#valueAt(slot, end);
+      value = this.#valueOf(windows[end - began] as number, all?.[end - began]);
       if (value > most) most = value;
       if (holds(operator, value, limit)) {
         steps++;
@@ -227,11 +230,10 @@ class SumValues implements Values {
     this.#last[slot] = undefined;
   }
 
-  #valueAt(slot: number, end: number): number {
-    const sum = this.#sums.sum(slot, end);
-    if (this.#all === undefined) return sum * this.#scale;
+  /** @param all of a share the sum of all. */
+  #valueOf(sum: number, all: number | undefined): number {
+    if (all === undefined) return sum * this.#scale;
     if (sum * this.#scale < this.#least) return 0;
-    const all = this.#all.sum(0, end);
     return all > 0 ? (100 * sum) / all : 0;
   }
 

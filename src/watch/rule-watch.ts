@@ -22,7 +22,7 @@ export interface Verdict {
   /** The limit that it is compared with, in the unit of the measure. */
   readonly limit?: number;
   /** How the value, or the limit, was come by, where that is not plain. */
-  readonly note?: string;
+  readonly note?: string | undefined;
 }
 
 const estimateNote = "an estimate, within some percent";
@@ -320,7 +320,7 @@ export class RuleWatch {
     if (hasLasted) this.#holding.set(slot, now);
     if (this.#close.size < maxClose && !this.#close.has(slot))
       this.#close.set(slot, new CloseLook(now, this.#flows !== undefined));
-    return { key, state: hasLasted ? "firing" : "pending", value, peak, since, limit, ...(note && { note }) };
+    return { key, state: hasLasted ? "firing" : "pending", value, peak, since, limit, note };
   }
 
   /** Of a key with an alert. */
@@ -341,15 +341,15 @@ export class RuleWatch {
     const { value, began, isWhole } = this.#look(slot, clear, now).look;
     const { look, limit, note } = this.#look(slot, when, now);
     this.#usual?.note(key.join(separator), look.most);
-    const verdict = { key, value, peak: look.peak, limit, ...(note && { note }) };
+    const { peak } = look;
     if (began === undefined) {
       this.#holding.set(slot, now);
-      return { ...verdict, state: "firing", since: now };
+      return { key, state: "firing", value, peak, since: now, limit, note };
     }
     const since = this.#hold(slot, began, isWhole);
     const isOver = now - since >= clear.forMs;
     if (isOver) this.#holding.delete(slot);
-    return { ...verdict, state: isOver ? "clear" : "firing", since };
+    return { key, state: isOver ? "clear" : "firing", value, peak, since, limit, note };
   }
 
   /** When a condition that holds began: where it holds in all windows that are kept, when it was seen to hold first. */

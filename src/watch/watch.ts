@@ -2,7 +2,7 @@ import { WatchedFile, type FileIo } from "../base/file/index.ts";
 import { limitLog, type Clock, type Log, type Metrics } from "../base/report/index.ts";
 import { columnOf, LineColumns, type Column } from "../record/index.ts";
 import { AlertFile } from "./alert-file.ts";
-import { AlertBook, recordOf, type Alert, type Notice } from "./alerts.ts";
+import { AlertBook, recordOf, type Alert, type AlertList, type Notice } from "./alerts.ts";
 import {
   answerFields,
   AnswerJournal,
@@ -18,7 +18,7 @@ import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { HistoryFiles } from "./history.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
-import { fieldsOf, flowFields, RuleWatch, type KeyLimits, type Verdict } from "./rule-watch.ts";
+import { fieldsOf, flowFields, RuleWatch, type KeyLimits } from "./rule-watch.ts";
 import { readReadyRules, type ReadyRule } from "./ready.ts";
 import type { Rule } from "./rule.ts";
 import type { Source } from "./sources.ts";
@@ -193,6 +193,8 @@ export class Watch {
   #saving: Promise<void> | undefined;
   #historyFrom: number;
   #historySaving: Promise<void> | undefined;
+  /** Until it is done there is nothing to be written. */
+  #historyTaking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: WatchOptions, around: WatchSurroundings, run: string) {
@@ -245,6 +247,7 @@ export class Watch {
     }
     await this.#answers.start();
     await this.#rulesFile.start();
+    await this.#historyTaking;
     this.#timer = setInterval(() => this.judge(), judgeMs);
   }
 
@@ -279,12 +282,13 @@ export class Watch {
     for (const watch of this.#rules.watches) {
       const { rule } = watch;
       const verdicts = watch.judge(now, (key) => this.#book.isFiring(rule.name, key));
-      this.#tell(rule, this.#book.judge(rule, dated(verdicts, wall - now), watch, watch.stepMs, wall));
+      this.#tell(rule, this.#book.judge(rule, verdicts, watch, wall, wall - now));
     }
     this.#tellHeld(wall);
     this.#notifier.tick((action) => {
       const acting = this.#config.rules.filter(({ act }) => act.includes(action));
-      return acting.flatMap(({ name }) => this.#book.firing(name)).filter((alert) => !this.#isHeld(alert, wall));
+      // Also those that are silenced by now: an Alertmanager takes what it does not hear of for over, and says so.
+      return acting.flatMap(({ name }) => this.#book.firing(name)).filter(({ untold }) => untold === undefined);
     });
     this.#answers.reconcile(this.#attacks(wall - now));
     if (this.#around.clock.monotonic() >= this.#historyFrom) void this.#saveHistory();
@@ -306,9 +310,10 @@ export class Watch {
     return this.#answers.withdraw(id, by);
   }
 
-  alerts(): readonly Alert[] {
+  alerts(): AlertList {
     const now = this.#around.clock.now();
-    return this.#book.list().map((alert) => withSilence(alert, this.#silences, now));
+    const { alerts, ...counts } = this.#book.list();
+    return { ...counts, alerts: alerts.map((alert) => withSilence(alert, this.#silences, now)) };
   }
 
   /** Notes who has seen an alert. @returns undefined where there is none. */
@@ -409,7 +414,8 @@ export class Watch {
     const now = this.#now();
     const watches = this.#rules.watches;
     this.#rules = new RuleSet(config, this.#limits, now);
-    void this.#takeHistory(watches);
+    const taking = this.#rules.watches;
+    this.#historyTaking = this.#historyTaking.then(() => this.#takeHistory(taking, watches));
     const before = this.#config;
     this.#config = config;
     const there = new Set(config.rules.map(({ name }) => name));
@@ -481,9 +487,8 @@ export class Watch {
     const { clock } = this.#around;
     const began = clock.monotonic();
     const notices = this.#notifier.kept();
-    const alerts = this.#book.list().filter(({ state }) => state !== "pending");
     this.#saving = this.#file
-      .write({ alerts, ...notices, silences: this.#silences.list() })
+      .write({ alerts: this.#book.kept(), ...notices, silences: this.#silences.list() })
       .then(() => this.#setFault("file", undefined))
       .catch((error: unknown) => {
         this.#isChanged = true;
@@ -498,19 +503,20 @@ export class Watch {
   }
 
   /** Gives rules the history of those before them, or that of their files. */
-  async #takeHistory(before: readonly RuleWatch[]): Promise<void> {
-    for (const { rule, identity, history } of this.#rules.watches) {
+  async #takeHistory(watches: readonly RuleWatch[], before: readonly RuleWatch[]): Promise<void> {
+    let fault: string | undefined;
+    for (const { rule, identity, history } of watches) {
       if (history === undefined) continue;
       const last = before.find((each) => each.rule.name === rule.name && each.identity === identity)?.history;
       try {
         if (last !== undefined) history.restore([...last.lines()]);
         else await this.#historyFiles?.read(rule.name, identity, history);
-        this.#setFault("history", undefined);
       } catch (error) {
-        this.#setFault("history", `the history of ${rule.name} cannot be read: ${(error as Error).message}`);
+        fault ??= `the history of ${rule.name} cannot be read: ${(error as Error).message}`;
         this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
       }
     }
+    this.#setFault("history", fault);
   }
 
   /** Writes the history of all rules, one after the other. */
@@ -520,6 +526,7 @@ export class Watch {
     this.#historyFrom = Infinity;
     const { clock } = this.#around;
     const save = async (): Promise<void> => {
+      await this.#historyTaking;
       for (const { rule, identity, history } of this.#rules.watches)
         if (history !== undefined) await files.write(rule.name, identity, history);
       await files.tidy(
@@ -571,13 +578,9 @@ export class Watch {
     metrics.counterFrom("netgloss_watch_lines_total", "Records that rules were asked about.", [], () => [
       [{}, this.#lines],
     ]);
-    metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () => {
-      const alerts = this.#book.list();
-      return (["pending", "firing"] as const).map((state) => [
-        { state },
-        alerts.filter((alert) => alert.state === state).length,
-      ]);
-    });
+    metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () =>
+      (["pending", "firing"] as const).map((state) => [{ state }, this.#book.count(state)]),
+    );
     metrics.counterFrom("netgloss_watch_alerts_refused_total", "Alerts that were more than there may be.", [], () => [
       [{}, this.#book.refused],
     ]);
@@ -592,9 +595,9 @@ export class Watch {
     );
     metrics.counterFrom(
       "netgloss_watch_broken_files_total",
-      "Files of alerts that could not be understood and were set aside.",
+      "Files of alerts and of history that could not be understood and were set aside.",
       [],
-      () => [[{}, this.#file?.setAside ?? 0]],
+      () => [[{}, (this.#file?.setAside ?? 0) + (this.#historyFiles?.setAside ?? 0)]],
     );
     this.#notifier.reportMetrics(metrics);
   }
@@ -611,11 +614,6 @@ function toldOf(alert: Alert): Alert {
   delete told.untold;
   delete told.snoozed;
   return told;
-}
-
-/** Verdicts with times by the clock on the wall, which is `ahead` milliseconds ahead. */
-function* dated(verdicts: Iterable<Verdict>, ahead: number): Generator<Verdict> {
-  for (const verdict of verdicts) yield { ...verdict, since: Math.round(verdict.since + ahead) };
 }
 
 /** The kind of a record that is no flow; undefined where no rule is about it. */

@@ -13,6 +13,11 @@ export class SumWindows {
   #capacity = 0;
   /** The number of the present step since the epoch. */
   #now: number;
+  /** The slot that was asked for last, as long as nothing has changed: it is asked for by each condition of a rule. */
+  #asked = -1;
+  readonly #sums: Float64Array;
+  readonly #after: Float64Array;
+  readonly #windows: Float64Array;
 
   /** @param overMs the length of a window. @param now milliseconds since the epoch. */
   constructor(overMs: number, now: number) {
@@ -20,6 +25,9 @@ export class SumWindows {
     const steps = Math.min(mostSteps, windowSteps + Math.max(windowSteps, Math.ceil(lateMs / this.stepMs)));
     this.#steps = Array.from({ length: steps }, () => new Float32Array(0));
     this.#now = Math.floor(now / this.stepMs);
+    this.#sums = new Float64Array(steps);
+    this.#after = new Float64Array(steps);
+    this.#windows = new Float64Array(steps - windowSteps + 1);
   }
 
   /** The number of the present step. */
@@ -53,12 +61,14 @@ export class SumWindows {
     const step = Math.floor(now / this.stepMs);
     const passed = step - this.#now;
     if (passed <= 0) return;
+    this.#asked = -1;
     for (let i = Math.max(0, passed - this.#steps.length); i < passed; i++) this.#at(this.#now + 1 + i).fill(0);
     this.#now = step;
   }
 
   /** Adds an amount at the present step. @returns the sum of that step. */
   add(slot: number, amount: number): number {
+    this.#asked = -1;
     const step = this.#at(this.#now);
     return (step[slot] = (step[slot] as number) + amount);
   }
@@ -92,6 +102,27 @@ export class SumWindows {
     return sum;
   }
 
+  /** The sums of all windows that are kept, oldest first: the first one ends with step `first + windowSteps - 1`. They hold until the next call. */
+  windows(slot: number): Float64Array {
+    const [windows, sums, after] = [this.#windows, this.#sums, this.#after];
+    if (this.#asked === slot) return windows;
+    this.#asked = slot;
+    const count = sums.length;
+    // Of each block of a window's length the sums up to a step, and from a step on: a window is one of each, and nothing is subtracted.
+    for (let i = 0, step = this.first; i < count; i++, step++) {
+      const value = this.#at(step)[slot] as number;
+      after[i] = value;
+      sums[i] = i % windowSteps === 0 ? value : (sums[i - 1] as number) + value;
+    }
+    for (let i = count - 2; i >= 0; i--)
+      if (i % windowSteps !== windowSteps - 1) after[i] = (after[i] as number) + (after[i + 1] as number);
+    for (let i = 0; i < windows.length; i++) {
+      const last = sums[i + windowSteps - 1] as number;
+      windows[i] = i % windowSteps === 0 ? last : (after[i] as number) + last;
+    }
+    return windows;
+  }
+
   /** The sum of one step. */
   step(slot: number, step: number): number {
     return this.#at(step)[slot] as number;
@@ -99,10 +130,12 @@ export class SumWindows {
 
   /** Forgets a slot. */
   clear(slot: number): void {
+    this.#asked = -1;
     for (const step of this.#steps) step[slot] = 0;
   }
 
   #addAt(step: number, slot: number, amount: number): number {
+    this.#asked = -1;
     const sums = this.#at(step);
     return (sums[slot] = (sums[slot] as number) + amount);
   }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inScopes, Profiles, readFlowsQuery, readQuery } from "../../src/explore/index.ts";
-import { openExplore, takeLines } from "./explore-fixture.ts";
+import { until } from "../support/until.ts";
+import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "./query-cases.ts";
 import { lineOf, type ModelRecord } from "./query-model.ts";
 
@@ -50,6 +51,24 @@ test("answers to a caller for a scope are those of a model over what it may see"
   await checkUtilisation(ask, own);
   await checkAnswers((query) => explore.query(inScopes(query, ["nobody"]), never), [], 2);
   await checkAnswers((query) => explore.query(inScopes(query, []), never), [], 2);
+});
+
+test("so are those of rollups, of which whole minutes are left", async (t) => {
+  const directory = exploreDirectory(t);
+  let at = now;
+  const rollups = { maxDays: 90, maxBytes: 2 ** 30, fields: [] };
+  const explore = await openExplore(t, { directory, clockNow: () => at, config: { maxHours: 2, rollups } });
+  takeLines(explore, Buffer.from(records.map(lineOf).join("")));
+  await explore.flush();
+  at = now + 3 * 3_600_000;
+  const ask: Parameters<typeof checkAnswers>[0] = (query) => explore.query(inScopes(query, ["acme"]), never);
+  await until("records were rolled up and went", async () => {
+    await explore.flush();
+    const { parts } = await ask(readQuery({ from: "-1h", granularity: "none" }, now));
+    return parts.length === 1 && parts[0]?.kind === "minutes";
+  });
+  const own = records.map((record) => seen(record, "acme")).filter((record) => record !== undefined);
+  await checkAnswers(ask, own, 8, "rollups");
 });
 
 test("no field, key, filter or profile gives a word of another scope, of no scope, of an exporter or an interface", async (t) => {

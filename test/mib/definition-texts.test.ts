@@ -225,6 +225,7 @@ const units: readonly (readonly [units: string, hint: string | undefined, syntax
   ["0.001 mA", undefined, "CurrentMicroAmp"],
   ["Celsius (degrees C)", undefined, "TemperatureC"],
   ["tenths of percent", undefined, "PercentDeci100"],
+  ["0.1 percent humidity", undefined, "PercentDeci100"],
   ["0.01 dBm", undefined, "PowerCentiDbm"],
   ["milliseconds", undefined, "TicksMilliSec"],
   ["hundredths of a second", undefined, "TicksCentiSec"],

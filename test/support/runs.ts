@@ -1,8 +1,10 @@
 /** Whether this is `npm run fuzz`. */
 export const isFuzz = process.env["NETGLOSS_FUZZ"] === "1";
 
-/** `.ci/run` asks for all runs. */
-const share = process.env["NETGLOSS_RUNS"] === "all" ? 1 : 1 / 4;
+/** `.ci/run` asks for all runs, and for networks in their whole size. */
+export const isWhole = isFuzz || process.env["NETGLOSS_RUNS"] === "all";
+
+const share = isWhole ? 1 : 1 / 4;
 
 interface Runs {
   readonly numRuns: number;

@@ -140,6 +140,8 @@ const notCounters = new Set([
   "hwBgpPeerPrefixAdvCounter",
   "hwBgpPeerPrefixRcvCounter",
   "sysCPUUsage",
+  "sysTotalSession",
+  "tBgpPeerNgOperReceivedPrefixes",
   "unifiApSystemUptime",
 ]);
 

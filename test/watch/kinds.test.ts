@@ -55,6 +55,23 @@ describe("what is new", () => {
     assert.deepEqual(keysOf(after), ["192.0.2.1 22"]);
   });
 
+  test("needs a clock that is right: a run of 1970 is no time of learning, and forgets nothing", async (t) => {
+    const before = await startWatch(t, newServer);
+    feed(before, 1, [{ port: 22 }]);
+    before.jump(hour / 2);
+    await before.watch.stop();
+    const { directory } = before;
+    const wrong = await startWatch(t, newServer, { directory, start: 10_000_000 });
+    feed(wrong, 1, [{ port: 22 }]);
+    await wrong.watch.stop();
+    const after = await startWatch(t, newServer, { directory, start: before.now() });
+    feed(after, 1, [{ port: 23 }]);
+    assert.deepEqual(keysOf(after), []);
+    after.jump(hour);
+    feed(after, 1, [{ port: 22 }, { port: 24 }]);
+    assert.deepEqual(keysOf(after), ["192.0.2.1 24"]);
+  });
+
   test("is bounded: keys without a place are counted, and no alert", async (t) => {
     const rig = await startWatch(t, newServer, { maxKeys: 100 });
     rig.jump(2 * hour);
@@ -83,7 +100,7 @@ describe("what is usual", () => {
     const usual = [{ src: "10.0.0.1", bytes: megabits(2) }];
     const [fourfold, more] = [7, 12].map((count) => [{ src: "10.0.0.1", bytes: megabits(count) }]);
     feed(rig, 20, more ?? []);
-    assert.deepEqual(rig.watch.alerts(), []);
+    assert.deepEqual(rig.watch.alerts().alerts, []);
     assert.match(rig.watch.status().rules[0]?.history ?? "", /no verdict at this hour$/);
     for (let day = 0; day < 4; day++) {
       passHour(rig, usual);
@@ -127,6 +144,33 @@ describe("what is usual", () => {
     const after = await startWatch(t, upload, { directory: before.directory, start: before.now() });
     await after.settled();
     assert.match(after.faults.at(-1) ?? "", /^the history of upload cannot be read: .*: expected version 1$/);
+    await after.watch.stop();
+    assert.equal(readFileSync(join(folder, `${name}.broken-test`), "utf8"), "{}\n");
+    assert.equal(await after.metric("netgloss_watch_broken_files_total"), 1);
+  });
+
+  test("a fault of one rule's history is said though another one's is fine", async (t) => {
+    const both = `${upload}  - {name: other, by: [dst], measure: bits_per_second, when: '> 4 x usual', least: 1M}\n`;
+    const before = await startWatch(t, upload);
+    await before.watch.stop();
+    const folder = join(before.directory, "state", "history");
+    const [name = ""] = readdirSync(folder);
+    writeFileSync(join(folder, name), "{}\n");
+    const after = await startWatch(t, both, { directory: before.directory, start: before.now() });
+    assert.match(after.faults.at(-1) ?? "", /^the history of upload cannot be read/);
+  });
+
+  test("a stop right after the start, and a second reading of the rules, lose none of it", async (t) => {
+    const before = await startWatch(t, upload);
+    feed(before, 20, [{ src: "10.0.0.1", bytes: megabits(2) }]);
+    await before.watch.stop();
+    for (let run = 0; run < 2; run++) {
+      const short = await startWatch(t, upload, { directory: before.directory, start: before.now() });
+      if (run === 1) await Promise.all([short.watch.reload(), short.watch.reload(), short.watch.stop()]);
+      else await short.watch.stop();
+    }
+    const after = await startWatch(t, upload, { directory: before.directory, start: before.now() });
+    assert.match(after.watch.status().rules[0]?.history ?? "", /^1 keys/);
   });
 });
 

@@ -145,7 +145,8 @@ describe("a storm", () => {
       maxKeys: 20_000,
     });
     flood(rig, hosts(10_500));
-    assert.equal(rig.in("firing").length, 10_000);
+    const { firing, pending, cleared, alerts } = rig.watch.alerts();
+    assert.deepEqual([firing, pending, cleared, alerts.length], [10_000, 0, 0, 1000]);
     assert.equal(await rig.metric("netgloss_watch_alerts_refused_total"), 500);
     await until("the first", () => stateOf(rig)?.sent === 100);
     assert.equal(receiver.received.length, 1);
@@ -188,6 +189,45 @@ describe("when an action is told", () => {
     await until("both", () => (stateOf(rig)?.sent ?? 0) >= 2);
     assert.equal(receiver.received.length, 1);
   });
+
+  test("a receiver that fails once after quiet days gets what waited", async (t) => {
+    const { receiver, rig } = await grouped(t, "quiet: ['fri-sat 00:00-24:00'], ended: false");
+    receiver.status = 503;
+    flood(rig, hosts(2));
+    rig.jump(40 * 3600);
+    await until("a failure", () => stateOf(rig)?.failures === 1);
+    receiver.status = 200;
+    await until("both", () => stateOf(rig)?.sent === 2);
+    assert.equal(stateOf(rig)?.dropped, 0);
+  });
+
+  test("the summary of a rule holds up no notice of another one", async (t) => {
+    const receiver = await startReceiver(t);
+    const other =
+      "  - {name: other, filter: dst.port = 53, measure: bits_per_second, over: 5s, when: '> 1M', act: [noc]}\n";
+    const rig = await startWatch(t, ruled(`  noc: {webhook: {url: '${receiver.url}'}, limit: 2 per 1h}\n`, other));
+    flood(rig, hosts(10));
+    await until("two and no more", () => stateOf(rig)?.sent === 2 && stateOf(rig)?.waiting === 1);
+    rig.take([{ dst: "10.1.0.0", port: 53, bytes: 10 * second }]);
+    rig.pass(1);
+    await until("the other one", () => stateOf(rig)?.sent === 3);
+    assert.equal(noticesOf(receiver.received).at(-1)?.kind, "firing");
+  });
+
+  for (const why of ["silent", "quiet"] as const)
+    test(`an Alertmanager hears on of an alert that is ${why} by now, or it would call it over`, async (t) => {
+      const receiver = await startReceiver(t);
+      const quiet = why === "quiet" ? ", quiet: ['fri 08:01-10:00']" : "";
+      const rig = await startWatch(t, ruled(`  noc: {alertmanager: {url: '${receiver.url}'}${quiet}}\n`));
+      flood(rig, ["10.1.0.1"]);
+      await until("the first", () => stateOf(rig)?.sent === 1);
+      if (why === "silent") rig.watch.silence("", { filter: "flow.dst.ip.addr in 10.1.0.0/16", for: "1h" });
+      for (let i = 0; i < 59; i++) flood(rig, ["10.1.0.1"]);
+      await until("again", () => stateOf(rig)?.sent === 2);
+      for (let i = 0; i < 61; i++) flood(rig, ["10.1.0.1", "10.1.0.2"]);
+      await until("again", () => stateOf(rig)?.sent === 3);
+      assert.ok(receiver.received.every(({ body }) => !body.includes("10.1.0.2")));
+    });
 
   test("its end is not told where that is not wanted", async (t) => {
     const { receiver, rig } = await grouped(t, "ended: false");

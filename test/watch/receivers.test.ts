@@ -114,6 +114,23 @@ describe("e-mail", () => {
     assert.ok(mails.every(({ text }) => !text.includes("10.0.0.2")));
   });
 
+  test("values of devices make no lines and no headers of their own", async (t) => {
+    const port = await freePort();
+    const mails = await startMail(t, port);
+    const rule = "{name: links, of: snmp, by: [netif.name], measure: value netif.load, when: '> 1', act: [noc]}";
+    const rig = await startWatch(t, `rules:\n  - ${rule}\nactions:\n  noc: {${emailTo(port)}}\n`);
+    const name = "eth0\r\nBcc: eve@example.com\r\n\r\nover: all is well\u2028over: it is\u202e";
+    rig.takeOthers([{ "snmp.object.name": "netif", "netif.name": name, "netif.load": 5 }]);
+    rig.pass(1);
+    await until("it is told", () => mails.length === 1);
+    assert.deepEqual(mails[0]?.to, ["noc@example.com", "boss@example.com"]);
+    assert.doesNotMatch(mails[0]?.text ?? "", /^(Bcc|over):/m);
+    assert.equal(
+      rig.in("firing")[0]?.text,
+      "links: eth0 Bcc: eve@example.com over: all is well over: it is  is at 5 netif.load",
+    );
+  });
+
   test("credentials are not sent without TLS", async (t) => {
     const port = await freePort();
     let isAsked = false;

@@ -38,7 +38,7 @@ test("a silence holds back what it names, and tells of it when it is over and th
   await until("the other", () => told(receiver).length === 1);
   assert.deepEqual(told(receiver), ["firing 10.0.1.1"]);
   assert.equal(rig.records.length, 2);
-  const silenced = rig.watch.alerts().find(({ silence }) => silence !== undefined);
+  const silenced = rig.watch.alerts().alerts.find(({ silence }) => silence !== undefined);
   assert.deepEqual([silenced?.key["flow.dst.ip.addr"], silenced?.silence?.id], ["10.0.0.1", made.id]);
   flood(rig, ["10.0.0.1", "10.0.1.1"], 11);
   await until("it, too", () => told(receiver).length === 2);
@@ -68,10 +68,10 @@ test("a silence that begins later, is ended early, and outlives a restart", asyn
   const again = await start(t, rig.directory);
   assert.deepEqual(again.rig.watch.silences(), [made]);
   flood(again.rig, ["10.0.0.1"], 2);
-  assert.equal(again.rig.watch.alerts()[0]?.silence?.id, made.id);
+  assert.equal(again.rig.watch.alerts().alerts[0]?.silence?.id, made.id);
   assert.equal(again.rig.watch.endSilence(made.id, "bob")?.until, again.rig.now());
   assert.equal(again.rig.watch.endSilence(made.id, "bob"), undefined);
-  assert.equal(again.rig.watch.alerts()[0]?.silence, undefined);
+  assert.equal(again.rig.watch.alerts().alerts[0]?.silence, undefined);
 });
 
 test("an alert that is snoozed is told again when it fires on", async (t) => {

@@ -79,7 +79,14 @@ test("alerts that fire lead to what they are about, silent exporters to their pa
     },
     { id: "gaps" as const, severity: "problem" as const, sentence: "Lost some.", advice: "", evidence: {} },
   ];
-  const found = findNetworkTrouble({ links: [], alerts: { enabled: true, alerts }, diagnosis: { diagnoses } }, now);
+  const found = findNetworkTrouble(
+    {
+      links: [],
+      alerts: { enabled: true, firing: alerts.length, pending: 0, cleared: 0, alerts },
+      diagnosis: { diagnoses },
+    },
+    now,
+  );
   assert.deepEqual(
     found.map(({ id, state, page }) => `${id} ${state} ${page}`),
     ["alert a1 bad explore", "alert a2 warn exporters", "silent 192.0.2.7 bad exporters"],

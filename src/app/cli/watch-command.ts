@@ -27,6 +27,8 @@ export const defineWatch: DefineCommand = (watch, context) => {
       const shown = answer.alerts.filter(({ state }) => all || state !== "cleared");
       const rows = shown.map(alertRow);
       await print({ value: shown, head: ["id", "state", "since", "what"], rows }, output, terminal);
+      const more = answer.firing + answer.pending + (all ? answer.cleared : 0) - shown.length;
+      if (more > 0) terminal.err(`${more} more are not listed\n`);
       if (shown.some(({ state }) => state === "firing")) setExitCode(exitCodes.failure);
     });
 

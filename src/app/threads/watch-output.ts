@@ -2,7 +2,16 @@ import type { OutputMetrics } from "../../output/index.ts";
 import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
 import type { Sink } from "../../record/index.ts";
 import { setOpen } from "../../explore/sampling/index.ts";
-import type { Alert, Answer, Refused, Silence, Source, WatchOptions, WatchStatus } from "../../watch/index.ts";
+import type {
+  Alert,
+  AlertList,
+  Answer,
+  Refused,
+  Silence,
+  Source,
+  WatchOptions,
+  WatchStatus,
+} from "../../watch/index.ts";
 import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
@@ -117,7 +126,7 @@ export class WatchOutput implements Component {
   }
 
   /** @returns undefined while its thread is being started again. */
-  async alerts(): Promise<readonly Alert[] | undefined> {
+  async alerts(): Promise<AlertList | undefined> {
     return this.taker.thread()?.call("alerts");
   }
 

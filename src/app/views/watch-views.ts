@@ -9,10 +9,10 @@ function restarting(): Error {
 
 /** Answers `GET /api/v1/watch/alerts`. */
 export async function alertsView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"listAlerts">> {
-  if (watch === undefined) return { enabled: false, alerts: [] };
-  const alerts = await watch.alerts();
-  if (alerts === undefined) throw restarting();
-  return { enabled: true, alerts };
+  if (watch === undefined) return { enabled: false, firing: 0, pending: 0, cleared: 0, alerts: [] };
+  const list = await watch.alerts();
+  if (list === undefined) throw restarting();
+  return { enabled: true, ...list };
 }
 
 /** Answers `GET /api/v1/watch/silences`. */

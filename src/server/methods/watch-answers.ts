@@ -45,7 +45,13 @@ export const alert = object(
 /** The answer about alerts. */
 export const alerts = object({
   enabled: flag("Whether SVC_WATCH_RULES_PATH names rules."),
-  alerts: list(alert, "Those that have not ended first, then the newest first."),
+  firing: integer("How many alerts fire."),
+  pending: integer("How many are pending."),
+  cleared: integer("How many that have ended are kept."),
+  alerts: list(
+    alert,
+    "Up to 1000 of them: those that fire first, then the pending, then those that have ended, the newest first.",
+  ),
 });
 
 /** Alerts of which nobody is told for a time. */

@@ -21,8 +21,11 @@ export interface NoticeCounts {
 interface Waiting {
   notice: Notice;
   /** By the monotonic clock, as all times here. */
-  readonly since: number;
   readonly notBefore: number;
+  /** Tells again of an alert that was told before. */
+  readonly isRepeat: boolean;
+  /** When it could have been sent first: until then it may have waited for the end of a quiet time. */
+  triedAt?: number;
   /** How often the receiver refused it alone, each time after it had taken another one; and how many it had taken by then. */
   refusals: number;
   refusedAfter: number;
@@ -63,11 +66,15 @@ export class ActionQueue {
   #refused: readonly RefusedNotice[] = [];
   /** Those that are being sent. */
   #underWay: ReadonlySet<Waiting> = new Set();
+  /** When those of the last group are sent. */
+  #groupUntil = 0;
   #atOnce = maxAtOnce;
   #failures = 0;
   /** The last failure was one of a content. */
   #isContent = false;
   #timer: NodeJS.Timeout | undefined;
+  /** The timer is one of no time. */
+  #isSoon = false;
   #sending: Promise<void> | undefined;
   #repeatedAt: number;
   /** Why the last try failed. */
@@ -92,9 +99,9 @@ export class ActionQueue {
     this.#repeatedAt = around.clock.monotonic();
   }
 
-  /** Notices that nobody has taken yet. */
+  /** Notices that nobody has taken yet, without repetitions. */
   get waiting(): readonly Notice[] {
-    return this.#waiting.map(({ notice }) => notice);
+    return this.#waiting.filter(({ isRepeat }) => !isRepeat).map(({ notice }) => notice);
   }
 
   /** Notices that were set aside, the last ones. */
@@ -121,6 +128,7 @@ export class ActionQueue {
 
   /** Sends what is due. It happens by itself but for what waits until a time. */
   tick(): void {
+    if (this.#sending !== undefined || this.#isSoon) return;
     // What was refused for its content holds up no other.
     const isFree = this.#failures === 0 || (this.#isContent && this.#failures <= freeRefusals);
     if (!isFree) return;
@@ -128,16 +136,19 @@ export class ActionQueue {
     if (due.length === 0 || (this.#failures > 0 && due.every(({ refusals }) => refusals > 0))) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
+    this.#isSoon = true;
     this.#sendSoon(0);
   }
 
-  /** Sends what fires again, where the action wants that. @param firing all alerts that name this action. */
+  /** Sends what fires again, where the action wants that, also at a quiet time. @param firing all alerts that this action was told of. */
   repeat(firing: () => readonly Alert[]): void {
     const { repeatMs } = this.#receiver;
     if (repeatMs === undefined || this.#clock.monotonic() - this.#repeatedAt < repeatMs) return;
     this.#repeatedAt = this.#clock.monotonic();
     const waits = new Set(this.#waiting.map(({ notice }) => notice.alert.id));
-    for (const alert of firing()) if (!waits.has(alert.id)) this.add(firingNotice(alert));
+    const now = this.#clock.monotonic();
+    for (const alert of firing()) if (!waits.has(alert.id)) this.#enqueue(firingNotice(alert), now, true);
+    this.tick();
   }
 
   /** Tries the action with a made alert. @throws Error with why it does not work. */
@@ -164,16 +175,18 @@ export class ActionQueue {
     this.#receiver.close();
   }
 
-  #enqueue(notice: Notice, notBefore: number): void {
-    const since = this.#clock.monotonic();
-    this.#waiting.push({ notice, since, notBefore, refusals: 0, refusedAfter: -1 });
+  #enqueue(notice: Notice, notBefore: number, isRepeat = false): void {
+    this.#waiting.push({ notice, notBefore, isRepeat, refusals: 0, refusedAfter: -1 });
     if (this.#waiting.length <= maxWaiting) return;
-    this.#waiting.shift();
-    this.counts.dropped++;
+    // A repetition comes again, and is no loss.
+    const repeat = this.#waiting.findIndex((each) => each.isRepeat && !this.#underWay.has(each));
+    this.#waiting.splice(Math.max(0, repeat), 1);
+    if (repeat < 0) this.counts.dropped++;
   }
 
   #groupEnd(now: number): number {
-    return this.#waiting.find(({ notBefore }) => notBefore > now)?.notBefore ?? now + this.config.group;
+    if (this.#groupUntil <= now) this.#groupUntil = now + this.config.group;
+    return this.#groupUntil;
   }
 
   #isOverLimit({ alert: { rule } }: Notice, now: number): boolean {
@@ -191,7 +204,7 @@ export class ActionQueue {
     let entry = this.#waiting.find((each) => isSame(each) && !this.#underWay.has(each));
     if (entry === undefined) {
       const notBefore = (this.#rates.get(alert.rule)?.from ?? now) + this.config.limit.perMs;
-      this.#enqueue({ id: `${alert.id}-summary`, kind: "summary", alert, began: 0, ended: 0 }, notBefore);
+      this.#enqueue({ id: `${alert.id}-${kind}-summary`, kind: "summary", alert, began: 0, ended: 0 }, notBefore);
       entry = this.#waiting.at(-1) as Waiting;
     }
     const { notice } = entry;
@@ -205,15 +218,18 @@ export class ActionQueue {
   }
 
   #due(): readonly Waiting[] {
-    if (this.#quiet.isQuiet(this.#clock.now())) return [];
     const now = this.#clock.monotonic();
-    return this.#waiting.filter(({ notBefore }) => notBefore <= now);
+    const due = this.#waiting.filter(({ notBefore }) => notBefore <= now);
+    if (due.length === 0 || !this.#quiet.isQuiet(this.#clock.now())) return due;
+    // An Alertmanager that does not hear of an alert takes it for over, and says so.
+    return due.filter(({ isRepeat }) => isRepeat);
   }
 
   #sendSoon(ms: number): void {
     if (this.#isStopped || this.#sending !== undefined || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
+      this.#isSoon = false;
       this.#sending = this.#run();
     }, ms);
   }
@@ -239,10 +255,11 @@ export class ActionQueue {
 
   /** @returns how long to wait before the next try, milliseconds. */
   async #send(): Promise<number> {
-    const batch = this.#due()
-      .toSorted((a, b) => a.refusals - b.refusals)
-      .slice(0, this.#atOnce);
+    const due = this.#due();
+    const batch = inTurn(due).slice(0, this.#atOnce);
     if (batch.length === 0) return firstPauseMs;
+    // Those behind the batch wait for the receiver, too.
+    for (const each of due) each.triedAt ??= this.#clock.monotonic();
     this.#underWay = new Set(batch);
     try {
       await this.#give(
@@ -267,7 +284,7 @@ export class ActionQueue {
     this.counts.failures++;
     this.fault = error instanceof Error ? error.message : String(error);
     if (this.#failures === 1) this.#log.warn({ action: this.name, error }, "notices of alerts cannot be sent");
-    const late = batch.filter(({ since }) => this.#clock.monotonic() - since > giveUpMs);
+    const late = batch.filter(({ triedAt = Infinity }) => this.#clock.monotonic() - triedAt > giveUpMs);
     this.counts.dropped += late.length;
     if (late.length > 0) this.#remove(late);
     const { blame, retryAfterMs } = error instanceof DeliveryError ? error : { blame: "store", retryAfterMs: 0 };
@@ -308,4 +325,14 @@ export class ActionQueue {
     this.#waiting = this.#waiting.filter((each) => !all.has(each));
     this.#changed();
   }
+}
+
+/** Those that were refused behind the others, with all that is told of their alerts: that stays in order. */
+function inTurn(due: readonly Waiting[]): readonly Waiting[] {
+  const refusals = new Map<string, number>();
+  for (const { notice, refusals: count } of due)
+    if (count > (refusals.get(notice.alert.id) ?? 0)) refusals.set(notice.alert.id, count);
+  if (refusals.size === 0) return due;
+  const turnOf = ({ notice }: Waiting): number => refusals.get(notice.alert.id) ?? 0;
+  return due.toSorted((a, b) => turnOf(a) - turnOf(b));
 }

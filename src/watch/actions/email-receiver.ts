@@ -1,7 +1,7 @@
 import { createTransport, type Transporter } from "nodemailer";
 import { DeliveryError } from "../../output/index.ts";
 import { defaulted, mapping, oneOf, oneOrList, optional, required, scalar } from "../../base/yaml/index.ts";
-import { textOf, type Notice } from "../alerts.ts";
+import { oneLine, textOf, type Notice } from "../alerts.ts";
 import type { Receiver } from "./receiver.ts";
 
 const mailAddress = scalar("a mail address such as noc@example.com", (text) =>
@@ -102,7 +102,7 @@ function paragraphOf(notice: Notice): string {
   const top = Object.entries(alert.top)
     .slice(0, 10)
     .map(([field, values]) => {
-      const shown = values.slice(0, 3).map(({ value, share }) => `${value} ${Math.round(100 * share)} %`);
+      const shown = values.slice(0, 3).map(({ value, share }) => `${oneLine(value)} ${Math.round(100 * share)} %`);
       return `  ${field}: ${shown.join(", ")}`;
     });
   const since = `  since ${new Date(alert.since).toISOString().replace(/\.\d+/, "")}, alert ${alert.id}`;

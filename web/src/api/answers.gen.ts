@@ -111,6 +111,9 @@ export type DiagnoseExporterAnswer = {
 /** What `GET /api/v1/watch/alerts` answers. */
 export type ListAlertsAnswer = {
   readonly enabled: boolean;
+  readonly firing: number;
+  readonly pending: number;
+  readonly cleared: number;
   readonly alerts: readonly {
     readonly id: string;
     readonly rule: string;
