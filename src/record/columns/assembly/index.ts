@@ -224,13 +224,10 @@ function readLine(from: usize, end: usize): void {
       last = endOfValue(value, end);
       // Cut off.
       if (last == 0) break;
-      if (restColumn != 0) {
-        if ((isRemembered(name) || isJsonText(at, value - 1)) && isJson(value, last)) noteOther(at, last);
-        else {
-          // It is looked at again in the next line.
-          fits = false;
-          isSound = false;
-        }
+      if (restColumn != 0 && !noteNewOther(name, at, value, last)) {
+        // It is looked at again in the next line.
+        fits = false;
+        isSound = false;
       }
     }
     // What is between two fields is no field: the line is not whole.
@@ -251,6 +248,13 @@ function readLine(from: usize, end: usize): void {
 function isWhole(from: usize, at: usize, end: usize): bool {
   if (end < from + 2 || load<u8>(end - 1) != closeBrace) return false;
   return at == end || (at == from + 1 && at == end - 1);
+}
+
+/** Notes a field that was not looked at before. @returns whether it is one of JSON. */
+function noteNewOther(name: usize, from: usize, value: usize, end: usize): bool {
+  if (!(isRemembered(name) || isJsonText(from, value - 1)) || !isJson(value, end)) return false;
+  noteOther(from, end);
+  return true;
 }
 
 function noteOther(from: usize, end: usize): void {
