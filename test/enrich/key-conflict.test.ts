@@ -38,6 +38,23 @@ test("a key that gets in the way of a field is named, with what happens to it", 
   );
 });
 
+test("in a scope a key takes the place of nothing that an exporter said, of no scope and of no other address", () => {
+  const conflict = createKeyConflicts(true);
+  for (const [key, as] of [
+    [".ip.addr", "flow.src.ip.addr_"],
+    [".scope", "flow.src.scope_"],
+    ["flow.bytes", "flow_bytes_"],
+    ["flow.dst.scope", "flow_dst_scope_"],
+    ["flow", "flow_"],
+    ["@timestamp", "@timestamp_"],
+  ] as const) {
+    assert.equal(conflict(key), `metadata key "${key}" goes out as "${as}": it is of a scope`);
+  }
+  for (const key of [".site", "tenant", ".geo.city.name", ".ip.subnet.name"])
+    assert.equal(conflict(key), undefined, key);
+  assert.match(conflict(".ip") ?? "", /goes out as "\.ip\.value"/);
+});
+
 test("the check of a file names the place of such a key, and of keys in each other's way", () => {
   const text = "10.0.0.1:\n  metadata:\n    .site: a\n    .site.id: b\n    .ip: c\n10.0.0.2:\n  metadata: {.site: a}\n";
   const { findings, entries } = checkMetadataFile(Buffer.from(text), createKeyConflicts());

@@ -117,7 +117,7 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
     warnings.push(...found.warnings);
   }
   for (const path of await entriesOfScopes(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH)) {
-    const found = await checkMetadata(path);
+    const found = await checkMetadata(path, true);
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
@@ -170,7 +170,7 @@ async function checkSources(path: string): Promise<string[]> {
 }
 
 /** A missing file is an empty database, unless its folder is missing, too: it may be on a volume that is not mounted. */
-async function checkMetadata(path: string): Promise<{ problems: string[]; warnings: string[] }> {
+async function checkMetadata(path: string, isInScope = false): Promise<{ problems: string[]; warnings: string[] }> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(path);
@@ -180,7 +180,7 @@ async function checkMetadata(path: string): Promise<{ problems: string[]; warnin
     if (existsSync(dirname(resolve(path)))) return { problems: [], warnings: [] };
     return { problems: [`${path}: there is no directory ${dirname(path)}`], warnings: [] };
   }
-  const { findings } = checkMetadataFile(bytes, createKeyConflicts());
+  const { findings } = checkMetadataFile(bytes, createKeyConflicts(isInScope));
   const linesOf = (wanted: "error" | "warning"): string[] =>
     findings
       .filter(({ severity }) => severity === wanted)

@@ -210,15 +210,18 @@ function isBefore(key: MetadataKey, other: MetadataKey): boolean {
 /**
  * Judges metadata keys before any record has them.
  *
+ * @param isInScope whether they are of entries of a scope ({@link nameInScope}).
  * @returns what happens to a key that gets in the way of the collector's own fields; undefined for others. In place of what netgloss
  * itself adds (a city, an organisation), of what only metadata say (a threat), or of what a device says of itself, it is wanted, and
  * nothing is said.
  */
-export function createKeyConflicts(): (key: string) => string | undefined {
+export function createKeyConflicts(isInScope = false): (key: string) => string | undefined {
   const findConflict = createFindConflict();
   return (key) => {
     const names = key.startsWith(".") ? enrichedObjects.map(({ name }) => name + key) : [key];
-    for (const name of names) {
+    for (const [i, name] of names.entries()) {
+      const as = isInScope ? nameInScope(name, enrichedObjects[i]?.name ?? "", () => false) : name;
+      if (as !== name) return `metadata key ${quote(key)} goes out as ${quote(as)}: it is of a scope`;
       const conflict = findConflict(name);
       if (conflict === undefined) continue;
       const { kind, field } = conflict;
@@ -227,8 +230,8 @@ export function createKeyConflicts(): (key: string) => string | undefined {
       if (kind === "same") return `metadata key ${shown} replaces the field ${field}`;
       if (kind === "above") return `metadata key ${shown} goes out as ${quote(`${key}.value`)}: ${field} lies below it`;
       const dot = key.length - (name.length - field.length);
-      const as = quote(`${key.slice(0, dot)}_${key.slice(dot + 1)}`);
-      return `metadata key ${shown} goes out as ${as} in records with ${field}: it lies below that value`;
+      const under = quote(`${key.slice(0, dot)}_${key.slice(dot + 1)}`);
+      return `metadata key ${shown} goes out as ${under} in records with ${field}: it lies below that value`;
     }
     return undefined;
   };
