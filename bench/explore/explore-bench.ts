@@ -357,6 +357,8 @@ async function fillFiles(lines: Buffer): Promise<void> {
       next = count + 400_000;
     }
   }
+  // What is not there at the end of the hour goes to the next file, which is not sorted.
+  await explore.flush();
   later = hourMs;
   const cpu = process.cpuUsage();
   const done = (): Promise<number | undefined> => metrics.value("netgloss_explore_sorted_rows_total");

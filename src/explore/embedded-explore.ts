@@ -231,7 +231,7 @@ export class EmbeddedExplore {
     ]);
     metrics.counterFrom(
       "netgloss_explore_cut_records_total",
-      "Records that lack fields in Explore, because their line was cut off there.",
+      "Records that lack fields in Explore, because their line was cut off there, or a field is no JSON.",
       [],
       () => [[{}, this.#intake?.cutRecords ?? 0]],
     );

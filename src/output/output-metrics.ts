@@ -219,7 +219,7 @@ export class DeliveryReport {
     );
     this.#cut = counter(
       "netgloss_output_cut_records_total",
-      "Records that lack a field in the store, because their line was cut off there.",
+      "Records that lack a field in the store, because their line was cut off there, or the field is no JSON.",
     );
     const counters = [this.#refused, this.#retried, this.#leftOut, this.#setAside, this.#cut];
     for (const one of counters) one.add(0, this.#name);

@@ -13,4 +13,7 @@ declare namespace WebAssembly {
     constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>);
     readonly exports: Readonly<Record<string, unknown>>;
   }
+
+  /** What the engine throws when code traps. */
+  class RuntimeError extends Error {}
 }

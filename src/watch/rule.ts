@@ -212,6 +212,8 @@ function checkRule(
 ): void {
   const { by = [], measure, when, clear } = given;
   if (by.length > maxBy) at.error(`by has ${by.length} fields, expected at most ${maxBy}`);
+  const twice = by.find(({ field }, i) => by.some((other, j) => j > i && other.field === field));
+  if (twice !== undefined) at.error(`by has ${twice.field} twice`);
   if (when === undefined) return;
   if (when.kind === "new" && by.length === 0) at.error("a rule of what is new needs `by`: what is it that is new?");
   if (when.kind === "silent" && by.length === 0 && !at.has("filter"))

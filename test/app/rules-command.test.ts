@@ -22,7 +22,7 @@ test("rules check and rules try: faults with their places, and what would change
     writeFileSync(join(directory, name), text);
     return join(directory, name);
   };
-  const inUse = file("rules.yml", "- {when: bytes > 1, set: {size: any}}\n");
+  const inUse = file("rules.yml", "- {name: =any, when: bytes > 1, set: {size: any}}\n");
   const { run, flowPorts, port } = await startCommandWorld(t, {
     SVC_EXPLORE_ENABLE: "true",
     SVC_EXPLORE_PATH: join(directory, "explore"),
@@ -95,7 +95,7 @@ test("rules check and rules try: faults with their places, and what would change
   assert.match(String((await ask({ rules: [], last: 1 })).json["message"]), /there is no field "last"/);
 
   const listed = await run("rules", "list", "-o", "csv");
-  assert.deepEqual([listed.code, listed.out], [0, "rule,of,gives\n1,record,size\n"]);
+  assert.deepEqual([listed.code, listed.out], [0, "rule,of,gives\n'=any,record,size\n"]);
   writeFileSync(inUse, "- {when: bytes >}\n");
   const broken = await run("rules", "list", "-o", "json");
   assert.deepEqual([broken.code, (JSON.parse(broken.out) as { text: string }).text], [1, "- {when: bytes >}\n"]);

@@ -52,6 +52,32 @@ test("the same with numbers as most flows have them, in a file that is written t
   await checkAnswers((query) => updated.query(query, never), usualRecords, 15);
 });
 
+test("a file of flows that all began after their records came, by a clock that is ahead, says when they flowed", async (t) => {
+  const directory = exploreDirectory(t);
+  const noon = Date.parse("2026-11-22T12:00:00Z");
+  const options = { directory, clockNow: () => noon - 400 };
+  const record = {
+    "@timestamp": new Date(noon - 500).toISOString(),
+    "flow.export.ip.addr": "192.0.2.1",
+    "flow.export.type": "ipfix",
+    "flow.start.timestamp": new Date(noon + 600).toISOString(),
+    "flow.end.timestamp": new Date(noon + 700).toISOString(),
+    "flow.bytes": 100,
+  };
+  const explore = await openExplore(t, options);
+  takeLines(explore, linesOf([record]));
+  await explore.flush();
+  const query = readQuery(
+    { from: new Date(noon - 120_000).toISOString(), to: new Date(noon + 120_000).toISOString(), granularity: "1m" },
+    noon + 120_000,
+  );
+  const minutesOf = async (store: typeof explore): Promise<unknown> => (await store.query(query, never)).total.series;
+  assert.deepEqual(await minutesOf(explore), [0, 0, 100, 0]);
+  await explore.stop();
+  const again = await openExplore(t, options);
+  assert.deepEqual(await minutesOf(again), [0, 0, 100, 0]);
+});
+
 /** Makes of a file what the version before wrote: it had no parts of flows, and no times of those that count when they came. */
 async function makeOlder(path: string): Promise<void> {
   const instance = await DuckDBInstance.create(path);

@@ -232,6 +232,46 @@ describe("lines as columns, the fast way", () => {
     );
   });
 
+  test("what is no JSON is left out of the rest and counted, and the fields beside it stay", () => {
+    const reader = new LineColumns(columns, { maxRows: 65_536, hasRest: true });
+    const bad =
+      `1x tru True nul fals 01 -01 - -x 1. .5 1e 1e+ +1 NaN "b\\q" "\\u12g4" "a\u0001" [1,] [,1] [1 2] [1,2} {"a"} {"a":} {"a":1,}
+      {a:1} {"a":1] [tru] [{"a\\q":1}] {"a":["b\\q"]} ${"[".repeat(300)}${"]".repeat(300)}`.split(/\s+(?!2\])/u);
+    const good =
+      `1 -0 0.5e-7 1E+2 true false null "" "b\\"" "\\u00eF" [] {} [1,[2,{"a":null}]] {"a":{"b":"]}"},"c":-1.5} [${"1,".repeat(300)}0]
+      ${"[".repeat(200)}${"]".repeat(200)}`.split(/\s+/u);
+    const restOf = (lines: readonly string[]): { readonly rest: readonly string[]; readonly cutRows: number } => {
+      reader.clear();
+      reader.take(Buffer.from(lines.join("\n")), 0);
+      const { rest, texts, cutRows } = reader.batch();
+      const text = (code: number): string =>
+        Buffer.from(texts.bytes.subarray(texts.offsets[code], texts.offsets[code + 1])).toString();
+      return { rest: Array.from(rest?.data ?? [], text), cutRows };
+    };
+    const lineWith = (field: string): string => `{"integer":7,"x":1,${field},"y":2}`;
+    for (const text of bad) {
+      // The second time it stands where it stood in the line before.
+      for (const field of [`"q":${text}`, `"text":${text}`]) {
+        if (field === '"text":"a\u0001"') continue;
+        const { rest, cutRows } = restOf([lineWith(field), lineWith(field)]);
+        assert.equal(cutRows, 2, field);
+        for (const each of rest) assert.match(each, /^\{"x":1(?:,"y":2)?\}$/u, field);
+      }
+    }
+    for (const text of good) {
+      const { rest, cutRows } = restOf([lineWith(`"q":${text}`), lineWith(`"q":${text}`)]);
+      assert.deepEqual({ rest, cutRows }, { rest: Array(2).fill(`{"x":1,"q":${text},"y":2}`), cutRows: 0 });
+    }
+    assert.deepEqual(restOf([lineWith('"b\\q":1'), lineWith('"\u0001":1')]), {
+      rest: Array(2).fill('{"x":1,"y":2}'),
+      cutRows: 2,
+    });
+    for (const between of ['"x"', "x", " ", "}", '""']) {
+      const { rest, cutRows } = restOf([`{"q":"b"${between}"y":1}`]);
+      assert.deepEqual({ rest, cutRows }, { rest: ['{"q":"b"}'], cutRows: 1 }, between);
+    }
+  });
+
   test("more names than are remembered", () => {
     const lines = Array.from(
       { length: 3000 },

@@ -154,15 +154,17 @@ export class SlowLineColumns {
   #readLine(lines: Buffer, from: number, to: number): void {
     const values = new Map<number, readonly Scalar[]>();
     const others: string[] = [];
+    let isSound = true;
     this.#walker.walk(lines, from, to, (name, nameAt, valueAt, end) => {
       const position = this.#positions.get(name);
       const text = lines.toString("utf8", valueAt, end);
       const read = position === undefined ? undefined : this.#read(this.#declared[position] as Column, text);
       if (position !== undefined && read !== undefined && !values.has(position)) values.set(position, read);
-      else others.push(lines.toString("utf8", nameAt, end));
+      else if (isJson(`{${lines.toString("utf8", nameAt, end)}}`)) others.push(lines.toString("utf8", nameAt, end));
+      else isSound &&= !this.#hasRest;
     });
     for (const [position, column] of this.#columns.entries()) column.add(values.get(position));
-    if (!isWholeLine(lines.toString("utf8", from, to))) this.#cutRows++;
+    if (!isSound || !isWholeLine(lines.toString("utf8", from, to))) this.#cutRows++;
     this.#rest.push(others.length === 0 ? undefined : `{${others.join(",")}}`);
     this.#rows++;
   }
@@ -195,6 +197,15 @@ export class SlowLineColumns {
         break;
     }
     return text === "true" ? 1 : text === "false" ? 0 : undefined;
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

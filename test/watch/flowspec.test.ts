@@ -181,7 +181,7 @@ async function answerTo(
   seed: number,
   by: string,
   attack: (dice: Dice) => Flow,
-  minutes = 4,
+  { minutes = 4, mode = "dry-run" }: { minutes?: number; mode?: "dry-run" | "automatic" } = {},
 ): Promise<Answer> {
   const dice = new Dice(seed);
   const rules = `speakers: {edge: {gobgp: {url: "http://127.0.0.1:1"}}}
@@ -189,7 +189,7 @@ actions: {filter: {flowspec: {speaker: edge}}}
 rules:
   - {name: flood, by: [${by}], measure: bits_per_second, over: 10s, when: '> 30M for 3s', act: [filter]}
 `;
-  const rig = await startWatch(t, rules, { memory: memoryFileIo() });
+  const rig = await startWatch(t, rules, { memory: memoryFileIo(), answers: { mode } });
   const hosts = by === "" ? Array.from({ length: 40 }, (_, i) => `192.0.2.${6 * i}`) : [victim, "192.0.2.11"];
   const day = (): void =>
     rig.take(Array.from({ length: 12 }, () => asTestFlow(ordinary(dice, hosts[dice.roll(0, hosts.length - 1)] ?? ""))));
@@ -253,8 +253,16 @@ describe("a flow specification takes the attack and leaves the rest", () => {
     assert.equal(answer.evidence?.fits, false, answer.text);
   });
 
+  test("automatic: a whole network waits for somebody where nothing is known of before", async (t) => {
+    const unknown = await answerTo(t, 9, "", carpet, { minutes: 0, mode: "automatic" });
+    assert.equal(unknown.state, "proposed");
+    assert.match(unknown.because ?? "", /whole network, and too little is known of the time before/);
+    const known = await answerTo(t, 9, "", carpet, { mode: "automatic" });
+    assert.equal(known.state, "announcing");
+  });
+
   test("where nothing is known of before, the narrowest is taken", async (t) => {
-    const answer = await answerTo(t, 9, "flow.dst.ip.addr", attacks["NTP"] as (dice: Dice) => Flow, 0);
+    const answer = await answerTo(t, 9, "flow.dst.ip.addr", attacks["NTP"] as (dice: Dice) => Flow, { minutes: 0 });
     assert.equal(answer.evidence?.harms, undefined);
     const { match } = answer.routes[0] ?? {};
     assert.equal(match?.protocol, udp);

@@ -245,6 +245,7 @@ describe("when an action is told", () => {
     for (const [options, fault] of [
       ["quiet: ['22-7']", /quiet.*22:00-07:00/],
       ["quiet: ['fry 10:00-11:00']", /quiet/],
+      ["quiet: ['mon-wed-fri 10:00-11:00']", /quiet/],
       ["zone: Mars", /zone.*Europe\/Berlin/],
       ["limit: 5", /limit.*20 per 10m/],
       ["group: 2h", /group.*0s to 1h/],
@@ -258,13 +259,19 @@ describe("when an action is told", () => {
 
 describe("the format of a webhook", () => {
   for (const [format, check] of [
-    ["slack", (body: string) => assert.match(body, /^\{"text":"ALERT: flood to 10\.1\.0\.0 &lt;!here&gt;"/)],
-    ["teams", (body: string) => assert.match(body, /"type":"TextRun","text":"ALERT: flood to 10\.1\.0\.0 <!here>"/)],
+    [
+      "slack",
+      (body: string) => assert.match(body, /^\{"text":"ALERT: flood to 10\.1\.0\.0 &lt;!here&gt; @\u200bchannel"/),
+    ],
+    [
+      "teams",
+      (body: string) => assert.match(body, /"type":"TextRun","text":"ALERT: flood to 10\.1\.0\.0 <!here> @channel"/),
+    ],
   ] as const)
     test(`${format}: words of others mention nobody`, async (t) => {
       const receiver = await startReceiver(t);
       const rules = ruled(`  noc: {webhook: {url: '${receiver.url}', format: ${format}}}\n`);
-      const rig = await startWatch(t, rules.replace("{{key}}", "{{key}} <!here>"));
+      const rig = await startWatch(t, rules.replace("{{key}}", "{{key}} <!here> @channel"));
       flood(rig, hosts(1));
       await until("it", () => stateOf(rig)?.sent === 1);
       check(receiver.received[0]?.body ?? "");

@@ -131,6 +131,64 @@ describe("e-mail", () => {
     );
   });
 
+  test("one who is refused for a while gets it later, and nobody twice", async (t) => {
+    const port = await freePort();
+    let tries = 0;
+    const mails = await startMail(t, port, undefined, {
+      onRcptTo({ address }: { address: string }, _session: unknown, callback: (error?: Error) => void) {
+        callback(address.startsWith("boss") && ++tries === 1 ? refusal(450) : undefined);
+      },
+    });
+    await untilTold(await tell(t, emailTo(port)));
+    assert.deepEqual(
+      mails.map(({ to }) => to),
+      [["noc@example.com"], ["boss@example.com"]],
+    );
+  });
+
+  test("of several one who is refused for good holds up nobody", async (t) => {
+    const port = await freePort();
+    const mails = await startMail(t, port, undefined, {
+      onRcptTo({ address }: { address: string }, _session: unknown, callback: (error?: Error) => void) {
+        callback(address.startsWith("boss") ? refusal(550) : undefined);
+      },
+    });
+    await untilTold(await tell(t, emailTo(port)));
+    assert.equal(mails.length, 1);
+  });
+
+  test("a stop leaves no connection to a server that says nothing", async (t) => {
+    const sockets = new Set<object>();
+    const server = createServer((socket) => {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => sockets.delete(socket));
+      socket.resume();
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    cleanUp(t, () => void server.close());
+    const rig = await tell(t, emailTo((server.address() as AddressInfo).port));
+    await until("it is asked", () => sockets.size === 1);
+    await rig.watch.stop();
+    await until("it is left", () => sockets.size === 0);
+  });
+
+  test("smtps is TLS from the first byte", async (t) => {
+    let first: number | undefined;
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", (part) => {
+        first = part[0];
+        socket.destroy();
+      });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    cleanUp(t, () => void server.close());
+    const rig = await tell(t, emailTo((server.address() as AddressInfo).port).replace("smtp:", "smtps:"));
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    assert.equal(first, 22);
+  });
+
   test("credentials are not sent without TLS", async (t) => {
     const port = await freePort();
     let isAsked = false;

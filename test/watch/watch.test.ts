@@ -317,6 +317,10 @@ describe("the file of rules", () => {
     assert.deepEqual(faults(`${flood("    act: [nco]\n")}actions:\n  noc: {webhook: {url: 'http://host'}}\n`), [
       'watch.yml:2:5: rule 1: act: there is no action "nco" (did you mean "noc"?)',
     ]);
+    assert.match(
+      faults(flood().replace(/by: \[[^\]]+\]/, "by: [dst, dst/24]"))[0] ?? "",
+      /rule 1: by has flow\.dst\.ip\.addr twice$/,
+    );
   });
 
   test("a broken one changes nothing; a removed rule ends its alerts", async (t) => {

@@ -37,7 +37,7 @@ export async function print(
     case "yaml":
       return out((await import("js-yaml")).dump(value, { lineWidth: -1, skipInvalid: true }));
     case "csv":
-      return out([head, ...rows.map((row) => row.map(cellText))].map((cells) => `${csvLine(cells)}\n`).join(""));
+      return out([head, ...rows.map((row) => row.map(csvCell))].map((cells) => `${csvLine(cells)}\n`).join(""));
     case "text":
       return out(text?.() ?? printTable(head, rows));
   }
@@ -58,3 +58,9 @@ export function shownTime(time: number | string | undefined): string {
 }
 
 const cellText = (cell: Cell): string => (cell === undefined || cell === null ? "" : String(cell));
+
+/** As Explore writes its own: a spreadsheet takes a text that begins so for a formula, and names are what devices say. */
+function csvCell(cell: Cell): string {
+  const text = cellText(cell);
+  return typeof cell === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+}

@@ -23,7 +23,7 @@ export interface Partition {
   /** The time of the oldest record, milliseconds since the epoch; undefined: there is none. */
   from: number | undefined;
   to: number | undefined;
-  /** When the oldest bytes flowed, milliseconds since the epoch. */
+  /** When the oldest bytes flowed, milliseconds since the epoch; when the oldest record was received, where that was before. */
   flowedFrom: number | undefined;
   /** The length of the longest flow, milliseconds. */
   longestFlow: number;
@@ -86,7 +86,7 @@ export async function describePartition(connection: DuckDBConnection, name: stri
   const largest = counters.length === 0 ? "0" : `greatest(${counters.map((counter) => `max(${counter})`).join(", ")})`;
   const booked = columns.has(flowedColumns.start.field) ? `count(${quoted(flowedColumns.start.field)})` : "0";
   const counted = await connection.runAndReadAll(
-    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(${start}), max(${end} - ${start}), count(${time}) > ${booked}, ${largest} FROM ${table}`,
+    `SELECT count(*), min(${time}), max(${time}), max("${weightColumn}"), min(least(${start}, ${time})), max(${end} - ${start}), count(${time}) > ${booked}, ${largest} FROM ${table}`,
   );
   const [rows, from, to, weight, flowedFrom, longest, hasUnbooked, most] = counted.getRows()[0] ?? [];
   const bound = (value: unknown): number | undefined => (value === null ? undefined : Number(value));

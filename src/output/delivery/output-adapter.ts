@@ -22,7 +22,7 @@ export interface Outcome {
   /** The server has taken some of `refused`, and does not say which. */
   readonly tookOthers?: true;
   readonly retryAfterMs?: number | undefined;
-  /** Records that the server took without the field at which their line was cut off, and those behind it; absent: none. */
+  /** Records that the server took without the field at which their line was cut off, and those behind it, or without one that is no JSON; absent: none. */
   readonly cut?: number;
   /** Says where a part of the store lacks the records that it took, in a sentence. */
   readonly lack?: DeliveryError | undefined;
@@ -152,6 +152,9 @@ const sentences: Readonly<Record<string, readonly [code: string, text: string]>>
  */
 export function connectionFailure(error: unknown, place: string): DeliveryError {
   if (error instanceof DeliveryError) return error;
+  // Memory may be short, or one of the records brings it about.
+  if (error instanceof WebAssembly.RuntimeError)
+    return new DeliveryError("unclear", "trap", `records cannot be encoded: ${reasonOf(error)}`, { cause: error });
   const code = errorCode(error);
   if (untrusted.has(code)) {
     return new DeliveryError(

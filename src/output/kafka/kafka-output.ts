@@ -376,8 +376,8 @@ export class KafkaOutput implements OutputAdapter {
     const client = this.#client;
     const key = batchKey(batch.id);
     const lane = this.#held.get(key) ?? this.#free.pop() ?? new KafkaLane(client, this.#isIdempotent);
-    this.#held.set(key, lane);
     const { leftOut, cut, ...lines } = this.#recordsOf(batch, lane);
+    this.#held.set(key, lane);
     const plan = (): Promise<Chunk[]> => {
       // The batch is whole at its first try.
       lane.leftOut = leftOut;
@@ -406,7 +406,13 @@ export class KafkaOutput implements OutputAdapter {
   /** A try that was aborted before reads nothing more of the lane's messages. */
   #recordsOf(batch: Batch, lane: KafkaLane): MessageLines {
     const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
-    return this.#messages?.make(batch, lines, lane.messages) ?? { ...lines, leftOut: 0, cut: 0 };
+    try {
+      return this.#messages?.make(batch, lines, lane.messages) ?? { ...lines, leftOut: 0, cut: 0 };
+    } catch (error) {
+      // The records may come again, in other batches or never.
+      if (!this.#held.has(batchKey(batch.id))) this.#free.push(lane);
+      throw error;
+    }
   }
 
   async #plan(client: KafkaClient, batch: Batch, lines: BatchLines): Promise<Chunk[]> {

@@ -131,6 +131,11 @@ interface Code {
 /** Holds the code of all writers of this thread. */
 let compiled: WebAssembly.Module | undefined;
 
+function instantiate(): Code {
+  compiled ??= new WebAssembly.Module(Buffer.from(messageCode, "base64"));
+  return new WebAssembly.Instance(compiled, {}).exports as unknown as Code;
+}
+
 /** Keys of rows, one behind the other. */
 export interface RowKeys {
   readonly bytes: Uint8Array;
@@ -140,13 +145,8 @@ export interface RowKeys {
 
 /** Writes keys and messages one behind the other, some rows at a time: WebAssembly, in a memory that grows and is used again. */
 export class MessageWriter {
-  readonly #code: Code;
+  #code = instantiate();
   #inputAt = 0;
-
-  constructor() {
-    compiled ??= new WebAssembly.Module(Buffer.from(messageCode, "base64"));
-    this.#code = new WebAssembly.Instance(compiled, {}).exports as unknown as Code;
-  }
 
   /** The messages, valid until more are written. */
   get bytes(): Buffer {
@@ -170,8 +170,25 @@ export class MessageWriter {
    *
    * @param isDelimited each message has its length before it.
    * @returns places of the rows as the layout has them, valid until the next call.
+   * @throws WebAssembly.RuntimeError when it cannot, as for want of memory: then all is forgotten.
    */
   write(
+    parts: readonly MessagePart[],
+    texts: TextTable,
+    rows: number,
+    keys: RowKeys,
+    isDelimited: boolean,
+  ): Uint32Array {
+    try {
+      return this.#write(parts, texts, rows, keys, isDelimited);
+    } catch (error) {
+      // Its memory may be in any state.
+      this.#code = instantiate();
+      throw error;
+    }
+  }
+
+  #write(
     parts: readonly MessagePart[],
     texts: TextTable,
     rows: number,

@@ -39,7 +39,10 @@ export interface TextTable {
 /** Rows by columns: views on memory that is used again, valid until its reader takes or clears rows. */
 export interface ColumnBatch {
   readonly rows: number;
-  /** Rows whose line was cut off, or does not end as one does: the field at the cut is lost, and those behind it. */
+  /**
+   * Rows whose line was cut off, or does not end as one does: the field at the cut is lost, and those behind it. Rows with a field that is no JSON, too, which
+   * `rest` lacks.
+   */
   readonly cutRows: number;
   /** All declared columns, in their order. */
   readonly columns: readonly BatchColumn[];

@@ -43,36 +43,28 @@ const restField: Column & { readonly type: "text" } = { field: "", type: "text",
 /**
  * Reads lines of records into columns: WebAssembly, in a memory of its own that grows with the longest line and the fullest batch.
  *
- * Each line becomes a row. Of one that is cut off, the fields before the cut are read, and it is counted.
+ * Each line becomes a row. Of one that is cut off, the fields before the cut are read, and it is counted; so is one with a field that
+ * is no JSON, which `rest` lacks.
  */
 export class LineColumns {
   readonly #declared: readonly Column[];
+  readonly #positions: ReadonlyMap<string, number>;
+  readonly #maxRows: number;
   readonly #hasRest: boolean;
-  readonly #reader: Reader;
+  #reader: Reader;
 
   /**
    * @param columns those of one name are an error.
    * @param options `maxRows` of a batch; `hasRest`: what has no column, or does not fit there, is kept as JSON.
    */
   constructor(columns: readonly Column[], options: { readonly maxRows: number; readonly hasRest: boolean }) {
-    const positions = new Map(columns.map(({ field }, index) => [field, index]));
-    if (positions.size !== columns.length) throw new TypeError("two columns have one field");
+    this.#positions = new Map(columns.map(({ field }, index) => [field, index]));
+    if (this.#positions.size !== columns.length) throw new TypeError("two columns have one field");
     this.#declared = columns;
+    this.#maxRows = options.maxRows;
     this.#hasRest = options.hasRest;
-    const instance = new WebAssembly.Instance(compile(), {
-      lines: {
-        columnOfName: (at: number, length: number) =>
-          positions.get(parseText(this.#memory.toString("utf8", at, at + length)) ?? "") ?? -1,
-        parseDouble: (at: number, end: number) => parseDouble(this.#memory.toString("latin1", at, end)),
-        unescape: (at: number, end: number, to: number) => {
-          const text = parseText(this.#memory.toString("utf8", at, end));
-          return text === undefined ? -1 : this.#memory.write(text, to);
-        },
-      },
-    });
-    this.#reader = instance.exports as unknown as Reader;
-    this.#reader.begin(columns.length, options.maxRows, Number(options.hasRest), Math.floor(Math.random() * 2 ** 32));
-    for (const [index, column] of columns.entries()) this.#declare(index, column);
+    this.#reader = this.#instantiate();
+    this.#begin();
   }
 
   /** Rows that are there. */
@@ -84,8 +76,20 @@ export class LineColumns {
    * Reads whole lines from an offset on into rows, until all are read or the batch is full.
    *
    * @returns the offset of the first line that is not read.
+   * @throws WebAssembly.RuntimeError when it cannot, as for want of memory: then all rows are forgotten.
    */
   take(lines: Uint8Array, from: number): number {
+    try {
+      return this.#take(lines, from);
+    } catch (error) {
+      // Its memory may be in any state.
+      this.#reader = this.#instantiate();
+      this.#begin();
+      throw error;
+    }
+  }
+
+  #take(lines: Uint8Array, from: number): number {
     const reader = this.#reader;
     let at = from;
     while (at < lines.length && reader.isFull() === 0) {
@@ -127,6 +131,27 @@ export class LineColumns {
 
   get #memory(): Buffer {
     return Buffer.from(this.#reader.memory.buffer);
+  }
+
+  #instantiate(): Reader {
+    const instance = new WebAssembly.Instance(compile(), {
+      lines: {
+        columnOfName: (at: number, length: number) =>
+          this.#positions.get(parseText(this.#memory.toString("utf8", at, at + length)) ?? "") ?? -1,
+        parseDouble: (at: number, end: number) => parseDouble(this.#memory.toString("latin1", at, end)),
+        unescape: (at: number, end: number, to: number) => {
+          const text = parseText(this.#memory.toString("utf8", at, end));
+          return text === undefined ? -1 : this.#memory.write(text, to);
+        },
+      },
+    });
+    return instance.exports as unknown as Reader;
+  }
+
+  #begin(): void {
+    const random = Math.floor(Math.random() * 2 ** 32);
+    this.#reader.begin(this.#declared.length, this.#maxRows, Number(this.#hasRest), random);
+    for (const [index, column] of this.#declared.entries()) this.#declare(index, column);
   }
 
   #declare(index: number, { field, type, isArray }: Column): void {

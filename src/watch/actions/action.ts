@@ -74,10 +74,10 @@ export const action = mapping(
 export type ActionConfig = NonNullable<ReturnType<typeof action.read>>;
 
 /** Makes the receiver of an action. */
-export function createReceiver(config: ActionConfig, { clock }: ReceiverSurroundings): Receiver {
+export function createReceiver(config: ActionConfig, { clock, log }: ReceiverSurroundings): Receiver {
   if (config.webhook !== undefined) return new Webhook(config.webhook, clock);
   if (config.alertmanager !== undefined) return new Alertmanager(config.alertmanager, clock);
-  if (config.email !== undefined) return new EmailReceiver(config.email);
+  if (config.email !== undefined) return new EmailReceiver(config.email, log);
   if (config.syslog !== undefined) return new SyslogReceiver(config.syslog, clock);
   if (config.command !== undefined) return new CommandReceiver(config.command);
   throw new TypeError("an action of no kind");

@@ -55,6 +55,11 @@ export class CommandReceiver implements Receiver {
       stdio: ["pipe", "pipe", "pipe"],
     });
     let output = "";
+    if (child.pid === undefined)
+      // Without files left it has no streams either.
+      return new Promise((_, reject) => {
+        child.once("error", (error) => reject(new Error(`${program} cannot be run: ${error.message}`)));
+      });
     const take = (part: Buffer): void => void (output = `${output}${part.toString()}`.slice(0, mostOutput));
     child.stdout.on("data", take);
     child.stderr.on("data", take);
@@ -69,10 +74,6 @@ export class CommandReceiver implements Receiver {
       };
       const settled = (): void => signal.removeEventListener("abort", kill);
       signal.addEventListener("abort", kill, { once: true });
-      child.once("error", (error) => {
-        settled();
-        reject(new Error(`${program} cannot be run: ${error.message}`));
-      });
       // Its exit, and not the end of its output: what it leaves in the background may keep that open.
       child.once("exit", (code, killedBy) => {
         settled();

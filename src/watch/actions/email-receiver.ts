@@ -1,4 +1,6 @@
-import { createTransport, type Transporter } from "nodemailer";
+import { Socket } from "node:net";
+import { createTransport } from "nodemailer";
+import type { Log } from "../../base/report/index.ts";
 import { DeliveryError } from "../../output/index.ts";
 import { defaulted, mapping, oneOf, oneOrList, optional, required, scalar } from "../../base/yaml/index.ts";
 import { oneLine, textOf, type Notice } from "../alerts.ts";
@@ -46,55 +48,96 @@ const answerMs = 300_000;
 export class EmailReceiver implements Receiver {
   readonly sendMs = answerMs;
   readonly #config: EmailConfig;
-  readonly #transport: Transporter;
+  readonly #log: Log;
+  /** Who has a notice that a server took for some and not for others: it comes to nobody twice. */
+  readonly #had = new WeakMap<Notice, Set<string>>();
 
-  constructor(config: EmailConfig) {
+  constructor(config: EmailConfig, log: Log) {
     this.#config = config;
-    const { protocol, hostname, port } = new URL(config.server);
-    const isTls = protocol === "smtps:";
-    const { user, password, starttls } = config;
-    this.#transport = createTransport({
-      host: hostname.replace(/^\[(.*)\]$/, "$1"),
-      port: port === "" ? (isTls ? 465 : 25) : Number(port),
-      secure: isTls,
-      ignoreTLS: starttls === "off",
-      requireTLS: starttls === "required" || (starttls === "auto" && user !== undefined && !isTls),
-      ...(user !== undefined && { auth: { user, pass: password ?? "" } }),
-      connectionTimeout: connectMs,
-      greetingTimeout: connectMs,
-      socketTimeout: answerMs,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
+    this.#log = log;
   }
 
   async send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
-    const [first] = notices;
-    if (first === undefined) return;
-    const { from, to } = this.#config;
-    const subject = notices.length === 1 ? textOf(first) : `${notices.length} notices: ${textOf(first)}`;
-    const message = {
-      from,
-      to: [...to],
-      subject: subject.slice(0, 200),
-      text: notices.map(paragraphOf).join("\n"),
-      // The same when it is sent again, so that mail systems show it once.
-      messageId: `<${first.id}-${notices.length}@${from.slice(from.indexOf("@") + 1)}>`,
-      headers: { "Auto-Submitted": "auto-generated" },
-    };
-    const stopped = new Promise<never>((_, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-    });
-    try {
-      await Promise.race([this.#transport.sendMail(message), stopped]);
-    } catch (error) {
-      throw signal.aborted ? error : failureOf(error as MailError);
-    }
+    let missed: MailError | undefined;
+    for (const { to, lacking } of this.#letters(notices)) missed = (await this.#mail(to, lacking, signal)) ?? missed;
+    if (missed !== undefined) throw failureOf(missed);
   }
 
   close(): void {
-    this.#transport.close();
+    // Nothing stays open.
   }
+
+  /** Who is to get which notices: mostly all all of them. */
+  #letters(notices: readonly Notice[]): readonly { to: string[]; lacking: readonly Notice[] }[] {
+    const letters = new Map<string, { to: string[]; lacking: readonly Notice[] }>();
+    for (const each of this.#config.to) {
+      const lacking = notices.filter((notice) => this.#had.get(notice)?.has(each) !== true);
+      const ids = lacking.map(({ id }) => id).join(" ");
+      const letter = letters.get(ids);
+      if (letter !== undefined) letter.to.push(each);
+      else if (lacking.length > 0) letters.set(ids, { to: [each], lacking });
+    }
+    return [...letters.values()];
+  }
+
+  /** Sends a message. @returns why some did not get it who may get it later. */
+  async #mail(to: readonly string[], notices: readonly Notice[], signal: AbortSignal): Promise<MailError | undefined> {
+    const { from } = this.#config;
+    const [first] = notices as readonly [Notice];
+    const subject = notices.length === 1 ? textOf(first) : `${notices.length} notices: ${textOf(first)}`;
+    const socket = new Socket();
+    // A server that answers a byte at a time is never idle.
+    const abort = (): void => void socket.destroy(signal.reason as Error);
+    signal.addEventListener("abort", abort);
+    try {
+      signal.throwIfAborted();
+      const { rejectedErrors = [] } = await transportOf(this.#config, socket).sendMail({
+        from,
+        to: [...to],
+        subject: subject.slice(0, 200),
+        text: notices.map(paragraphOf).join("\n"),
+        // The same when it is sent again, so that mail systems show it once.
+        messageId: `<${first.id}-${notices.length}@${from.slice(from.indexOf("@") + 1)}>`,
+        headers: { "Auto-Submitted": "auto-generated" },
+      });
+      return this.#took(to, notices, rejectedErrors);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error as MailError);
+    } finally {
+      signal.removeEventListener("abort", abort);
+      socket.destroy();
+    }
+  }
+
+  #took(to: readonly string[], notices: readonly Notice[], rejected: readonly MailError[]): MailError | undefined {
+    const later = rejected.filter(({ responseCode = 0 }) => responseCode < 500);
+    for (const error of rejected)
+      if (!later.includes(error)) this.#log.warn({ error }, "a mail server refuses one of several who get alerts");
+    const waiting = new Set(later.map(({ recipient }) => recipient));
+    for (const notice of notices)
+      this.#had.set(notice, new Set([...(this.#had.get(notice) ?? []), ...to.filter((each) => !waiting.has(each))]));
+    return later[0];
+  }
+}
+
+function transportOf({ server: at, user, password, starttls }: EmailConfig, socket: Socket) {
+  const { protocol, hostname, port } = new URL(at);
+  const isTls = protocol === "smtps:";
+  return createTransport({
+    host: hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: port === "" ? (isTls ? 465 : 25) : Number(port),
+    secure: isTls,
+    ignoreTLS: starttls === "off",
+    requireTLS: starttls === "required" || (starttls === "auto" && user !== undefined && !isTls),
+    ...(user !== undefined && { auth: { user, pass: password ?? "" } }),
+    socket,
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    socketTimeout: answerMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
 }
 
 function paragraphOf(notice: Notice): string {
@@ -110,9 +153,10 @@ function paragraphOf(notice: Notice): string {
 }
 
 interface MailError extends Error {
-  readonly responseCode?: number;
-  readonly command?: string;
-  readonly code?: string;
+  readonly responseCode?: number | undefined;
+  readonly command?: string | undefined;
+  readonly code?: string | undefined;
+  readonly recipient?: string | undefined;
 }
 
 function failureOf(error: MailError): DeliveryError {

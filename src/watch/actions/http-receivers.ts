@@ -62,9 +62,13 @@ const linesOf = (notices: readonly Notice[]): string => cutLines(notices.map(tex
 const bodies: Readonly<Record<WebhookConfig["format"], (notices: readonly Notice[]) => unknown>> = {
   json: (notices) => ({ notices }),
   text: (notices) => ({ text: linesOf(notices) }),
-  // Its own signs are to be escaped, or a name could mention everybody.
+  // Their own signs are to be escaped, or a name could mention everybody: Slack has <!here>, Mattermost @here.
   slack: (notices) => ({
-    text: linesOf(notices).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+    text: linesOf(notices)
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
+      .replaceAll(/@(?=(?:all|channel|here)\b)/gi, "@\u200b"),
     mrkdwn: false,
     unfurl_links: false,
   }),

@@ -17,9 +17,9 @@ function readDays(text: string | undefined): readonly number[] | undefined {
   if (text === undefined) return everyDay;
   const days = new Set<number>();
   for (const part of text.split(",")) {
-    const [first = "", last = first] = part.split("-");
+    const [first = "", last = first, ...more] = part.split("-");
     const [from, to] = [dayNames.indexOf(first), dayNames.indexOf(last)];
-    if (from < 0 || to < 0) return undefined;
+    if (from < 0 || to < 0 || more.length > 0) return undefined;
     for (let day = from; ; day = (day + 1) % 7) {
       days.add(day);
       if (day === to) break;

@@ -1,4 +1,4 @@
-import { formatAddress, keyContains, parseAddress, parseKey, unmapAddress, familyBits } from "../../base/ip/index.ts";
+import { formatAddress, parseAddress, parseKey, unmapAddress, familyBits } from "../../base/ip/index.ts";
 import type { FlowRow, WeighedRow } from "./flow-sample.ts";
 import { isHost, shortest, type Match } from "./route.ts";
 
@@ -74,12 +74,17 @@ function meanLength({ bytes, packets }: FlowRow): number {
   return Math.round(bytes / Math.max(1, packets));
 }
 
-/** Tells which packets of a flow a match is about. @returns the part of its bytes, 0 to 1. */
-export function matchedShare(row: FlowRow, match: Match): number {
-  const { source, protocol, sourcePorts, destinationPorts, packetLength, fragment, syn } = match;
+/** Gives what tells which packets of a flow a match is about: the part of its bytes, 0 to 1. */
+function shareOf(match: Match): (row: FlowRow) => number {
+  const isFromThere = match.source === undefined ? undefined : insideOf(match.source);
+  return (row) => matchedShare(row, match, isFromThere);
+}
+
+function matchedShare(row: FlowRow, match: Match, isFromThere: ((address: string) => boolean) | undefined): number {
+  const { protocol, sourcePorts, destinationPorts, packetLength, fragment, syn } = match;
   const isSame =
     (protocol === undefined || row.protocol === protocol) &&
-    (source === undefined || isInside(row.source, source)) &&
+    (isFromThere === undefined || isFromThere(row.source)) &&
     (sourcePorts === undefined || (!isFragment(row) && sourcePorts.includes(row.sourcePort))) &&
     (destinationPorts === undefined || (!isFragment(row) && destinationPorts.includes(row.destinationPort))) &&
     (packetLength === undefined || (meanLength(row) >= packetLength.from && meanLength(row) <= packetLength.to)) &&
@@ -87,12 +92,23 @@ export function matchedShare(row: FlowRow, match: Match): number {
   return !isSame ? 0 : syn === true ? synShare(row) : 1;
 }
 
-/** Tells whether an address is in a prefix. */
-export function isInside(address: string, prefix: string): boolean {
-  if (prefix === `${address}/32` || prefix === `${address}/128`) return true;
-  if (isHost(prefix)) return false;
-  const parsed = parseAddress(address);
-  return parsed !== undefined && keyContains(parseKey(prefix), parseKey(formatAddress(parsed)));
+/** Gives what tells whether an address is in a prefix; it is asked of some hundred thousand rows. */
+function insideOf(prefix: string): (address: string) => boolean {
+  if (isHost(prefix)) {
+    const host = prefix.slice(0, prefix.indexOf("/"));
+    return (address) => address === host;
+  }
+  const { family, first, last } = parseKey(prefix);
+  // Rows of one host come by the hundred.
+  const known = new Map<string, boolean>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const address = parseAddress(text);
+    const isInside = address?.family === family && first <= address.value && address.value <= last;
+    known.set(text, isInside);
+    return isInside;
+  };
 }
 
 /** What there is more of than before: amounts of the moment count, those of before are taken off. */
@@ -122,6 +138,17 @@ class Excess {
   }
 }
 
+/** The first place in an ordered list, from one place to another, whose value is not smaller. */
+function placeOf(list: readonly { readonly value: bigint }[], value: bigint, from: number, end: number): number {
+  let [low, high] = [from, end];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((list[middle]?.value ?? value) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** The longest prefix whose addresses have this part of the excess; undefined where it would be a short one. */
 function narrowPrefix(excess: Excess, of: "source" | "destination", share: number): string | undefined {
   const sums = excess
@@ -135,20 +162,21 @@ function narrowPrefix(excess: Excess, of: "source" | "destination", share: numbe
   const all = sumOf(sums);
   for (const family of [4, 6] as const) {
     const bits = familyBits(family);
-    let inside = sums.filter((each) => each.family === family);
-    if (all <= 0 || sumOf(inside) < share * all) continue;
-    let length = 0;
+    const inside = sums.filter((each) => each.family === family).toSorted((a, b) => (a.value < b.value ? -1 : 1));
+    // What all before each place weigh.
+    const before = [0];
+    for (const { weight } of inside) before.push((before.at(-1) ?? 0) + weight);
+    const takes = (from: number, end: number): boolean => (before[end] ?? 0) - (before[from] ?? 0) >= share * all;
+    if (all <= 0 || !takes(0, inside.length)) continue;
+    let [from, end, first, length] = [0, inside.length, 0n, 0];
     for (; length < bits; length++) {
-      const shift = BigInt(bits - length - 1);
-      const halves = [0n, 1n].map((bit) => inside.filter(({ value }) => ((value >> shift) & 1n) === bit));
-      const next = halves.find((half) => sumOf(half) >= share * all);
-      if (next === undefined) break;
-      inside = next;
+      const middle = first + (1n << BigInt(bits - length - 1));
+      const half = placeOf(inside, middle, from, end);
+      if (takes(from, half)) end = half;
+      else if (takes(half, end)) [from, first] = [half, middle];
+      else break;
     }
-    if (length < shortest[family]) return undefined;
-    const host = BigInt(bits - length);
-    const value = ((inside[0]?.value ?? 0n) >> host) << host;
-    return `${formatAddress({ family, value })}/${length}`;
+    return length < shortest[family] ? undefined : `${formatAddress({ family, value: first })}/${length}`;
   }
   return undefined;
 }
@@ -207,11 +235,11 @@ interface Candidate {
 function sumsByBits(rows: readonly WeighedRow[], components: Components): { all: Float64Array; syn: Float64Array } {
   const [all, syn] = [new Float64Array(1 << componentNames.length), new Float64Array(1 << componentNames.length)];
   const single = componentNames.map((name) =>
-    components[name] === undefined ? undefined : { [name]: components[name] },
+    components[name] === undefined ? undefined : shareOf({ [name]: components[name] }),
   );
   for (const { row, weight } of rows) {
     let bits = 0;
-    for (const [i, match] of single.entries()) if (match !== undefined && matchedShare(row, match) > 0) bits |= 1 << i;
+    for (const [i, share] of single.entries()) if (share !== undefined && share(row) > 0) bits |= 1 << i;
     all[bits] = (all[bits] as number) + weight;
     syn[bits] = (syn[bits] as number) + weight * synShare(row);
   }
@@ -256,7 +284,8 @@ function bestOf(candidates: readonly Candidate[], isKnown: boolean): Candidate |
 export function chooseMatches(observed: Observed, destination: string | undefined): Choice | undefined {
   const prefix = destination ?? narrowPrefix(new Excess(observed.moment, observed.counted), "destination", leastTaken);
   if (prefix === undefined) return undefined;
-  const to = (rows: readonly WeighedRow[]): WeighedRow[] => rows.filter(({ row }) => isInside(row.destination, prefix));
+  const isThere = insideOf(prefix);
+  const to = (rows: readonly WeighedRow[]): WeighedRow[] => rows.filter(({ row }) => isThere(row.destination));
   let [moment, counted, usual] = [to(observed.moment), to(observed.counted), to(observed.usual)];
   const [attackRows, usualRows] = [moment.length, usual.length];
   const attack = new Excess(moment, counted).total;
@@ -274,10 +303,9 @@ export function chooseMatches(observed: Observed, destination: string | undefine
     matches.push(best.match);
     takes += best.takes;
     harms += best.harms;
+    const share = shareOf(best.match);
     const rest = (rows: readonly WeighedRow[]): WeighedRow[] =>
-      rows
-        .map(({ row, weight }) => ({ row, weight: weight * (1 - matchedShare(row, best.match)) }))
-        .filter(({ weight }) => weight > 0);
+      rows.map(({ row, weight }) => ({ row, weight: weight * (1 - share(row)) })).filter(({ weight }) => weight > 0);
     [moment, counted, usual] = [rest(moment), rest(counted), rest(usual)];
   }
   const fits = takes >= leastTaken * attack;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
+import { Delivery, KafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
+import { until } from "../../support/until.ts";
+import { deliveryOptions } from "../delivery/delivery-fixture.ts";
 import { keepLedger, numberedFlow } from "../delivery/output-contract.ts";
 import { createFakeKafka, type FakeKafka } from "./fake-kafka.ts";
 import { flowSchema, messageReader } from "./decode-message.ts";
@@ -237,6 +239,51 @@ test("as Protocol Buffers a record whose line is cut off has what was before the
   const adapter = await openTo(createFakeKafka({ flows: 1 }), { ...flowsTo("flows"), FORMAT: "protobuf" });
   const lines = [flow("192.0.2.1", 1), flow("192.0.2.1", 2).slice(0, -1)];
   assert.deepEqual(await adapter.send(batchOf(lines), signal), { refused: [], retry: [], cut: 1 });
+});
+
+test("WebAssembly that traps over a record: it is the one that becomes a dead letter, and what comes later is encoded as ever", async (t) => {
+  const { Instance } = WebAssembly;
+  const mark = Buffer.from("192.0.2.66");
+  /** As the engine does where memory is short: what was under way is left as it is. */
+  function trapping(...given: ConstructorParameters<typeof Instance>): Pick<WebAssembly.Instance, "exports"> {
+    const { exports } = new Instance(...given);
+    const { read, memory, input } = exports as unknown as {
+      readonly read: (length: number, isLast: number) => number;
+      readonly memory: { readonly buffer: ArrayBuffer };
+      readonly input: { readonly value: number };
+    };
+    if (typeof read !== "function") return { exports };
+    const readOrTrap = (length: number, isLast: number): number => {
+      const done = read(length, isLast);
+      if (Buffer.from(memory.buffer, input.value >>> 0, length).includes(mark))
+        throw new WebAssembly.RuntimeError("unreachable");
+      return done;
+    };
+    return { exports: { ...exports, read: readOrTrap } };
+  }
+  WebAssembly.Instance = trapping as unknown as typeof Instance;
+  t.after(() => (WebAssembly.Instance = Instance));
+  const fake = createFakeKafka({ flows: 1 });
+  const adapter = await openTo(fake, { ...flowsTo("flows"), FORMAT: "protobuf" });
+  const delivery = new Delivery({
+    ...deliveryOptions({ maxBatchRecords: 8, TIMEOUT: 5, QUEUE_SIZE: 1 << 20 }),
+    adapter,
+    instance: "trappingtest",
+  });
+  delivery.start();
+  let added = 0;
+  const add = (exporter: string): void => delivery.add(Buffer.from(`${flow(exporter, added++)}\n`), 1, () => {});
+  for (let n = 0; n < 64; n++) add(n % 32 === 11 ? "192.0.2.66" : `192.0.2.${n}`);
+  await until("both are refused", () => {
+    // That others are taken shows that the store is well.
+    add("192.0.2.1");
+    return delivery.state().refusedRecords === 2;
+  });
+  await until("the others are delivered", () => delivery.state().deliveredRecords === added - 2);
+  await delivery.stop(1000);
+  const exporters = (fake.logs.get("flows:0") ?? []).map(({ key }) => key);
+  assert.equal(exporters.length, added - 2);
+  assert.ok(!exporters.includes("192.0.2.66"));
 });
 
 test("values that goflow2's message cannot hold are told once for a batch, however often it is sent", async () => {

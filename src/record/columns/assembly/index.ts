@@ -1,5 +1,6 @@
 // Reads lines of records into columns.
 import * as L from "../layout";
+import { isJson, isJsonText } from "./json";
 import { allocate, fillMasks, moved } from "./memory";
 import {
   addName,
@@ -16,6 +17,7 @@ import {
   findName,
   forgetFields,
   foundLength,
+  isRemembered,
   isSettled,
   lengthBefore,
   maxFields,
@@ -44,7 +46,7 @@ let maxRows: u32 = 0;
 let bytesTaken: usize = 0;
 /** Rows that are there. */
 export let rows: u32 = 0;
-/** Those of them whose line was cut off. */
+/** Those of them whose line was cut off, or has a field that is no JSON. */
 export let cutRows: u32 = 0;
 /** Where the lines of the other side go, and how many bytes fit. */
 export let input: usize = 0;
@@ -174,6 +176,7 @@ function readLine(from: usize, end: usize): void {
   // Up to there the line before has the same, where one goes on so far behind the other.
   let limit: usize = 0;
   let distance: usize = 0;
+  let isSound = true;
   while (at < end && load<u8>(at) == quote) {
     let name: usize = 0;
     let column: usize = 0;
@@ -216,19 +219,28 @@ function readLine(from: usize, end: usize): void {
     }
     const value = at + length;
     let last = column != 0 ? putValue(column, row, value, end) : 0;
-    const fits = last != 0 || column == 0;
+    let fits = last != 0 || column == 0;
     if (last == 0) {
       last = endOfValue(value, end);
       // Cut off.
       if (last == 0) break;
-      if (restColumn != 0) noteOther(at, last);
+      if (restColumn != 0 && !noteNewOther(name, at, value, last)) {
+        // It is looked at again in the next line.
+        fits = false;
+        isSound = false;
+      }
+    }
+    // What is between two fields is no field: the line is not whole.
+    if (load<u8>(last) != comma && last + 1 < end) {
+      at = last;
+      break;
     }
     if (noted != notedEnd) noted = noteField(noted, at, last + 1, name, column, length, fits);
     at = last + 1;
   }
   endFields(noted);
   if (otherCount > 0) writeRest(row);
-  if (!isWhole(from, at, end)) cutRows++;
+  if (!isSound || !isWhole(from, at, end)) cutRows++;
   rows = row + 1;
 }
 
@@ -236,6 +248,13 @@ function readLine(from: usize, end: usize): void {
 function isWhole(from: usize, at: usize, end: usize): bool {
   if (end < from + 2 || load<u8>(end - 1) != closeBrace) return false;
   return at == end || (at == from + 1 && at == end - 1);
+}
+
+/** Notes a field that was not looked at before. @returns whether it is one of JSON. */
+function noteNewOther(name: usize, from: usize, value: usize, end: usize): bool {
+  if (!(isRemembered(name) || isJsonText(from, value - 1)) || !isJson(value, end)) return false;
+  noteOther(from, end);
+  return true;
 }
 
 function noteOther(from: usize, end: usize): void {

@@ -1,5 +1,6 @@
 // The names of fields: each remembers the two that followed it last, which are compared first. Behind them the fields of the line before.
 import { allocate, areSame, maskOf } from "./memory";
+import { isJsonText } from "./json";
 import { backslash, colon, endOfText, hasEscapes } from "./scan";
 
 // Offsets in a name.
@@ -45,7 +46,7 @@ export function firstName(): usize {
   return first;
 }
 
-/** Whether it says which name comes next. */
+/** Whether it says which name comes next, and is a text of JSON. */
 @inline
 export function isRemembered(name: usize): bool {
   return name != unknown;
@@ -128,7 +129,7 @@ function lookUp(at: usize, end: usize): usize {
     if (lengthOfName(name) == length && areSame(name + nameText, at, length)) return name;
   }
   const column = isEscaped ? columnOfName(at, length - 1) : -1;
-  if (room > 0 && length <= maxLength) {
+  if (room > 0 && length <= maxLength && isJsonText(at, last + 1)) {
     room--;
     return addName(at, length, column);
   }
