@@ -291,7 +291,7 @@ export class Dispatch {
       refuseMethod(call, allowed);
       return undefined;
     }
-    const scope = scopeOf(call.principal, route.access.reach);
+    const scope = scopeOfCall(call, route.access);
     if (route.kind === "rpc") {
       const { service, method: rpc } = scope === undefined ? route : this.#routes.methodIn(scope, route);
       if (!this.#engine.serve(call, service, rpc)) {
@@ -350,4 +350,10 @@ function refuseType(call: Call, accepted: string): void {
     apiError("unimplemented", "WRONG_CONTENT_TYPE", `${shown} is not supported: use ${accepted}`),
     options,
   );
+}
+
+/** Returns the scope whose entries a call is about; undefined: no scope's. */
+function scopeOfCall({ principal }: Call, { reach }: RouteAccess): string | undefined {
+  if (typeof reach !== "object") return undefined;
+  return principal === undefined ? reach.scope : scopeOf(principal, reach.scope);
 }

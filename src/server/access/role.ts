@@ -59,14 +59,12 @@ function lacksScope(principal: Principal, reach: RouteReach | undefined): string
   if (scopes === undefined || reach === "nothing" || reach === "own") return undefined;
   const limit = `${name} is for ${scopes.length === 1 ? "scope" : "scopes"} ${scopes.join(", ") || "none"}`;
   if (reach === undefined) return `${limit}, this is of the whole collector`;
-  const scope = scopeOf(principal, reach);
+  const scope = scopeOf(principal, reach.scope);
   if (scope === undefined) return `${limit}: name one of them by the path or the header udm-scope`;
   return scopes.includes(scope) ? undefined : `${limit}, this is scope ${quote(scope)}`;
 }
 
-/** Returns the scope in which a call is: the one that it names, or else the only one of its caller; undefined: none. */
-export function scopeOf(principal: Principal | undefined, reach: RouteReach | undefined): string | undefined {
-  if (typeof reach !== "object") return undefined;
-  const { scopes = [] } = principal ?? {};
-  return reach.scope ?? (scopes.length === 1 ? scopes[0] : undefined);
+/** Returns the scope in which the call of a principal is: the one that it names, or else the only one of the principal; undefined: none. */
+export function scopeOf({ scopes = [] }: Principal, named: string | undefined): string | undefined {
+  return named ?? (scopes.length === 1 ? scopes[0] : undefined);
 }
