@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RuleTrials } from "../../src/app/index.ts";
+import { cleanUp } from "../support/clean-up.ts";
 
 test("rules are asked in short stretches, whatever a record takes, and no longer than is granted altogether", async (t) => {
   const records = Array.from({ length: 1000 }, () => ({ "flow.bytes": 1 }));
@@ -18,7 +19,7 @@ test("rules are asked in short stretches, whatever a record takes, and no longer
     next = setImmediate(turn);
   };
   let next = setImmediate(turn);
-  t.after(() => clearImmediate(next));
+  cleanUp(t, () => clearImmediate(next));
 
   const rules = ["a", "b"].map((field) => ({ when: "bytes > 0", set: { [field]: true } }));
   const { records: asked, complete } = await new RuleTrials(explore, "", { now: () => 8_640_000_000 }).answer(

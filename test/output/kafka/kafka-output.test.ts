@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { cleanUp } from "../../support/clean-up.ts";
 import { Delivery, KafkaOutput, fieldNames, type OutputAdapter, type RecordBatch } from "../../../src/output/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryOptions } from "../delivery/delivery-fixture.ts";
@@ -262,7 +263,9 @@ test("WebAssembly that traps over a record: it is the one that becomes a dead le
     return { exports: { ...exports, read: readOrTrap } };
   }
   WebAssembly.Instance = trapping as unknown as typeof Instance;
-  t.after(() => (WebAssembly.Instance = Instance));
+  cleanUp(t, () => {
+    WebAssembly.Instance = Instance;
+  });
   const fake = createFakeKafka({ flows: 1 });
   const adapter = await openTo(fake, { ...flowsTo("flows"), FORMAT: "protobuf" });
   const delivery = new Delivery({
