@@ -96,6 +96,6 @@ function partitionsOf(all: readonly Partition[], { from, to }: TimeRange): reado
 }
 
 function isOutdated(error: unknown): boolean {
-  const outdated = /^(?:Catalog|Binder) Error.* does not exist|^(?:Out of Range|Conversion) Error/;
+  const outdated = /^(?:Catalog|Binder) Error.* (?:does not exist|was not attached)|^(?:Out of Range|Conversion) Error/;
   return error instanceof Error && outdated.test(error.message);
 }
