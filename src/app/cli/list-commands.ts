@@ -23,7 +23,7 @@ export const defineExporters: DefineCommand = (command, { terminal }) => {
 
 const exporterHead = ["exporter", "name", "protocols", "records", "recordsPerSecond", "missing", "waiting", "lastSeen"];
 
-/** What is missing is in units of the protocol: flows, datagrams, records or samples. */
+/** Counts what is missing in units of the protocol: flows, datagrams, records or samples. */
 function exporterRow({ address, name, domains, records, ...of }: Exporters["exporters"][number]): readonly Cell[] {
   const sum = (each: (domain: (typeof domains)[number]) => number): number =>
     domains.reduce((all, domain) => all + each(domain), 0);

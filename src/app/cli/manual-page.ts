@@ -83,7 +83,7 @@ function optionLines(option: Option): readonly string[] {
 const sentence = (text: string): string =>
   `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
-/** What roff prints as another sign than it is typed as: what is copied from the page would not work. */
+/** Matches signs that roff prints as others: commands that are copied from the page would not work. */
 const typed: Readonly<Record<string, string>> = {
   "\\": "\\e",
   "-": "\\-",

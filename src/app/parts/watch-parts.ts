@@ -15,10 +15,10 @@ import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 const feedBytes = 64 * 2 ** 20;
-/** How often it is looked whether a withdrawal is to be tried again. */
+/** The time between two looks at withdrawals that are to be tried again. */
 const leftOverMs = 1000;
 
-/** Where the states come from that rules may be about. */
+/** The sources of the states that rules may be about. */
 export interface WatchedStates {
   readonly exporters: () => Promise<readonly ExporterView[]>;
   readonly nameOf: (address: string) => string | undefined;
@@ -61,7 +61,7 @@ export function createStateLines({ exporters, nameOf, outputs }: WatchedStates, 
         "exporter.received": received,
         "exporter.missing": missing,
         "exporter.missing_samples": samples,
-        // What was late makes good what was missing before.
+        // Datagrams that come late make up for those that were missing before.
         ...(last !== undefined &&
           came + lost > 0 && { "exporter.loss.pct": (100 * Math.max(0, lost)) / (came + Math.max(0, lost)) }),
         ...(offsets.length > 0 && { "exporter.clock.offset": Math.max(...offsets) }),
