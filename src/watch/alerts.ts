@@ -72,7 +72,7 @@ export function recordOf(notice: Notice, now: number): string {
 }
 
 /** Where the evidence of a key comes from. */
-interface Evidence {
+export interface Evidence {
   top(key: readonly string[]): Top;
   series(key: readonly string[]): readonly number[];
   readonly stepMs: number;

@@ -21,11 +21,13 @@ export interface Rows extends FieldValues {
 /** Records as columns, as flows are read. */
 export class BatchRows implements Rows {
   row = 0;
-  readonly #readers: ReadonlyMap<string, ColumnReader>;
+  #readers: ReadonlyMap<string, ColumnReader> = new Map();
 
-  /** @param columns those that batches have, in their order. */
-  constructor(columns: readonly Column[]) {
-    this.#readers = new Map(columns.map((column, index) => [column.field, new ColumnReader(index)]));
+  /** Has these columns from now on, in the order of batches. Readers of fields that stay go on. */
+  have(columns: readonly Column[]): void {
+    const before = this.#readers;
+    this.#readers = new Map(columns.map(({ field }) => [field, before.get(field) ?? new ColumnReader()]));
+    for (const [index, reader] of [...this.#readers.values()].entries()) reader.index = index;
   }
 
   use(batch: ColumnBatch): void {
@@ -98,7 +100,8 @@ class ObjectReader implements Reader {
 
 /** One column of a batch. */
 class ColumnReader implements Reader {
-  readonly #index: number;
+  /** The place of its column in batches. */
+  index = 0;
   #batch: BatchColumn | undefined;
   /** Texts by their codes, as far as they were asked for. */
   #texts: (string | undefined)[] = [];
@@ -106,12 +109,8 @@ class ColumnReader implements Reader {
   readonly #numbers = new Uint32Array(rememberedAddresses);
   readonly #addresses: (string | undefined)[] = Array.from({ length: rememberedAddresses });
 
-  constructor(index: number) {
-    this.#index = index;
-  }
-
   use(batch: ColumnBatch): void {
-    const column = batch.columns[this.#index] as BatchColumn;
+    const column = batch.columns[this.index] as BatchColumn;
     this.#batch = column.count > 0 ? column : undefined;
     this.#table = batch.texts;
     this.#texts = [];

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { Clock, Log } from "../base/report/index.ts";
 import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 
 /** What a rule keeps of the time before, over restarts. */
@@ -339,5 +340,108 @@ export class HistoryFiles {
 
   #pathOf(rule: string): string {
     return join(this.#folder, createHash("sha256").update(rule).digest("hex").slice(0, nameLength) + ending);
+  }
+}
+
+/** How often what is usual, and what was seen, is written. */
+const historyMs = 600_000;
+
+/** Who has a history: a rule. */
+interface HistoryOwner {
+  readonly rule: { readonly name: string };
+  readonly identity: string;
+  readonly history: History | undefined;
+}
+
+/** Hands the histories of rules on from those before them or from files, and writes them from time to time. */
+export class HistoryKeeper {
+  readonly #files: HistoryFiles | undefined;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #onFault: (fault: string | undefined) => void;
+  #owners: readonly HistoryOwner[] = [];
+  /** By the monotonic clock. */
+  #from: number;
+  #saving: Promise<void> | undefined;
+  /** Until it is done there is nothing to be written. */
+  #taking: Promise<void> = Promise.resolve();
+
+  /** @param files undefined: histories end with the run. @param onFault is given what is wrong, and undefined when all is well again. */
+  constructor(
+    files: HistoryFiles | undefined,
+    { clock, log }: { readonly clock: Clock; readonly log: Log },
+    onFault: (fault: string | undefined) => void,
+  ) {
+    this.#files = files;
+    this.#clock = clock;
+    this.#log = log;
+    this.#onFault = onFault;
+    this.#from = clock.monotonic() + historyMs;
+  }
+
+  /** Gives rules the history of those before them, or that of their files. */
+  use(owners: readonly HistoryOwner[]): void {
+    const before = this.#owners;
+    this.#owners = owners;
+    this.#taking = this.#taking.then(() => this.#take(owners, before));
+  }
+
+  /** Waits until all rules have their history. */
+  async ready(): Promise<void> {
+    await this.#taking;
+  }
+
+  /** Writes what is due. */
+  tick(): void {
+    if (this.#clock.monotonic() >= this.#from) void this.save();
+  }
+
+  async stop(): Promise<void> {
+    await this.#saving;
+    await this.save();
+  }
+
+  /** Writes the history of all rules, one after the other. */
+  async save(): Promise<void> {
+    const files = this.#files;
+    if (files === undefined || this.#saving !== undefined) return;
+    this.#from = Infinity;
+    const save = async (): Promise<void> => {
+      await this.#taking;
+      for (const { rule, identity, history } of this.#owners)
+        if (history !== undefined) await files.write(rule.name, identity, history);
+      await files.tidy(
+        this.#owners.map(({ rule }) => rule.name),
+        this.#clock.now(),
+      );
+    };
+    this.#saving = save()
+      .then(() => this.#onFault(undefined))
+      .catch((error: unknown) => {
+        this.#onFault(`what is usual cannot be kept: ${(error as Error).message}`);
+        this.#log.error({ error }, "the history of rules cannot be kept");
+      })
+      .finally(() => {
+        this.#saving = undefined;
+        this.#from = this.#clock.monotonic() + historyMs;
+      });
+    await this.#saving;
+  }
+
+  async #take(owners: readonly HistoryOwner[], before: readonly HistoryOwner[]): Promise<void> {
+    let fault: string | undefined;
+    for (const { rule, identity, history } of owners) {
+      if (history === undefined) continue;
+      const last = before.find((each) => each.rule.name === rule.name && each.identity === identity)?.history;
+      if (last === history) continue;
+      try {
+        if (last !== undefined) history.restore([...last.lines()]);
+        else await this.#files?.read(rule.name, identity, history);
+      } catch (error) {
+        fault ??= `the history of ${rule.name} cannot be read: ${(error as Error).message}`;
+        this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
+      }
+    }
+    this.#onFault(fault);
   }
 }

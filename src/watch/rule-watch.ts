@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { compileFilter, type Matches } from "../record/index.ts";
 import { FlowReader, type WeighedRow } from "./answers/index.ts";
 import { networkOf, type Reader, type Rows } from "./batch-rows.ts";
@@ -79,8 +80,8 @@ function keyPart(text: string | undefined): string | undefined {
 
 /** Watches all keys of one rule: takes rows of flows, and says once a second which keys are as the rule says. */
 export class RuleWatch {
-  readonly rule: Rule;
   readonly keys: Keys;
+  #rule: Rule;
   readonly #matches: Matches | undefined;
   readonly #by: readonly Reader[];
   readonly #evidence: readonly Reader[];
@@ -115,7 +116,7 @@ export class RuleWatch {
   /** @param now milliseconds since the epoch. @param keepsRows whether rows of what fires are asked for. */
   constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number, keepsRows = false) {
     this.#flows = keepsRows ? new FlowReader((field) => rows.reader(field)) : undefined;
-    this.rule = rule;
+    this.#rule = rule;
     this.keys = new Keys(rule.by.length === 0 ? 1 : limits.keys);
     this.#rows = rows;
     this.#matches = rule.filter && compileFilter(rule.filter);
@@ -137,6 +138,23 @@ export class RuleWatch {
     this.#seed = Math.floor(Math.random() * 2 ** 32);
     // What is to be noticed when it stays away is there from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
+  }
+
+  get rule(): Rule {
+    return this.#rule;
+  }
+
+  /** Whether rows of what fires are kept. */
+  get keepsRows(): boolean {
+    return this.#flows !== undefined;
+  }
+
+  /** Takes what another form of the rule says, and to whom. @returns false where it counts or judges otherwise: then nothing is taken. */
+  takeWording(rule: Rule): boolean {
+    const { say, act } = this.#rule;
+    const isSame = isDeepStrictEqual({ ...rule, say, act }, this.#rule);
+    if (isSame) this.#rule = rule;
+    return isSame;
   }
 
   /** How far the window slides, milliseconds. */

@@ -197,7 +197,7 @@ rules:
     day();
     rig.pass(1);
   }
-  assert.deepEqual(rig.watch.alerts().alerts, []);
+  assert.deepEqual(rig.watch.alerting.list().alerts, []);
   for (let second = 0; second < 12; second++) {
     day();
     const flows = Array.from({ length: 60 }, () => asTestFlow(attack(dice)));

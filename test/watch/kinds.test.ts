@@ -100,7 +100,7 @@ describe("what is usual", () => {
     const usual = [{ src: "10.0.0.1", bytes: megabits(2) }];
     const [fourfold, more] = [7, 12].map((count) => [{ src: "10.0.0.1", bytes: megabits(count) }]);
     feed(rig, 20, more ?? []);
-    assert.deepEqual(rig.watch.alerts().alerts, []);
+    assert.deepEqual(rig.watch.alerting.list().alerts, []);
     assert.match(rig.watch.status().rules[0]?.history ?? "", /no verdict at this hour$/);
     for (let day = 0; day < 4; day++) {
       passHour(rig, usual);

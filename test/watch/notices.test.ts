@@ -111,7 +111,7 @@ describe("notices that cannot be sent", () => {
         () => (existsSync(kept) && readFileSync(kept, "utf8").includes(`${status}`)) || (rig.pass(1), false),
       );
       receiver.refuses = () => undefined;
-      assert.equal(rig.watch.resend("noc"), 1);
+      assert.equal(rig.watch.alerting.resend("noc"), 1);
       await until("it, too", () => stateOf(rig)?.sent === 41);
       const ids = acceptedOf(receiver.received).map(({ id }) => id);
       assert.equal(new Set(ids).size, 41);
@@ -144,7 +144,7 @@ describe("a storm", () => {
       maxKeys: 20_000,
     });
     flood(rig, hosts(10_500));
-    const { firing, pending, cleared, alerts } = rig.watch.alerts();
+    const { firing, pending, cleared, alerts } = rig.watch.alerting.list();
     assert.deepEqual([firing, pending, cleared, alerts.length], [10_000, 0, 0, 1000]);
     assert.equal(await rig.metric("netgloss_watch_alerts_refused_total"), 500);
     await until("the first", () => stateOf(rig)?.sent === 100);
@@ -220,7 +220,7 @@ describe("when an action is told", () => {
       const rig = await startWatch(t, ruled(`  noc: {alertmanager: {url: '${receiver.url}'}${quiet}}\n`));
       flood(rig, ["10.1.0.1"]);
       await until("the first", () => stateOf(rig)?.sent === 1);
-      if (why === "silent") rig.watch.silence("", { filter: "flow.dst.ip.addr in 10.1.0.0/16", for: "1h" });
+      if (why === "silent") rig.watch.alerting.silence("", { filter: "flow.dst.ip.addr in 10.1.0.0/16", for: "1h" });
       for (let i = 0; i < 59; i++) flood(rig, ["10.1.0.1"]);
       await until("again", () => stateOf(rig)?.sent === 2);
       for (let i = 0; i < 61; i++) flood(rig, ["10.1.0.1", "10.1.0.2"]);

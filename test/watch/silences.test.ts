@@ -27,7 +27,7 @@ const told = ({ received }: TestReceiver): string[] =>
 
 test("a silence holds back what it names, and tells of it when it is over and the alert is not", async (t) => {
   const { rig, receiver } = await start(t);
-  const made = rig.watch.silence("alice", {
+  const made = rig.watch.alerting.silence("alice", {
     filter: "flow.dst.ip.addr in 10.0.0.0/24 and dst.port = 443",
     for: "30s",
     comment: "moving",
@@ -38,7 +38,7 @@ test("a silence holds back what it names, and tells of it when it is over and th
   await until("the other", () => told(receiver).length === 1);
   assert.deepEqual(told(receiver), ["firing 10.0.1.1"]);
   assert.equal(rig.records.length, 2);
-  const silenced = rig.watch.alerts().alerts.find(({ silence }) => silence !== undefined);
+  const silenced = rig.watch.alerting.list().alerts.find(({ silence }) => silence !== undefined);
   assert.deepEqual([silenced?.key["flow.dst.ip.addr"], silenced?.silence?.id], ["10.0.0.1", made.id]);
   flood(rig, ["10.0.0.1", "10.0.1.1"], 11);
   await until("it, too", () => told(receiver).length === 2);
@@ -49,7 +49,7 @@ test("an alert that begins and ends in a silence is told to nobody; one that beg
   const { rig, receiver } = await start(t);
   flood(rig, ["10.0.0.1"], 3);
   await until("the first", () => told(receiver).length === 1);
-  rig.watch.silence("", { filter: 'alert.rule.name = "many"', for: "10m" });
+  rig.watch.alerting.silence("", { filter: 'alert.rule.name = "many"', for: "10m" });
   flood(rig, ["10.0.0.2"], 3);
   rig.pass(200);
   assert.equal(rig.in("cleared").length, 2);
@@ -60,18 +60,18 @@ test("an alert that begins and ends in a silence is told to nobody; one that beg
 test("a silence that begins later, is ended early, and outlives a restart", async (t) => {
   const { rig, receiver } = await start(t);
   const from = new Date(rig.now() + 10_000).toISOString();
-  const made = rig.watch.silence("", { filter: "flow.dst.ip.addr = 10.0.0.1", for: "1h", from });
+  const made = rig.watch.alerting.silence("", { filter: "flow.dst.ip.addr = 10.0.0.1", for: "1h", from });
   assert.ok(!("refused" in made));
   flood(rig, ["10.0.0.1"], 2);
   await until("before it", () => told(receiver).length === 1);
   await rig.watch.stop();
   const again = await start(t, rig.directory);
-  assert.deepEqual(again.rig.watch.silences(), [made]);
+  assert.deepEqual(again.rig.watch.alerting.silences(), [made]);
   flood(again.rig, ["10.0.0.1"], 2);
-  assert.equal(again.rig.watch.alerts().alerts[0]?.silence?.id, made.id);
-  assert.equal(again.rig.watch.endSilence(made.id, "bob")?.until, again.rig.now());
-  assert.equal(again.rig.watch.endSilence(made.id, "bob"), undefined);
-  assert.equal(again.rig.watch.alerts().alerts[0]?.silence, undefined);
+  assert.equal(again.rig.watch.alerting.list().alerts[0]?.silence?.id, made.id);
+  assert.equal(again.rig.watch.alerting.endSilence(made.id, "bob")?.until, again.rig.now());
+  assert.equal(again.rig.watch.alerting.endSilence(made.id, "bob"), undefined);
+  assert.equal(again.rig.watch.alerting.list().alerts[0]?.silence, undefined);
 });
 
 test("an alert that is snoozed is told again when it fires on", async (t) => {
@@ -79,7 +79,7 @@ test("an alert that is snoozed is told again when it fires on", async (t) => {
   flood(rig, ["10.0.0.1"], 2);
   await until("the first", () => told(receiver).length === 1);
   const { id = "" } = rig.in("firing")[0] ?? {};
-  const snoozed = rig.watch.snooze(id, "alice", { for: "30s" });
+  const snoozed = rig.watch.alerting.snooze(id, "alice", { for: "30s" });
   assert.ok(snoozed !== undefined && !("refused" in snoozed));
   assert.deepEqual(snoozed.snoozed, { by: "alice", until: rig.now() + 30_000 });
   flood(rig, ["10.0.0.1"], 29);
@@ -89,7 +89,7 @@ test("an alert that is snoozed is told again when it fires on", async (t) => {
   assert.equal(rig.in("firing")[0]?.snoozed, undefined);
   const ids = receiver.received.map(({ body }) => (JSON.parse(body) as { notices: { id: string }[] }).notices[0]?.id);
   assert.equal(new Set(ids).size, 2);
-  assert.equal(rig.watch.snooze("none", "alice", { for: "1h" }), undefined);
+  assert.equal(rig.watch.alerting.snooze("none", "alice", { for: "1h" }), undefined);
 });
 
 test("a request that is wrong changes nothing and says what is wrong", async (t) => {
@@ -104,9 +104,9 @@ test("a request that is wrong changes nothing and says what is wrong", async (t)
     [{ filter: "flow.dst.ip.addr = 10.0.0.1", for: "1h", why: "x" }, /unknown key/],
     [[], /a mapping/],
   ] as const) {
-    const made = rig.watch.silence("", given);
+    const made = rig.watch.alerting.silence("", given);
     assert.ok("refused" in made, JSON.stringify(given));
     assert.match(made.refused.join("\n"), fault);
   }
-  assert.deepEqual(rig.watch.silences(), []);
+  assert.deepEqual(rig.watch.alerting.silences(), []);
 });

@@ -162,7 +162,7 @@ export async function startWatch(
     setClock(seconds) {
       set += 1000 * seconds;
     },
-    in: (state) => watch.alerts().alerts.filter((alert) => alert.state === state),
+    in: (state) => watch.alerting.list().alerts.filter((alert) => alert.state === state),
     async write(text) {
       await write(text);
       await watch.reload();

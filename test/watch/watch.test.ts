@@ -52,8 +52,39 @@ describe("a rule of bits by key", () => {
     const quiet = await startWatch(t, flood().replace("for 5s", "for 30s"));
     quiet.take([{ bytes: megabits(100) }]);
     quiet.pass(25);
-    assert.deepEqual(quiet.watch.alerts().alerts, []);
+    assert.deepEqual(quiet.watch.alerting.list().alerts, []);
     assert.deepEqual(quiet.records, []);
+  });
+
+  test("keeps windows and pending alerts when another rule comes, or its own text is another", async (t) => {
+    const slow = flood().replace("for 5s", "for 15s");
+    const other = "  - {name: other, of: snmp, by: [snmp.object.name], measure: records, when: '> 5'}\n";
+    const rig = await startWatch(t, slow);
+    const attack = (seconds: number): void => {
+      for (let second = 0; second < seconds; second++) {
+        rig.take([{ bytes: megabits(20) }]);
+        rig.pass(1);
+      }
+    };
+    attack(12);
+    const [pending] = rig.in("pending");
+    assert.ok(pending);
+    await rig.write(
+      `${slow}    say: changed\n${other}  - {name: ports, by: [dst.port], measure: packets_per_second, when: '> 1G'}\n`,
+    );
+    attack(8);
+    const [alert] = rig.in("firing");
+    assert.equal(alert?.id, pending.id);
+    assert.equal(alert.since, pending.since);
+    assert.equal(alert.text, "changed");
+    assert.deepEqual(rig.faults, []);
+    // Of a rule whose limit is another, what was counted is not judged by it.
+    await rig.write(slow.replace("> 8M", "> 7M"));
+    rig.pass(1);
+    assert.deepEqual(
+      rig.in("firing").map(({ id }) => id),
+      [alert.id],
+    );
   });
 
   test("takes records that stand for several, and estimates before sampled counts", async (t) => {
@@ -74,7 +105,7 @@ describe("a rule of bits by key", () => {
     // 6 Mbit/s for a minute are no 8; booked at once they would be 36.
     rig.take([{ dst: "192.0.2.1", bytes: megabits(6 * 60), seconds: 60 }]);
     rig.pass(1);
-    assert.deepEqual(rig.watch.alerts().alerts, []);
+    assert.deepEqual(rig.watch.alerting.list().alerts, []);
     rig.take([{ dst: "192.0.2.2", bytes: megabits(9 * 60), seconds: 60 }]);
     rig.pass(1);
     assert.deepEqual(
@@ -156,7 +187,7 @@ describe("other rules", () => {
       "rules:\n  - {name: silent, by: [exporter], measure: flows_per_second, when: silent for 1m}\n",
     );
     rig.pass(100);
-    assert.deepEqual(rig.watch.alerts().alerts, []);
+    assert.deepEqual(rig.watch.alerting.list().alerts, []);
     rig.take([{ exporter: "198.51.100.1" }, { exporter: "198.51.100.2" }]);
     for (let i = 0; i < 7; i++) {
       rig.pass(10);
@@ -178,7 +209,7 @@ describe("other rules", () => {
       rig.take([{ packets: 10 }]);
       rig.pass(1);
     }
-    assert.deepEqual(rig.watch.alerts().alerts, []);
+    assert.deepEqual(rig.watch.alerting.list().alerts, []);
     rig.pass(27);
     assert.equal(rig.in("firing").length, 1);
   });
@@ -192,7 +223,7 @@ describe("other rules", () => {
         rig.take([{ bytes: megabits(7) }]);
         rig.pass(1);
       }
-      assert.deepEqual(rig.watch.alerts().alerts, []);
+      assert.deepEqual(rig.watch.alerting.list().alerts, []);
     }
     rig.setClock(-3600);
     for (let second = 0; second < 12; second++) {
@@ -230,7 +261,7 @@ describe("other rules", () => {
       rig.take([{}]);
       rig.pass(1);
     }
-    assert.deepEqual(rig.watch.alerts().alerts, []);
+    assert.deepEqual(rig.watch.alerting.list().alerts, []);
     rig.take([{}]);
     rig.pass(1);
     assert.equal(rig.in("firing").length, 1);
@@ -458,15 +489,15 @@ describe("actions", () => {
   test("a test says what is wrong, and who has seen an alert is kept", async (t) => {
     const receiver = await startReceiver(t);
     const rig = await startWatch(t, acting(receiver.url));
-    assert.equal(await rig.watch.test("noc"), true);
-    assert.equal(await rig.watch.test("nobody"), undefined);
+    assert.equal(await rig.watch.alerting.test("noc"), true);
+    assert.equal(await rig.watch.alerting.test("nobody"), undefined);
     receiver.status = 401;
-    await assert.rejects(rig.watch.test("noc"), /refuses the credentials: 401/);
+    await assert.rejects(rig.watch.alerting.test("noc"), /refuses the credentials: 401/);
     receiver.status = 200;
     await fire(rig);
     const id = rig.in("firing")[0]?.id ?? "";
-    assert.equal(rig.watch.acknowledge(id, "alice")?.acknowledged?.by, "alice");
-    assert.equal(rig.watch.acknowledge(id, "bob")?.acknowledged?.by, "alice");
-    assert.equal(rig.watch.acknowledge("none", "bob"), undefined);
+    assert.equal(rig.watch.alerting.acknowledge(id, "alice")?.acknowledged?.by, "alice");
+    assert.equal(rig.watch.alerting.acknowledge(id, "bob")?.acknowledged?.by, "alice");
+    assert.equal(rig.watch.alerting.acknowledge("none", "bob"), undefined);
   });
 });

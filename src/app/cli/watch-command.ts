@@ -52,7 +52,7 @@ export const defineWatch: DefineCommand = (watch, context) => {
   void defineAnswers(watch, context);
 
   const test = addClientOptions(watch.command("test <action>").helpGroup(throughApi))
-    .description("tell an action of a made alert; exit code 1 when it does not take it")
+    .description("send a made-up alert to an action; exit code 1 when it does not take it")
     .action(async (action: string) => {
       const path = `/api/v1/watch/actions/${encodeURIComponent(action)}/test`;
       const answer = await (await clientOf(test, terminal)).ask("POST", path);
@@ -95,14 +95,16 @@ type Silence = CollectorAnswer<"listSilences">["silences"][number];
 
 function defineSilences(watch: Command, terminal: Terminal): void {
   const snooze = addClientOptions(watch.command("snooze <id> <time>").helpGroup(throughApi))
-    .description("tell nobody of an alert for a time such as 30m or 8h; then it is told again, if it fires on")
+    .description(
+      "send no notices of an alert for a time such as 30m or 8h; if it still fires then, they are sent again",
+    )
     .action(async (id: string, time: string) => {
       const path = `/api/v1/watch/alerts/${encodeURIComponent(id)}/snooze`;
       await (await clientOf(snooze, terminal)).ask("POST", path, { for: time });
     });
 
   const silence = addClientOptions(watch.command("silence <filter> <time>").helpGroup(throughApi))
-    .description("tell nobody of the alerts of a filter for a time, such as 'flow.dst.ip.addr in 10.0.0.0/8' 8h")
+    .description("send no notices of the alerts of a filter for a time, such as 'flow.dst.ip.addr in 10.0.0.0/8' 8h")
     .option("--from <time>", "when it begins, such as 2026-11-22T04:00:00Z (default: now)")
     .option("--comment <text>", "why")
     .action(async (filter: string, time: string, { from, comment }: { from?: string; comment?: string }) => {

@@ -101,7 +101,7 @@ function alertOperations(watch: WatchOutput | undefined): Operations {
     [
       "/api/v1/watch/alerts/{id}/snooze",
       {
-        summary: "Tells nobody of an alert for a time",
+        summary: "Sends no notices of an alert for a time",
         role: "editor",
         area: "flow",
         schema: { type: "object", required: ["id", "snoozed"] },
@@ -117,7 +117,7 @@ function silenceOperations(watch: WatchOutput | undefined): Operations {
     [
       "/api/v1/watch/silences/add",
       {
-        summary: "Tells nobody of the alerts of a filter for a time",
+        summary: "Sends no notices of the alerts of a filter for a time",
         role: "editor",
         area: "flow",
         schema: { type: "object", required: ["id", "filter", "from", "until"] },
@@ -158,7 +158,7 @@ function actionOperations(watch: WatchOutput | undefined): Operations {
     [
       "/api/v1/watch/actions/{id}/test",
       {
-        summary: "Tells an action of a made alert",
+        summary: "Sends a made-up alert to an action",
         role: "editor",
         area: "flow",
         schema: {

@@ -25,8 +25,8 @@ export const alert = object(
       stepMs: number("Milliseconds of each step."),
       values: list(number(), "The values before it fired, oldest first."),
     }),
-    snoozed: object({ by: text("The user."), until: instant("When it is told again") }),
-    untold: described(constant(true), "Nobody was told: it has a silence."),
+    snoozed: object({ by: text("The user."), until: instant("Until when no notices of it are sent") }),
+    untold: described(constant(true), "No notices were sent: it has a silence."),
     silence: object({ id: text(), until: instant("When it ends") }),
     acknowledged: object({ by: text("The user; empty where nobody has to sign in."), at: instant("When") }),
     note: text("How the value, or the limit, was come by, where that is not plain."),
@@ -54,7 +54,7 @@ export const alerts = object({
   ),
 });
 
-/** Alerts of which nobody is told for a time. */
+/** Alerts of which no notices are sent for a time. */
 export const silence = object({
   id: text(),
   filter: text("Over the fields of keys, and alert.rule.name, alert.text, alert.value, alert.peak."),

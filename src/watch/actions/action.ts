@@ -1,11 +1,182 @@
-import { bool, defaulted, list, mapping, optional, scalar } from "../../base/yaml/index.ts";
+import { spawn } from "node:child_process";
+import { isAbsolute } from "node:path";
+import type { Clock } from "../../base/report/index.ts";
+import type { SettingRows } from "../../base/settings/index.ts";
+import { bool, defaulted, list, mapping, oneOf, optional, required, scalar } from "../../base/yaml/index.ts";
+import { createAdapter, outputKinds, type OutputAdapter, type SettingsOf } from "../../output/index.ts";
+import { recordOf, type Notice } from "../alerts.ts";
 import { blackhole, flowspec } from "../answers/index.ts";
-import { command, CommandReceiver } from "./command-receiver.ts";
 import { email, EmailReceiver } from "./email-receiver.ts";
 import { Alertmanager, alertmanager, Webhook, webhook } from "./http-receivers.ts";
 import { QuietHours, quietTime, timeZone } from "./quiet-hours.ts";
-import { syslog, SyslogReceiver } from "./syslog-receiver.ts";
 import type { Receiver, ReceiverSurroundings } from "./receiver.ts";
+
+const argument = scalar("a text of up to 1000 characters", (text) =>
+  text.length <= 1000 && !text.includes("\0") ? text : undefined,
+);
+const timeout = scalar("a time from 1s to 300s", (text) => {
+  const [, digits] = /^(\d{1,3})s$/.exec(text) ?? [];
+  const ms = 1000 * Number(digits);
+  return ms >= 1000 && ms <= 300_000 ? ms : undefined;
+});
+
+const command = mapping(
+  {
+    run: required(
+      list(argument, "argument"),
+      "The program by its absolute path, and its arguments; there is no shell. The notices are its input, as a webhook gets them; exit code 0 takes them.",
+    ),
+    timeout: defaulted(timeout, 10_000, "After this time it is killed, with what it has started."),
+  },
+  {
+    check({ run = [] }, at) {
+      const [program] = run;
+      if (program === undefined || !isAbsolute(program)) at.error("run: the program needs an absolute path");
+    },
+  },
+);
+
+type CommandConfig = NonNullable<ReturnType<typeof command.read>>;
+
+const mostOutput = 4096;
+
+/** Runs a program of this host, which gets notices as its input. */
+class CommandReceiver implements Receiver {
+  readonly sendMs: number;
+  readonly #config: CommandConfig;
+
+  constructor(config: CommandConfig) {
+    this.#config = config;
+    this.sendMs = config.timeout;
+  }
+
+  send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
+    const [program = "", ...args] = this.#config.run;
+    // Of our own environment it gets what programs need to find others: settings have secrets.
+    const env = { PATH: process.env["PATH"] ?? "", LANG: process.env["LANG"] ?? "C.UTF-8" };
+    const child = spawn(program, args, {
+      shell: false,
+      detached: true,
+      cwd: "/",
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    let output = "";
+    if (child.pid === undefined)
+      // Without files left it has no streams either.
+      return new Promise((_, reject) => {
+        child.once("error", (error) => reject(new Error(`${program} cannot be run: ${error.message}`)));
+      });
+    const take = (part: Buffer): void => void (output = `${output}${part.toString()}`.slice(0, mostOutput));
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    // A program that does not read its input is no fault.
+    child.stdin.on("error", () => {});
+    child.stdin.end(`${JSON.stringify({ notices })}\n`);
+    return new Promise((resolve, reject) => {
+      const kill = (): void => {
+        killGroup(child.pid);
+        const late = `${program} took longer than ${this.#config.timeout / 1000} s and was killed`;
+        reject(new Error((signal.reason as Error).name === "TimeoutError" ? late : "the collector stops"));
+      };
+      const settled = (): void => signal.removeEventListener("abort", kill);
+      signal.addEventListener("abort", kill, { once: true });
+      // Its exit, and not the end of its output: what it leaves in the background may keep that open.
+      child.once("exit", (code, killedBy) => {
+        settled();
+        child.stdout.destroy();
+        child.stderr.destroy();
+        const said = output
+          .trim()
+          .replaceAll(/\p{Cc}+/gu, " ")
+          .slice(0, 300);
+        if (code === 0) resolve();
+        else
+          reject(
+            new Error(`${program} ended with ${killedBy ?? `exit code ${code}`}${said === "" ? "" : `: ${said}`}`),
+          );
+      });
+    });
+  }
+
+  close(): void {
+    // Nothing stays open.
+  }
+}
+
+function killGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+const address = scalar("an address such as syslog.example.com:514", (text) =>
+  /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):\d{1,5}$/.test(text) && Number(text.split(":").at(-1)) <= 65_535
+    ? text
+    : undefined,
+);
+
+const syslog = mapping({
+  address: required(address, "The receiver, with its port."),
+  protocol: defaulted(
+    oneOf(["tcp", "tls", "udp"]),
+    "tcp",
+    "By `tcp` and `tls` the receiver must read what is sent and close the connection; by `udp` what is lost is not noticed.",
+  ),
+  facility: defaulted(
+    oneOf(["daemon", "local0", "local1", "local2", "local3", "local4", "local5", "local6", "local7"]),
+    "local0",
+    "The facility of the messages; their severity is `warning`.",
+  ),
+});
+
+type SyslogConfig = NonNullable<ReturnType<typeof syslog.read>>;
+
+/** The settings of the output to syslog, as they are where nobody sets them, with those of an action. */
+function settingsOf({ address: at, protocol, facility }: SyslogConfig): SettingsOf<"SYSLOG"> {
+  const rows: SettingRows = outputKinds.find(({ word }) => word === "SYSLOG")?.rows ?? {};
+  const usual = Object.fromEntries(Object.entries(rows).map(([name, { default: value }]) => [name, value]));
+  return {
+    ...(usual as SettingsOf<"SYSLOG">),
+    ADDRESSES: [at],
+    PROTOCOL: protocol === "udp" ? "udp" : "tcp",
+    TLS_ENABLE: protocol === "tls",
+    FACILITY: facility,
+    SEVERITY: "warning",
+  };
+}
+
+/** Sends the record of each notice as a message of syslog (RFC 5424), by the output of that name. */
+class SyslogReceiver implements Receiver {
+  readonly #config: SyslogConfig;
+  readonly #clock: Clock;
+  readonly #run: string;
+  #adapter: Promise<OutputAdapter> | undefined;
+  #batches = 0;
+
+  constructor(config: SyslogConfig, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+    this.#run = clock.now().toString(36);
+  }
+
+  async send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
+    const now = this.#clock.now();
+    const bytes = Buffer.from(notices.map((notice) => recordOf(notice, now)).join(""));
+    const id = { instance: this.#run, number: this.#batches++ };
+    this.#adapter ??= createAdapter("SYSLOG", settingsOf(this.#config), { clock: this.#clock });
+    const batch = { id, chunks: [bytes], count: notices.length, byteLength: bytes.length, oldestAt: now };
+    const { fault, retry, refused } = await (await this.#adapter).send(batch, signal);
+    if (retry.length > 0 || refused.length > 0)
+      throw fault ?? new Error(refused[0]?.reason ?? "the receiver of syslog does not take all messages");
+  }
+
+  close(): void {
+    void this.#adapter?.then((adapter) => adapter.close());
+  }
+}
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 
@@ -60,7 +231,7 @@ export const action = mapping(
       "When nothing is sent: `22:00-07:00` each day, `sat-sun 00:00-24:00`. What waits is sent when it is over.",
     ),
     zone: defaulted(timeZone, "UTC", "The time zone of `quiet`."),
-    ended: defaulted(bool, true, "Whether it is told that an alert has ended."),
+    ended: defaulted(bool, true, "Whether it gets a notice when an alert has ended."),
   },
   {
     check(_given, at) {

@@ -174,10 +174,11 @@ export class UsualFlows {
     last.sample.add(bytes, read);
   }
 
-  /** Rows that came before a time. @returns them, and over how many seconds they came. */
-  before(time: number): { readonly rows: readonly WeighedRow[]; readonly seconds: number } {
-    const rows = this.#segments.flatMap(({ sample }) => sample.rows()).filter(({ row }) => row.at < time);
-    const from = Math.max(this.#began, this.#segments[0]?.from ?? time);
+  /** Rows that came before a time, and not before another one. @returns them, and over how many seconds they came. */
+  before(time: number, notBefore: number): { readonly rows: readonly WeighedRow[]; readonly seconds: number } {
+    const all = this.#segments.flatMap(({ sample }) => sample.rows());
+    const rows = all.filter(({ row: { at } }) => at >= notBefore && at < time);
+    const from = Math.max(this.#began, this.#segments[0]?.from ?? time, notBefore);
     return { rows, seconds: Math.max(1, (time - from) / 1000) };
   }
 }

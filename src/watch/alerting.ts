@@ -1,0 +1,270 @@
+import type { FileIo } from "../base/file/index.ts";
+import type { Clock, Log, Metrics } from "../base/report/index.ts";
+import { AlertFile } from "./alert-file.ts";
+import { AlertBook, recordOf, type Alert, type AlertList, type Evidence, type Notice } from "./alerts.ts";
+import { Notifier, type ActionStatus } from "./notifier.ts";
+import type { Verdict } from "./rule-watch.ts";
+import type { Rule } from "./rule.ts";
+import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
+import { answersOf, type WatchConfig } from "./watch-file.ts";
+
+/** Where alerts live: the clock, the disk, and the receivers of what happens to them. */
+export interface AlertingSurroundings {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly io: FileIo;
+  /** Gives texts that were never given before. */
+  readonly newId: () => string;
+  /** Is given a record for each alert that has begun or ended: a line of JSON. */
+  readonly onRecord: (line: string) => void;
+}
+
+/** After a save this many times as long as it took is none. */
+const restOfSave = 9;
+
+/** The alerts of all rules, and who is told of them: not those that are silenced or snoozed. All of it outlives a restart. */
+export class Alerting {
+  readonly #around: AlertingSurroundings;
+  /** Limited: a disk that is full fails every save. */
+  readonly #log: Log;
+  readonly #onFault: (fault: string | undefined) => void;
+  readonly #book: AlertBook;
+  readonly #notifier: Notifier;
+  readonly #silences: Silences;
+  readonly #file: AlertFile | undefined;
+  #rules: readonly Rule[] = [];
+  #isChanged = false;
+  /** By the monotonic clock: a large file is not written all the time. */
+  #saveFrom = 0;
+  #saving: Promise<void> | undefined;
+
+  /**
+   * @param directory undefined: alerts end with the run.
+   * @param log for what happens again and again. @param onFault is given what is wrong with the file, and undefined when all is well again.
+   */
+  constructor(
+    directory: string | undefined,
+    around: AlertingSurroundings,
+    run: string,
+    log: Log,
+    onFault: (fault: string | undefined) => void,
+  ) {
+    this.#around = around;
+    this.#log = log;
+    this.#onFault = onFault;
+    this.#book = new AlertBook(around.newId);
+    this.#silences = new Silences(around.newId);
+    this.#notifier = new Notifier({ clock: around.clock, log: around.log }, () => (this.#isChanged = true));
+    this.#file = directory === undefined ? undefined : new AlertFile(directory, around.io, run);
+  }
+
+  async start(): Promise<void> {
+    const kept = await this.#file?.read();
+    if (kept === undefined) return;
+    this.#book.restore(kept.alerts);
+    this.#silences.restore(kept.silences ?? []);
+    this.#notifier.restore(kept);
+    this.#onFault(kept.fault);
+    if (kept.fault !== undefined) this.#log.error({}, kept.fault);
+  }
+
+  async stop(): Promise<void> {
+    await this.#notifier.stop();
+    await this.#saving;
+    this.#save();
+    await this.#saving;
+  }
+
+  /** Has these rules and actions from now on; alerts of rules that are gone end. */
+  use({ rules, actions }: WatchConfig): void {
+    const before = this.#rules;
+    this.#rules = rules;
+    const there = new Set(rules.map(({ name }) => name));
+    const ended = this.#book.end((rule) => there.has(rule), "its rule was removed", this.#around.clock.now());
+    for (const notice of ended) {
+      const rule = before.find(({ name }) => name === notice.alert.rule);
+      if (rule !== undefined) this.#tell(rule, [notice]);
+    }
+    const answers = answersOf(actions);
+    this.#notifier.use(new Map([...actions].filter(([name]) => !answers.has(name))));
+  }
+
+  /** Takes all verdicts of one judgement of a rule. @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds. */
+  judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, ahead: number): void {
+    this.#tell(rule, this.#book.judge(rule, verdicts, evidence, this.#around.clock.now(), ahead));
+  }
+
+  /** Tells of what was held back, sends what is due and saves what has changed. */
+  tick(): void {
+    this.#tellHeld(this.#around.clock.now());
+    this.#notifier.tick((action) => {
+      const acting = this.#rules.filter(({ act }) => act.includes(action));
+      // Also those that are silenced by now: an Alertmanager takes what it does not hear of for over, and says so.
+      return acting.flatMap(({ name }) => this.#book.firing(name)).filter(({ untold }) => untold === undefined);
+    });
+    if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
+  }
+
+  isFiring(rule: string, key: readonly string[]): boolean {
+    return this.#book.isFiring(rule, key);
+  }
+
+  /** Those of a rule that fire. */
+  firing(rule: string): readonly Alert[] {
+    return this.#book.firing(rule);
+  }
+
+  list(): AlertList {
+    const now = this.#around.clock.now();
+    const { alerts, ...counts } = this.#book.list();
+    return { ...counts, alerts: alerts.map((alert) => withSilence(alert, this.#silences, now)) };
+  }
+
+  /** Notes who has seen an alert. @returns undefined where there is none. */
+  acknowledge(id: string, by: string): Alert | undefined {
+    const acknowledged = { by, at: this.#around.clock.now() };
+    this.#isChanged = true;
+    return this.#book.change(id, (alert) => ({ acknowledged, ...alert }));
+  }
+
+  /** Sends no notices of an alert for a time; of one that fires on they are sent again. @returns undefined where there is none. */
+  snooze(id: string, by: string, given: unknown): Alert | Refused | undefined {
+    const read = readSnooze(given);
+    if ("refused" in read) return read;
+    const snoozed = { by, until: this.#around.clock.now() + read.for };
+    this.#isChanged = true;
+    const alert = this.#book.change(id, (before) => ({ ...before, snoozed }));
+    return alert?.state === "cleared" ? { refused: ["the alert has ended"] } : alert;
+  }
+
+  silences(): readonly Silence[] {
+    return this.#silences.list();
+  }
+
+  /** Sends no notices of some alerts for a time, as a request has it. */
+  silence(by: string, given: unknown): Silence | Refused {
+    this.#isChanged = true;
+    const keys = new Set(this.#rules.flatMap((rule) => rule.by.map(({ field }) => field)));
+    const silence = this.#silences.add(given, by, keys, this.#around.clock.now());
+    if (!("refused" in silence)) this.#around.log.info({ by, silence: silence.id }, `silenced: ${silence.filter}`);
+    return silence;
+  }
+
+  /** Ends a silence. @returns undefined where there is none that goes on. */
+  endSilence(id: string, by: string): Silence | undefined {
+    this.#isChanged = true;
+    const ended = this.#silences.end(id, this.#around.clock.now());
+    if (ended !== undefined) this.#around.log.info({ by, silence: id }, `a silence has ended: ${ended.filter}`);
+    return ended;
+  }
+
+  /** Sends an action a made alert. @throws Error when it does not take it; undefined where there is no such action. */
+  async test(name: string): Promise<true | undefined> {
+    const now = this.#around.clock.now();
+    const isThere = await this.#notifier.test(name, {
+      id: this.#around.newId(),
+      rule: "test",
+      key: {},
+      state: "firing",
+      since: now,
+      firedAt: now,
+      value: 0,
+      peak: 0,
+      unit: "",
+      text: `a test of the action ${name}`,
+      top: {},
+      series: { stepMs: 0, values: [] },
+    });
+    return isThere || undefined;
+  }
+
+  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
+  resend(name: string): number | undefined {
+    return this.#notifier.resend(name);
+  }
+
+  actions(): readonly ActionStatus[] {
+    return this.#notifier.status();
+  }
+
+  /** Files of alerts that were set aside. */
+  get setAside(): number {
+    return this.#file?.setAside ?? 0;
+  }
+
+  reportMetrics(metrics: Metrics): void {
+    metrics.gaugeFrom("netgloss_watch_alerts", "Alerts by their state.", ["state"], () =>
+      (["pending", "firing"] as const).map((state) => [{ state }, this.#book.count(state)]),
+    );
+    metrics.counterFrom("netgloss_watch_alerts_refused_total", "Alerts that were more than there may be.", [], () => [
+      [{}, this.#book.refused],
+    ]);
+    this.#notifier.reportMetrics(metrics);
+  }
+
+  #tell({ act }: Rule, notices: readonly Notice[]): void {
+    const now = this.#around.clock.now();
+    for (const notice of notices) {
+      this.#isChanged = true;
+      const { kind, alert } = notice;
+      this.#around.onRecord(recordOf(notice, now));
+      this.#around.log.info({ rule: alert.rule, alert: alert.id }, `alert ${kind}: ${alert.text}`);
+      if (kind === "firing" && this.#isHeld(alert, now))
+        this.#book.change(alert.id, (one) => ({ ...one, untold: true }));
+      else if (alert.untold === undefined) this.#notifier.tell(act, notice);
+    }
+  }
+
+  /** Tells of alerts that fire on when their silence, or the time for which they were to be left alone, is over. */
+  #tellHeld(now: number): void {
+    for (const alert of this.#book.allFiring()) {
+      const isOver = alert.snoozed !== undefined && alert.snoozed.until <= now;
+      if ((alert.untold === undefined && !isOver) || this.#isHeld(alert, now)) continue;
+      const told = this.#book.change(alert.id, toldOf) as Alert;
+      this.#isChanged = true;
+      const rule = this.#rules.find(({ name }) => name === alert.rule);
+      // A second notice of one alert has another id, or it would be taken for a repetition.
+      const id = `${alert.id}-firing${alert.untold === undefined ? `-${alert.snoozed?.until}` : ""}`;
+      if (rule !== undefined) this.#notifier.tell(rule.act, { id, kind: "firing", alert: told });
+    }
+  }
+
+  #isHeld(alert: Alert, now: number): boolean {
+    return (alert.snoozed?.until ?? 0) > now || this.#silences.of(alert, now) !== undefined;
+  }
+
+  /** Keeps alerts, one write at a time; what changes meanwhile is in the next one. */
+  #save(): void {
+    if (this.#file === undefined || this.#saving !== undefined) return;
+    this.#isChanged = false;
+    const { clock } = this.#around;
+    const began = clock.monotonic();
+    const notices = this.#notifier.kept();
+    this.#saving = this.#file
+      .write({ alerts: this.#book.kept(), ...notices, silences: this.#silences.list() })
+      .then(() => this.#onFault(undefined))
+      .catch((error: unknown) => {
+        this.#isChanged = true;
+        this.#onFault(`alerts cannot be kept: ${(error as Error).message}`);
+        this.#log.error({ error }, "alerts cannot be kept");
+      })
+      .finally(() => {
+        this.#saving = undefined;
+        const ended = clock.monotonic();
+        this.#saveFrom = ended + restOfSave * (ended - began);
+      });
+  }
+}
+
+function withSilence(alert: Alert, silences: Silences, now: number): Alert {
+  const silence = alert.state === "firing" ? silences.of(alert, now) : undefined;
+  return silence === undefined ? alert : { ...alert, silence: { id: silence.id, until: silence.until } };
+}
+
+/** An alert of which notices are sent again. */
+function toldOf(alert: Alert): Alert {
+  const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
+  delete told.untold;
+  delete told.snoozed;
+  return told;
+}
