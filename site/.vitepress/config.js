@@ -58,6 +58,7 @@ export default defineConfig({
           page("Find out why flows are missing", "doctor"),
           page("Get names from an IPAM or a table", "sources"),
           page("Keep networks with the same addresses apart", "scopes"),
+          page("Name interfaces, ports and more", "names"),
           page("Enrich by files and databases", "enrichment"),
           page("Rules", "rules"),
           page("Poll SNMP devices", "snmp"),

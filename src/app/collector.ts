@@ -38,7 +38,13 @@ import { apiOptions } from "./parts/access.ts";
 import { collectorViews } from "./views/collector-views.ts";
 import { createFlows, createFlowState, createSharedExporters, decodingThreads } from "./parts/flow-parts.ts";
 import { createDeviceSharingPart, createFleetPart } from "./parts/fleet-parts.ts";
-import { createMetadata, createScopesPart, createSourcesPart } from "./parts/metadata-parts.ts";
+import {
+  createMetadata,
+  createNames,
+  createScopesPart,
+  createSourcesPart,
+  writtenNames,
+} from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
 import { createLeftOverRoutes, createWatch } from "./parts/watch-parts.ts";
@@ -203,6 +209,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const progress = new Progress(clock);
 
   const metadata = createMetadata(settings, reporting);
+  const names = createNames(settings, reporting);
   const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
   const scopes = createScopesPart(settings, metadata, reporting);
   const fleet = createFleetPart(settings, reporting);
@@ -320,6 +327,7 @@ export function createCollector(options: CollectorOptions): Collector {
     savedViews,
     udm: writtenMetadata,
     tools: writtenMetadata,
+    names: writtenNames(settings, names),
     scopes: scopes && ((name) => ("disabled" in writtenMetadata ? writtenMetadata : scopes.store(name))),
     definitions:
       "disabled" in writtenMetadata
@@ -339,6 +347,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (fleet !== undefined) components.push(fleet);
   if (metadata !== undefined) components.push(metadata);
   if (scopes !== undefined) components.push(scopes);
+  if (names !== undefined) components.push(names);
   if (metadataSources !== undefined) components.push(metadataSources);
   components.push(...enrichment.components, ...outputs.local);
   if (stores.length > 0) components.push(together("outputs to stores", outputs.toStores));
@@ -384,9 +393,11 @@ export function createCollector(options: CollectorOptions): Collector {
       void users?.reload(true);
       watch?.reload();
       // The store reports the result itself.
-      metadata?.load().catch((error: unknown) => {
-        if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
-      });
+      for (const store of [metadata, names]) {
+        store?.load().catch((error: unknown) => {
+          if (!(error instanceof UdmError)) log.error({ error }, "reading the metadata again failed");
+        });
+      }
       void scopes?.reload();
       void metadataSources?.reload();
       // So do the enrichers.

@@ -6,6 +6,14 @@ export {
   type UdmCheck,
   type UdmInput,
 } from "./model/check-udm.ts";
+export {
+  keyReaders,
+  parseNameKey,
+  parseStoredKey,
+  portProtocols,
+  type KeyForm,
+  type ReadKey,
+} from "./model/name-key.ts";
 export { parseUdmJson, renderEntry, udmJson } from "./model/render-entry.ts";
 export {
   otherFields,

@@ -101,6 +101,12 @@ export const metadataSettings = {
     "A YAML file of scopes: networks in which the same addresses mean other hosts, with entries of their own; see docs/scopes.md. Needs the metadata to be on.",
     { example: "/etc/netgloss/scopes.yml", needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: true } }] },
   ),
+  SVC_PROCESSOR_ENRICH_NAMES_PATH: row(
+    path,
+    "",
+    "A YAML file of names of interfaces, AS numbers, VLANs, ports and MAC addresses; see docs/names.md. While the metadata API is on it may change them, and the collector owns the file. A missing file is an empty one.",
+    "/etc/netgloss/names.yml",
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     int(1, 31_536_000, "seconds"),
     7200,

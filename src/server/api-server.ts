@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Identities } from "./access/identities.ts";
 import type { SignIn } from "./access/sign-in.ts";
+import type { KeyForm } from "../metadata/index.ts";
 import { limitLog, type Component, type Log, type Reporting } from "../base/report/index.ts";
 import { Admission, isLoopback, WriteAudit } from "./auth/admission.ts";
 import { Authenticator, type BasicCredentials } from "./auth/authenticator.ts";
@@ -30,6 +31,8 @@ export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOption
   readonly udm: UdmSource;
   /** The same for the service of tools; without it there is none. */
   readonly tools?: ToolsSource;
+  /** The same for the services of names; without it there are none. */
+  readonly names?: ToolsSource | undefined;
   /** The same for the services in a scope; without it there are no scopes. */
   readonly scopes?: ScopeStores | undefined;
   /** The scopes themselves; without them there is no service of them. */
@@ -118,15 +121,20 @@ export class ApiServer implements Component {
 
   #routes(bodies: BodyReader): Routes {
     const options = this.#options;
-    const { udm, tools, basicAuth, identities, signIn, metrics } = options;
+    const { udm, tools, names, basicAuth, identities, signIn, metrics } = options;
     const meters = new FeedMeters(metrics);
-    const toolsOf = (source: ToolsSource, tooling: ToolsOptions): MetadataServices => {
+    const toolsOf = (source: ToolsSource, tooling: ToolsOptions, keys?: KeyForm): MetadataServices => {
       const context = new ToolsContext(source, tooling);
       const feed = new ChangeFeed(() => context.store().history, this.#limits, meters, this.#metrics);
-      return { services: [toolsMethods(context, feed)], feed };
+      return { services: [toolsMethods(context, feed, keys)], feed };
     };
     const global = tools && toolsOf(tools, options);
     const services = [udmMethods(new UdmService(udm, options.maxBatchSize)), ...(global?.services ?? [])];
+    if (names !== undefined) {
+      const tooling = { ...options, explainObject: undefined, scopes: undefined, definitions: undefined };
+      services.push(udmMethods(new UdmService(names, options.maxBatchSize), "names"));
+      services.push(...toolsOf(names, tooling, "names").services);
+    }
     if (options.definitions !== undefined) services.push(scopeMethods(options.definitions));
     const inScope = (source: ToolsSource, scope: string): MetadataServices => {
       const { explainObject } = options;

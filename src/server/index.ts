@@ -10,6 +10,7 @@ export {
   type ViewUser,
 } from "./methods/saved-view-endpoints.ts";
 export { ApiServer, type ApiServerOptions } from "./api-server.ts";
+export { NameService } from "./gen/names/v1/names_pb.ts";
 export type { BasicCredentials } from "./auth/authenticator.ts";
 export { isLoopback } from "./auth/admission.ts";
 export { defaultApiLimits, type ApiLimits, FailureLimit, sourceOf } from "./http/limits.ts";

@@ -250,7 +250,8 @@ function methodPath(method: DescMethod, scoped: ReadonlySet<string>): JsonSchema
   const parameters = scoped.has(method.parent.typeName) ? { parameters: [scopeParameter] } : {};
   return describe(
     "metadata",
-    method.name,
+    // Two services may have methods of one name.
+    method.parent.file.proto.package === "udm.v1" ? method.name : `${method.parent.name}${method.name}`,
     comment.split(/[;.:](?:\s|$)/)[0] ?? "",
     { "200": jsonResponse("Done.", schemaRef(method.output)), ...refusals },
     { description: comment, ...parameters, ...jsonBody(schemaRef(method.input)) },

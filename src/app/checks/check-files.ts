@@ -17,6 +17,7 @@ import {
   scopesShape,
   sourcesShape,
   checkMetadataFile,
+  type KeyForm,
   readScopesFile,
   readSourcesFile,
   SourcesFileError,
@@ -121,6 +122,12 @@ export async function checkFiles(settings: Settings): Promise<{ problems: string
     problems.push(...found.problems);
     warnings.push(...found.warnings);
   }
+  const namesPath = settings.SVC_PROCESSOR_ENRICH_NAMES_PATH;
+  if (namesPath !== "") {
+    const found = await checkMetadata(namesPath, false, "names");
+    problems.push(...found.problems);
+    warnings.push(...found.warnings);
+  }
   const sourcesPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH;
   if (sourcesPath !== "") problems.push(...(await checkSources(sourcesPath)));
   for (const found of [await checkNetworks(settings), await checkTrapRules(settings)]) {
@@ -170,7 +177,11 @@ async function checkSources(path: string): Promise<string[]> {
 }
 
 /** A missing file is an empty database, unless its folder is missing, too: it may be on a volume that is not mounted. */
-async function checkMetadata(path: string, isInScope = false): Promise<{ problems: string[]; warnings: string[] }> {
+async function checkMetadata(
+  path: string,
+  isInScope = false,
+  keys?: KeyForm,
+): Promise<{ problems: string[]; warnings: string[] }> {
   let bytes: Uint8Array;
   try {
     bytes = await readFile(path);
@@ -180,7 +191,7 @@ async function checkMetadata(path: string, isInScope = false): Promise<{ problem
     if (existsSync(dirname(resolve(path)))) return { problems: [], warnings: [] };
     return { problems: [`${path}: there is no directory ${dirname(path)}`], warnings: [] };
   }
-  const { findings } = checkMetadataFile(bytes, createKeyConflicts(isInScope));
+  const { findings } = checkMetadataFile(bytes, createKeyConflicts(isInScope), keys);
   const linesOf = (wanted: "error" | "warning"): string[] =>
     findings
       .filter(({ severity }) => severity === wanted)

@@ -1,4 +1,4 @@
-import type { Reporting } from "../../base/report/index.ts";
+import { renamedMetrics, type Reporting } from "../../base/report/index.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import {
@@ -11,6 +11,7 @@ import {
   type CollectorUdmStore,
   type UdmFileStoreOptions,
 } from "../../metadata/index.ts";
+import { isSet } from "../../base/settings/index.ts";
 import { nodeFileIo, runAfter } from "../../base/file/index.ts";
 import { agentFor } from "../../output/index.ts";
 import { createCollidingKeysLog } from "../enrichment/enrichment-files.ts";
@@ -40,6 +41,40 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
     maxEntries: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_MAX_ENTRIES,
     fileRead: createCollidingKeysLog(path, reporting.log),
   });
+}
+
+/** The store of names, owned when the API may change it; undefined when there is to be none. */
+export function createNames(settings: Settings, reporting: Reporting): UdmFileStore | undefined {
+  const path = settings.SVC_PROCESSOR_ENRICH_NAMES_PATH;
+  if (path === "") return undefined;
+  const { limitName: _, ...options } = fileStoreOptions(settings);
+  return new UdmFileStore({
+    ...reporting,
+    ...options,
+    metrics: renamedMetrics(
+      reporting.metrics,
+      (name) => name.replace("netgloss_udm_", "netgloss_names_"),
+      (help) => `Of names: ${help}`,
+    ),
+    keys: "names",
+    path,
+    owned: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE,
+    startThread: startUdmFileThread,
+    maxEntries: mostNames,
+  });
+}
+
+const mostNames = 500_000;
+
+/** The store of names, or why the API has none. */
+export function writtenNames(
+  settings: Settings,
+  names: UdmFileStore | undefined,
+): UdmFileStore | { readonly disabled: string } {
+  const needed = ["SVC_PROCESSOR_ENRICH_NAMES_PATH", "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE"] as const;
+  const missing = needed.filter((name) => !isSet(settings[name]));
+  if (names !== undefined && missing.length === 0) return names;
+  return { disabled: `the API of names is not enabled: ${missing.join(", ")} must be set` };
 }
 
 /** Returns the options that the file of all entries and those of scopes share. */

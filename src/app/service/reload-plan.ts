@@ -26,6 +26,10 @@ export function reloadPlan(
     if (!isOwned || !hasMetadata) readsAgain.push("metadata file");
     else leavesAlone.push("metadata file: the API owns it; stop netgloss to edit it by hand");
   }
+  if (settings.SVC_PROCESSOR_ENRICH_NAMES_PATH !== "") {
+    if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE) readsAgain.push("names");
+    else leavesAlone.push("file of names: the API owns it; stop netgloss to edit it by hand");
+  }
   const ownsEntries = missingForMetadataApi(settings).length === 0;
   reads(settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH !== "", ownsEntries ? "scopes" : "scopes and their entries");
   reads(settings.SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH !== "", "sources of metadata");

@@ -153,9 +153,12 @@ export function formatAddressBytes(bytes: Uint8Array, offset: number, family: Fa
 export class KeyError extends Error {
   readonly code = "bad_key";
 
-  /** @param why what is wrong with it; a blank or an invisible character in the text is named instead, because it is easily overlooked. */
-  constructor(text: string, why: string) {
-    super(`key ${quote(text)} ${unseenFault(text) ?? why}`);
+  /**
+   * @param why what is wrong with it; a blank or an invisible character in the text is named instead, because it is easily overlooked.
+   * @param mayHaveBlanks true if keys like it may have them.
+   */
+  constructor(text: string, why: string, mayHaveBlanks = false) {
+    super(`key ${quote(text)} ${(mayHaveBlanks ? undefined : unseenFault(text)) ?? why}`);
     this.name = "KeyError";
   }
 }

@@ -32,6 +32,7 @@ export {
 } from "./kernel-socket.ts";
 export {
   createMetrics,
+  renamedMetrics,
   type Counter,
   type FamilyReading,
   type Gauge,

@@ -327,6 +327,22 @@ export interface Metrics {
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
+/** The same metrics under other names, with other texts. */
+export function renamedMetrics(
+  metrics: Metrics,
+  rename: (name: string) => string,
+  describe: (help: string) => string,
+): Metrics {
+  return {
+    ...metrics,
+    counter: (name, help, labels) => metrics.counter(rename(name), describe(help), labels),
+    gauge: (name, help, labels) => metrics.gauge(rename(name), describe(help), labels),
+    histogram: (name, help, buckets, labels) => metrics.histogram(rename(name), describe(help), buckets, labels),
+    counterFrom: (name, help, labels, read) => metrics.counterFrom(rename(name), describe(help), labels, read),
+    gaugeFrom: (name, help, labels, read) => metrics.gaugeFrom(rename(name), describe(help), labels, read),
+  };
+}
+
 /** A scrape reads this many series, or writes this many lines, before it yields to the event loop. */
 const stepsInOneTurn = 1000;
 

@@ -14,6 +14,7 @@ import { csvRows, type CsvOptions } from "./rows/csv-rows.ts";
 import { blocksOf, jsonRows, ndjsonRows } from "./rows/json-rows.ts";
 import { yamlRows } from "./rows/yaml-rows.ts";
 import { quote } from "../../base/text/index.ts";
+import type { ReadKey } from "../model/name-key.ts";
 import { renderEntry, udmJson } from "../model/render-entry.ts";
 
 export const exchangeFormats = ["csv", "json", "ndjson", "yaml"] as const;
@@ -23,6 +24,8 @@ export interface ImportOptions {
   readonly format: ExchangeFormat;
   /** Left out: our own form, as {@link exportEntries} writes it. */
   readonly map?: ColumnMap | undefined;
+  /** Reads keys. Left out: they are addresses. */
+  readonly parseKey?: ReadKey | undefined;
   /** Options of CSV. */
   readonly csv?: CsvOptions | undefined;
   /** Selects from JSON: gives the rows of the text, as JSON, one on each line. */
@@ -59,7 +62,8 @@ export async function importEntries(
     throw new ExchangeError("select", `a selection is for JSON, not for ${options.format}`);
   }
   const text = decodeText(bytes, options.mostBytes ?? 1024 ** 3);
-  return importRows(readers[options.format](text, options, faults), options.map ?? readyMap("netgloss"), faults);
+  const rows = readers[options.format](text, options, faults);
+  return importRows(rows, options.map ?? readyMap("netgloss"), faults, options.parseKey);
 }
 
 /** {@link importEntries} of objects that are already there. */
@@ -86,8 +90,13 @@ const readers: Readonly<Record<ExchangeFormat, ReadRows>> = {
   },
 };
 
-async function importRows(blocks: RowBlocks, map: ColumnMap, faults: FaultList): Promise<ImportResult> {
-  const maker = new EntryMaker(map, faults);
+async function importRows(
+  blocks: RowBlocks,
+  map: ColumnMap,
+  faults: FaultList,
+  parse?: ReadKey,
+): Promise<ImportResult> {
+  const maker = new EntryMaker(map, faults, parse);
   const indices = new Map<string, number>();
   /** The row of each entry. */
   const rowsOfEntries: number[] = [];

@@ -1,5 +1,6 @@
 import { crc32 } from "node:zlib";
-import { parseKey, type Key } from "../../base/ip/index.ts";
+import type { Key } from "../../base/ip/index.ts";
+import { parseStoredKey } from "../model/name-key.ts";
 import { type EntryChange, isChange, itemsPerYield, yieldToEventLoop } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import type { UdmEntry } from "../model/entry.ts";
@@ -243,7 +244,7 @@ export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolea
   let isBefore = false;
   for (const [key, change] of collapse(changes)) {
     if (!isChange(change)) continue;
-    const there = index.get(parseKey(key));
+    const there = index.get(parseStoredKey(key));
     if (isSame(there, change.after)) return true;
     if (isSame(there, change.before)) isBefore = true;
   }
@@ -254,7 +255,7 @@ export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolea
 export function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
   const edits: EntryChange[] = [];
   for (const [key, { after: before }] of collapse(changes)) {
-    const after = index.get(parseKey(key));
+    const after = index.get(parseStoredKey(key));
     if (!isSame(before, after)) edits.push({ before, after });
   }
   return edits;

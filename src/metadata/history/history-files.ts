@@ -11,6 +11,7 @@ import {
 import { compareKeys, type Key } from "../../base/ip/index.ts";
 import { yieldToEventLoop } from "../model/apply-writes.ts";
 import type { UdmEntry } from "../model/entry.ts";
+import { parseStoredKey } from "../model/name-key.ts";
 import { readEntries } from "../model/read-entries.ts";
 import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
@@ -295,7 +296,7 @@ export interface BaseEntry {
 }
 
 function entryOf(bytes: Buffer): UdmEntry {
-  const [entry] = readEntries(bytes.toString()).entries;
+  const [entry] = readEntries(bytes.toString(), parseStoredKey).entries;
   if (entry === undefined) throw new Error("there is no entry where one was");
   return entry;
 }

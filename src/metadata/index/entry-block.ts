@@ -1,4 +1,5 @@
-import { parseKey, type Family } from "../../base/ip/index.ts";
+import type { Family } from "../../base/ip/index.ts";
+import { parseStoredKey } from "../model/name-key.ts";
 import { parseUdmJson, udmJson, renderEntry } from "../model/render-entry.ts";
 import { udmContexts, type UdmContext, type UdmEntry, type UdmFileOnly } from "../model/entry.ts";
 import { entryPart, type Heap } from "./heap.ts";
@@ -213,7 +214,7 @@ export class EntryReader {
       this.#bytes.toString("utf8", jsonStart(this.#words, block), this.#yamlStart(block)),
     );
     const fileOnly = this.#fileOnlyOf(block);
-    const key = parseKey(text);
+    const key = parseStoredKey(text);
     return fileOnly === undefined ? { key, ...values } : { key, ...values, fileOnly };
   }
 

@@ -1,4 +1,5 @@
-import { parseKey, type Family } from "../../base/ip/index.ts";
+import type { Family } from "../../base/ip/index.ts";
+import { parseStoredKey } from "../model/name-key.ts";
 import type { CoveringEntryTexts } from "../model/udm-store.ts";
 import { CoveringSearch } from "./covering-entries.ts";
 import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord } from "./entry-block.ts";
@@ -139,7 +140,9 @@ export class CoveringTexts {
     const known = this.#rangeSizes.get(block);
     if (known?.serial === serial) return known.size;
     const at = (starts[i] as number) + keyStart;
-    const { first, last } = parseKey(Buffer.from(this.#bytes.subarray(at, this.#bytes.indexOf(quote, at))).toString());
+    const { first, last } = parseStoredKey(
+      Buffer.from(this.#bytes.subarray(at, this.#bytes.indexOf(quote, at))).toString(),
+    );
     if (this.#rangeSizes.size >= maxRanges) this.#rangeSizes.clear();
     this.#rangeSizes.set(block, { serial, size: last - first });
     return last - first;

@@ -1,5 +1,6 @@
-import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import { KeyError, type Key } from "../../base/ip/index.ts";
 import { udmFields, type UdmField, type UdmFileOnly, type UdmValues } from "./entry.ts";
+import { keyReaders, type ReadKey } from "./name-key.ts";
 import { maxViolations, type UdmViolation } from "./udm-store.ts";
 import { quote } from "../../base/text/index.ts";
 
@@ -31,10 +32,15 @@ const maxEntryBytes = 65_536;
  * Checks one entry of a request: its key, and the values that the request changes.
  *
  * @param fields the fields that a mask names; undefined for all. The others are not looked at and come back unset.
+ * @param parse reads the key.
  * @returns the entry, or all that is wrong with it, in the order of the fields, at most {@link maxViolations}.
  */
-export function checkUdm(input: UdmInput, fields: readonly UdmField[] = udmFields): UdmCheck {
-  const { key, violations } = checkKey(input.key);
+export function checkUdm(
+  input: UdmInput,
+  fields: readonly UdmField[] = udmFields,
+  parse: ReadKey = keyReaders.addresses,
+): UdmCheck {
+  const { key, violations } = checkKey(input.key, parse);
   // Read once: an iterable may be used up by it.
   const metadata = [...input.metadata];
   violations.push(...checkValues({ ...input, metadata }, fields, input.key));
@@ -167,9 +173,9 @@ const valueRules: Readonly<Record<UdmField, ValueRule>> = {
   },
 };
 
-function checkKey(text: string): { key?: Key; violations: FieldViolation[] } {
+function checkKey(text: string, parse: ReadKey): { key?: Key; violations: FieldViolation[] } {
   try {
-    return { key: parseKey(text), violations: [] };
+    return { key: parse(text), violations: [] };
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;
     return { violations: [{ field: "key", description: error.message }] };

@@ -12,7 +12,8 @@ import {
   YamlFault,
   type YamlScalar,
 } from "../../base/yaml/index.ts";
-import { type Key, isMappedSpelling, KeyError, parseKey } from "../../base/ip/index.ts";
+import { type Key, isMappedSpelling, KeyError } from "../../base/ip/index.ts";
+import { keyReaders, type ReadKey } from "./name-key.ts";
 
 const plainTags: ReadonlySet<string> = new Set(["!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"]);
 
@@ -144,10 +145,11 @@ export interface MappedTwice extends TextPosition {
  * `01`, `1.10`, `1e3` and `yes` are those texts, and no key is ever read as a number. Aliases and merge keys are
  * followed.
  *
+ * @param parse reads its keys.
  * @throws YamlFault for a syntax error, a bad key, a key twice (also in two spellings) or a value of a wrong shape. A key that is there as
  * IPv4 and as IPv4-mapped address is no fault: they were two keys once.
  */
-export function readEntries(text: string): UdmFileContent {
+export function readEntries(text: string, parse: ReadKey = keyReaders.addresses): UdmFileContent {
   const positionOf = createPositions(text);
   const fail: Fail = (message, at) => {
     throw new YamlFault(message, positionOf(at));
@@ -157,10 +159,10 @@ export function readEntries(text: string): UdmFileContent {
   const mappedTwice: MappedTwice[] = [];
   const root = readYaml(text);
   if (root !== undefined && root.kind !== "mapping" && !isNullNode(root)) {
-    fail("expected a mapping from keys (IP, CIDR or range) to entries", root.at);
+    fail(notAMapping(parse), root.at);
   }
   for (const { key: keyNode, value } of root?.kind === "mapping" ? root.pairs : []) {
-    const key = readKey(keyNode, fail);
+    const key = readKey(keyNode, parse, fail);
     const earlier = entries.get(key.text);
     const entry = readEntry(key, value, fail, unknownFields);
     if (earlier === undefined) {
@@ -199,9 +201,14 @@ export function judgeTwice(
   return { used, warning: { ...positionOf(unused.at), message } };
 }
 
-function readKey(node: YamlScalar, fail: Fail): Key {
+/** What is wrong with a file that is no mapping. */
+export function notAMapping(parse: ReadKey): string {
+  return `expected a mapping from keys (${parse === keyReaders.names ? "names" : "IP, CIDR or range"}) to entries`;
+}
+
+function readKey(node: YamlScalar, parse: ReadKey, fail: Fail): Key {
   try {
-    return parseKey(node.text);
+    return parse(node.text);
   } catch (error) {
     if (error instanceof KeyError) return fail(error.message, node.at);
     throw error;

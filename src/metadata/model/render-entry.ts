@@ -1,5 +1,6 @@
 import type { UdmEntry, UdmFileOnly } from "./entry.ts";
-import { parseKey, type Key } from "../../base/ip/index.ts";
+import type { Key } from "../../base/ip/index.ts";
+import { parseStoredKey } from "./name-key.ts";
 import { quotedScalar, renderKey, stringScalar } from "../../base/yaml/index.ts";
 
 /** An entry as proto3 JSON: lowerCamelCase names in the order of the schema, zero values left out, vlan as a string. */
@@ -85,7 +86,7 @@ export function entryTextPair(entry: UdmEntry): EntryTextPair {
 /** The entry back from {@link entryTextPair}. */
 export function readEntryTexts(json: string, fileOnly: string | undefined): UdmEntry {
   const values = parseUdmJson(json);
-  const entry = { ...values, key: parseKey(values.key) };
+  const entry = { ...values, key: parseStoredKey(values.key) };
   return fileOnly === undefined ? entry : { ...entry, fileOnly: JSON.parse(fileOnly) as UdmFileOnly };
 }
 

@@ -1,5 +1,6 @@
 import type { Address, Key } from "../../base/ip/index.ts";
 import type { UdmEntry, UdmField, UdmValues } from "./entry.ts";
+import type { ReadKey } from "./name-key.ts";
 import type { ScopeDefinition } from "./scope.ts";
 
 /** Addresses from one to another, both included; keys are such. */
@@ -213,6 +214,8 @@ export interface UdmCommit {
  * that the writes before it leave.
  */
 export interface UdmStore {
+  /** Reads a key of the store. Left out: keys are addresses. */
+  readonly parseKey?: ReadKey;
   /**
    * Reads the stored state and makes it the current one.
    *

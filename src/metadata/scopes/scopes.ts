@@ -14,7 +14,14 @@ import {
 } from "../../base/file/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { formatProblem } from "../../base/yaml/index.ts";
-import { type Component, type Health, type Log, type Metrics, type Reporting } from "../../base/report/index.ts";
+import {
+  renamedMetrics,
+  type Component,
+  type Health,
+  type Log,
+  type Metrics,
+  type Reporting,
+} from "../../base/report/index.ts";
 import { mostScopes } from "../index/scope-table.ts";
 import type { PublishedScope } from "../index/shared-index.ts";
 import type { ScopeChange, ScopeDefinition, ScopeText } from "../model/scope.ts";
@@ -438,25 +445,24 @@ function removed(scopes: readonly ScopeText[], name: string): PlannedEdit {
 
 /** Metrics that the stores of all scopes count together, under names of their own. What would be read of one store alone is left out. */
 function sharedMetrics(metrics: Metrics): Metrics {
+  const own = renamedMetrics(
+    metrics,
+    (name) => name.replace("netgloss_udm_", "netgloss_udm_scope_"),
+    (help) => `In all scopes: ${help}`,
+  );
   const made = new Map<string, unknown>();
-  const once = <T>(name: string, make: (own: string) => T): T => {
-    const own = name.replace("netgloss_udm_", "netgloss_udm_scope_");
-    if (!made.has(own)) made.set(own, make(own));
-    return made.get(own) as T;
+  const once = <T>(name: string, make: () => T): T => {
+    if (!made.has(name)) made.set(name, make());
+    return made.get(name) as T;
   };
   return {
-    ...metrics,
-    counter: (name, help, labels) => once(name, (own) => metrics.counter(own, ofScopes(help), labels)),
-    histogram: (name, help, buckets, labels) =>
-      once(name, (own) => metrics.histogram(own, ofScopes(help), buckets, labels)),
-    gauge: (name, help, labels) => once(name, (own) => metrics.gauge(own, ofScopes(help), labels)),
+    ...own,
+    counter: (name, help, labels) => once(name, () => own.counter(name, help, labels)),
+    histogram: (name, help, buckets, labels) => once(name, () => own.histogram(name, help, buckets, labels)),
+    gauge: (name, help, labels) => once(name, () => own.gauge(name, help, labels)),
     counterFrom() {},
     gaugeFrom() {},
   };
-}
-
-function ofScopes(help: string): string {
-  return `In all scopes: ${help}`;
 }
 
 /** A log whose lines name the scope. */

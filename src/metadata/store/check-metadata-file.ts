@@ -1,8 +1,9 @@
-import { networkOfKey, type Key, KeyError, parseKey } from "../../base/ip/index.ts";
+import { networkOfKey, type Key, KeyError } from "../../base/ip/index.ts";
 import type { Log } from "../../base/report/index.ts";
 import { hostBitsWarning } from "./store-reporting.ts";
 import { checkValues, deceptiveTexts, measureEntry, excessOf } from "../model/check-udm.ts";
-import { type MappedTwice, judgeTwice, readEntry } from "../model/read-entries.ts";
+import { keyReaders, type KeyForm, type ReadKey } from "../model/name-key.ts";
+import { type MappedTwice, judgeTwice, notAMapping, readEntry } from "../model/read-entries.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { nearName } from "../../base/text/index.ts";
 import {
@@ -129,7 +130,9 @@ export interface MetadataCheck {
 export function checkMetadataFile(
   bytes: Uint8Array,
   keyConflict: (key: string) => string | undefined = () => undefined,
+  keys: KeyForm = "addresses",
 ): MetadataCheck {
+  const parse = keyReaders[keys];
   const findings: MetadataFinding[] = [];
   const twice: [message: string, at: number][] = [];
   let root: YamlNode | undefined;
@@ -147,13 +150,13 @@ export function checkMetadataFile(
     void findings.push({ severity, message, isRefusedByApi, ...positionOf(at) });
   for (const [message, at] of twice) note("error", message, at);
   if (root !== undefined && root.kind !== "mapping" && !isNullNode(root)) {
-    note("error", "expected a mapping from keys (IP, CIDR or range) to entries", root.at);
+    note("error", notAMapping(parse), root.at);
   }
   const pairs = root?.kind === "mapping" ? root.pairs : [];
   const keyNodes = new Map<string, YamlPair["key"]>();
   const entries = new Map<string, UdmEntry>();
   for (const pair of pairs) {
-    const key = readKey(pair, note);
+    const key = readKey(pair, parse, note);
     if (key === undefined) continue;
     const earlier = keyNodes.get(key.text);
     if (earlier !== undefined) {
@@ -176,9 +179,9 @@ export function checkMetadataFile(
 
 type Note = (severity: MetadataFinding["severity"], message: string, at: number, isRefusedByApi?: boolean) => void;
 
-function readKey({ key }: YamlPair, note: Note): Key | undefined {
+function readKey({ key }: YamlPair, parse: ReadKey, note: Note): Key | undefined {
   try {
-    return parseKey(key.text);
+    return parse(key.text);
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;
     note("error", error.message, key.at);

@@ -20,6 +20,7 @@ import type { UdmHistory } from "../history/change.ts";
 import { SharedIndex, type PublishedScope } from "../index/shared-index.ts";
 import { SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
 import type { UdmEntry } from "../model/entry.ts";
+import { keyReaders, type KeyForm, type ReadKey } from "../model/name-key.ts";
 import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
 import { UdmLayers } from "./udm-layers.ts";
 
@@ -277,6 +278,8 @@ export class ScopeHost {
 
 /** Holds what both stores are made with. */
 export interface StoreOptions extends Reporting {
+  /** Left out: addresses. */
+  readonly keys?: KeyForm;
   /** Tells whether writes are taken: a file is then ours alone, locked, rewritten, and not read again once it was read. */
   readonly owned: boolean;
   /** Most entries; memory is reserved for this many, which costs address space until it is used. */
@@ -335,12 +338,16 @@ export interface UdmPlaces {
   linesOf(keys: readonly Key[]): Promise<readonly (number | undefined)[]>;
 }
 
+/** Names of stores among parts of the collector and checks of readiness. */
+export const storeNames: Readonly<Record<KeyForm, string>> = { addresses: "metadata", names: "names" };
+
 /** Without {@link StoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
 
 /** A store that threads can look into: what both stores have in common. */
 export abstract class CollectorUdmStore implements UdmStoreWithHistory, Component {
-  readonly name = "metadata";
+  readonly name: string;
+  readonly parseKey: ReadKey;
   abstract readonly history: UdmHistory;
   /** Locations of entries in the file. */
   abstract readonly places: UdmPlaces;
@@ -359,6 +366,9 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
 
   protected constructor(options: StoreOptions) {
     const { maxEntries = defaultMaxEntries, limitName, after = runAfter, log, metrics, within } = options;
+    const { keys = "addresses" } = options;
+    this.name = storeNames[keys];
+    this.parseKey = keyReaders[keys];
     this.log = log;
     this.#clock = options.clock;
     const shared =
@@ -398,6 +408,7 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
       (action) => this.queue.alone(action),
       after,
       options,
+      this.name,
     );
     this.layers = new UdmLayers(
       this.shared,

@@ -1,4 +1,5 @@
-import { isMappedSpelling, KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import { isMappedSpelling, KeyError, type Key } from "../../base/ip/index.ts";
+import { parseStoredKey } from "../model/name-key.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
 import { KeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
 
@@ -52,7 +53,7 @@ function oddKey(line: string): string | undefined {
   const [, double, single, plain] = /^(?:"([^"\\]*)"|'([^']*)'|([\dA-Fa-f:].*?))\s*:(?:\s|$)/.exec(line) ?? [];
   const text = double ?? single ?? plain ?? "";
   try {
-    parseKey(text);
+    parseStoredKey(text);
     return text;
   } catch (error) {
     if (error instanceof KeyError) return undefined;
@@ -96,7 +97,7 @@ class LineTable implements EntryLines {
 
   /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
   addKey(text: string, line: number): void {
-    const key = parseKey(text);
+    const key = parseStoredKey(text);
     this.#set(digestOf(key.family, setKeyWords(this.#words, key)), line, isMappedSpelling(text, key));
   }
 

@@ -14,6 +14,7 @@ import {
   finishRename,
   replayImage,
 } from "../../base/file/index.ts";
+import type { KeyForm } from "../model/name-key.ts";
 import { YamlFault, type TextPosition } from "../../base/yaml/index.ts";
 import { PageFile, type LineQuestion, type PageWriter } from "./udm-pages.ts";
 import type { IndexLease } from "../index/index-builder.ts";
@@ -44,6 +45,7 @@ export async function loadBytes(
   bytes: Uint8Array,
   before: UdmIndex | undefined,
   keep: boolean,
+  keys: KeyForm = "addresses",
 ): Promise<FileState> {
   const { length } = bytes;
   const loader = length >= Math.max(threadBytes / loadShare, 1) ? thread : undefined;
@@ -51,7 +53,8 @@ export async function loadBytes(
   const lease = shared.lease(before);
   let loaded: LoadedState;
   try {
-    loaded = loader === undefined ? loadState(lease, bytes) : await loader.load(bytes, lease, keep && isInThread);
+    loaded =
+      loader === undefined ? loadState(lease, bytes, keys) : await loader.load(bytes, lease, keep && isInThread, keys);
   } catch (error) {
     shared.cancelLease(lease);
     throw error;
@@ -68,7 +71,13 @@ type ThreadRequest =
   /** Text of whole entries, in list order; `isFirst` replaces what the thread held, `isLast` puts it in force. */
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
   /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
-  | { readonly op: "load"; readonly bytes: Uint8Array; readonly lease: IndexLease; readonly keep: boolean }
+  | {
+      readonly op: "load";
+      readonly bytes: Uint8Array;
+      readonly lease: IndexLease;
+      readonly keep: boolean;
+      readonly keys: KeyForm;
+    }
   | { readonly op: "save"; readonly plan: SavePlan; readonly changes: Uint8Array }
   | { readonly op: "lines"; readonly question: LineQuestion };
 
@@ -112,8 +121,8 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
     return { kind: "done" };
   };
 
-  const load = ({ bytes, lease, keep }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
-    const loaded = loadState(lease, bytes);
+  const load = ({ bytes, lease, keep, keys }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
+    const loaded = loadState(lease, bytes, keys);
     if (keep && isKept(loaded)) {
       // After the answer, for which the start waits.
       filled = new Promise((resolve) => setImmediate(() => resolve(writer.takeAll([bytes]))));
@@ -229,9 +238,9 @@ export class FileThread implements PageWriter {
    *
    * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws YamlFault
    */
-  async load(bytes: Uint8Array, lease: IndexLease, keep: boolean): Promise<LoadedState> {
+  async load(bytes: Uint8Array, lease: IndexLease, keep: boolean, keys: KeyForm): Promise<LoadedState> {
     this.#isFilled = false;
-    const { loaded } = await this.#ask({ op: "load", bytes, lease, keep }, "loaded", wholeOf(bytes));
+    const { loaded } = await this.#ask({ op: "load", bytes, lease, keep, keys }, "loaded", wholeOf(bytes));
     this.#isFilled = keep && isKept(loaded);
     return loaded;
   }

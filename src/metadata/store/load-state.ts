@@ -3,7 +3,8 @@ import { isUtf8 } from "node:buffer";
 import { YamlFault, decodeUtf8, createPlainYamlReader, type PlainYaml } from "../../base/yaml/index.ts";
 import { errorCode, readSettled, type FileIo, type FileStamp, type FileState } from "../../base/file/index.ts";
 import { UdmError } from "../model/udm-store.ts";
-import { KeyError, parseKey } from "../../base/ip/index.ts";
+import { KeyError } from "../../base/ip/index.ts";
+import { keyReaders, type KeyForm, type ReadKey } from "../model/name-key.ts";
 import { StateBuilder, type IndexLease, type IndexReturn } from "../index/index-builder.ts";
 import { readEntries, readEntry } from "../model/read-entries.ts";
 import { emptyFileText, entryEnd, renderEntry } from "../model/render-entry.ts";
@@ -90,13 +91,14 @@ export interface LoadedState {
  *
  * @throws YamlFault; UdmError `resource_exhausted`
  */
-export function loadState(lease: IndexLease, bytes: Uint8Array): LoadedState {
+export function loadState(lease: IndexLease, bytes: Uint8Array, keys: KeyForm = "addresses"): LoadedState {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  return loadPlain(lease, buffer) ?? loadByLibrary(lease, buffer);
+  const parse = keyReaders[keys];
+  return loadPlain(lease, buffer, parse) ?? loadByLibrary(lease, buffer, parse);
 }
 
 /** @returns undefined when the library has to read the file. */
-function loadPlain(lease: IndexLease, bytes: Buffer): LoadedState | undefined {
+function loadPlain(lease: IndexLease, bytes: Buffer, parse: ReadKey): LoadedState | undefined {
   if (!isUtf8(bytes)) return undefined;
   const builder = new StateBuilder(lease);
   const warnings = new WarningsGatherer();
@@ -106,7 +108,8 @@ function loadPlain(lease: IndexLease, bytes: Buffer): LoadedState | undefined {
   let isOurs = true;
   let isBegun = false;
   for (let at = 0; at < bytes.length;) {
-    const next = scanner.scan(at);
+    // It knows addresses alone.
+    const next = parse === keyReaders.addresses ? scanner.scan(at) : -1;
     if (next >= 0) {
       builder.addTexts(scanner.family, scanner.key, scanner);
       if (scanner.hasHostBits()) warnings.lookAtKey(scanner.parsedKey());
@@ -119,7 +122,7 @@ function loadPlain(lease: IndexLease, bytes: Buffer): LoadedState | undefined {
     // A line that begins a document may stand before all entries only.
     if (isBegun && bytes[at] === dash) return undefined;
     const text = bytes.toString("utf8", at, end);
-    const found = readOne(text, readYaml(text), unknownFields);
+    const found = readOne(text, readYaml(text), parse, unknownFields);
     if (found === undefined) return undefined;
     if (found !== "nothing") {
       const yaml = renderEntry(found);
@@ -146,6 +149,7 @@ function loadPlain(lease: IndexLease, bytes: Buffer): LoadedState | undefined {
 function readOne(
   text: string,
   yaml: PlainYaml | undefined,
+  parse: ReadKey,
   unknownFields: Map<string, number>,
 ): UdmEntry | "nothing" | undefined {
   if (yaml === undefined) return undefined;
@@ -155,7 +159,7 @@ function readOne(
   const [pair] = yaml.root.pairs;
   if (pair === undefined) return undefined;
   try {
-    return readEntry(parseKey(pair.key.text), pair.value, refuse, unknownFields);
+    return readEntry(parse(pair.key.text), pair.value, refuse, unknownFields);
   } catch (error) {
     if (error instanceof YamlFault || error instanceof KeyError) return undefined;
     throw error;
@@ -167,9 +171,9 @@ function refuse(message: string): never {
   throw new YamlFault(message, { line: 1, column: 1 });
 }
 
-function loadByLibrary(lease: IndexLease, bytes: Buffer): LoadedState {
+function loadByLibrary(lease: IndexLease, bytes: Buffer, parse: ReadKey): LoadedState {
   const text = decodeUtf8(bytes);
-  const { entries, unknownFields, mappedTwice } = readEntries(text);
+  const { entries, unknownFields, mappedTwice } = readEntries(text, parse);
   const builder = new StateBuilder(lease);
   const warnings = new WarningsGatherer();
   warnings.notUsed(mappedTwice);

@@ -31,8 +31,6 @@ function warnOfHostBits(log: Log, writes: readonly UdmWrite[]): void {
 
 export const hostBitsWarning = "a prefix with host bits covers its whole network, not only the address";
 
-/** Name of the readiness check. */
-const checkName = "metadata writes";
 /** The interval of trials whether writes would be possible again, milliseconds. */
 const tryMs = 10_000;
 
@@ -45,6 +43,8 @@ export class WriteHealth {
   readonly #alone: (action: () => Promise<void>) => Promise<void>;
   readonly #after: (action: () => void, ms: number) => () => void;
   readonly #reporting: Reporting;
+  /** Name of the readiness check. */
+  readonly #name: string;
   #isFailing = false;
   #callOff = (): void => {};
   #isStopped = false;
@@ -52,13 +52,16 @@ export class WriteHealth {
   /**
    * @param trial finds out whether a write would be possible, without one. Rejects with why not, in words for an operator.
    * @param alone runs an action while no write runs.
+   * @param store its name.
    */
   constructor(
     trial: () => Promise<void>,
     alone: (action: () => Promise<void>) => Promise<void>,
     after: (action: () => void, ms: number) => () => void,
     reporting: Reporting,
+    store: string,
   ) {
+    this.#name = `${store} writes`;
     this.#trial = trial;
     this.#alone = alone;
     this.#after = after;
@@ -69,7 +72,7 @@ export class WriteHealth {
   failed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.#isFailing = true;
-    this.#reporting.health.set({ name: checkName, ready: true, degraded: true, detail: `${reason}; trying again` });
+    this.#reporting.health.set({ name: this.#name, ready: true, degraded: true, detail: `${reason}; trying again` });
     this.#callOff();
     if (!this.#isStopped) this.#callOff = this.#after(() => void this.#alone(() => this.#tryAgain()), tryMs);
   }
@@ -78,10 +81,10 @@ export class WriteHealth {
   works(): void {
     const { health, log } = this.#reporting;
     if (!this.#isFailing) return;
-    log.info({}, "metadata can be written again");
+    log.info({ store: this.#name }, "metadata can be written again");
     this.#isFailing = false;
     this.#callOff();
-    health.set({ name: checkName, ready: true });
+    health.set({ name: this.#name, ready: true });
   }
 
   /** Finds out whether a write would be possible. Not while one runs. */

@@ -106,8 +106,6 @@ class OwnedFile {
   }
 }
 
-/** Name of the readiness check. */
-const checkName = "metadata";
 /** The most names that a log line lists. */
 const maxShown = 10;
 
@@ -309,11 +307,17 @@ export class UdmFileStore extends CollectorUdmStore {
       throw new LoadError("io", `${path}: the file is gone`);
     }
     const before = this.published.index();
-    const found = await loadBytes(this.shared, this.#thread, this.#threadBytes, bytes, before, owned).catch(
-      (error: unknown) => {
-        throw contentError(error, path, stamp);
-      },
-    );
+    const found = await loadBytes(
+      this.shared,
+      this.#thread,
+      this.#threadBytes,
+      bytes,
+      before,
+      owned,
+      this.#options.keys,
+    ).catch((error: unknown) => {
+      throw contentError(error, path, stamp);
+    });
     this.published.makeCurrent(found.index);
     if (owned) await this.history.open(found.index, stampText(stamp));
     this.#isLoaded = true;
@@ -327,7 +331,7 @@ export class UdmFileStore extends CollectorUdmStore {
     const { path, log, health } = this.#options;
     logWarnings(warnings, path, log);
     this.report.loaded(warnings.count);
-    health.set({ name: checkName, ready: true });
+    health.set({ name: this.name, ready: true });
     log.info({ path, entries: size }, isThere ? "metadata file read" : "no metadata file yet");
     if (unknownFields.size > 0) {
       const fields = Object.fromEntries([...unknownFields].slice(0, maxShown));
@@ -342,7 +346,7 @@ export class UdmFileStore extends CollectorUdmStore {
     this.report.loadFailed(error instanceof LoadError || error instanceof LockedError ? error.code : "other");
     const isLoaded = this.#isLoaded;
     const detail = failure.message;
-    health.set({ name: checkName, ready: isLoaded, ...(isLoaded && { degraded: true }), detail });
+    health.set({ name: this.name, ready: isLoaded, ...(isLoaded && { degraded: true }), detail });
     const outcome = isLoaded ? "the previous state stays in use" : "there is no metadata";
     log.error({ path, error: failure }, `the metadata file cannot be used, ${outcome}`);
     return failure;

@@ -7,7 +7,8 @@ import {
   type SavedFile,
 } from "../../base/file/index.ts";
 import { findEntryLines, type EntryLines } from "./entry-lines.ts";
-import { parseKey, type Key, compareKeys } from "../../base/ip/index.ts";
+import { type Key, compareKeys } from "../../base/ip/index.ts";
+import { parseStoredKey } from "../model/name-key.ts";
 import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 
 // Changes as bytes, one after the other: length of the key's text (1), length of the YAML (4), both texts.
@@ -67,7 +68,7 @@ export function readChanges(taken: Uint8Array): UdmChange[] {
   for (let at = 0; at < bytes.length;) {
     const start = at + headBytes + (bytes[at] as number);
     const length = bytes.readUInt32LE(at + 1);
-    const key = parseKey(bytes.toString("latin1", at + headBytes, start));
+    const key = parseStoredKey(bytes.toString("latin1", at + headBytes, start));
     at = length === isGone ? start : start + length;
     changes.push({ key, yaml: length === isGone ? undefined : bytes.subarray(start, at) });
   }
@@ -267,7 +268,7 @@ function keyAt(bytes: Uint8Array, start: number): Key {
   const isQuoted = bytes[start] === 0x22;
   const from = isQuoted ? start + 1 : start;
   const end = bytes.indexOf(isQuoted ? 0x22 : 0x3a, from);
-  return parseKey(Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1"));
+  return parseStoredKey(Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1"));
 }
 
 /** Asks for the lines of entries in a file. */
@@ -351,7 +352,7 @@ export class PageFile implements PageWriter {
   async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
     // The check runs where the bytes are held: a thread asks the system without making the other one wait for it.
     if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
-    const keys = question.keys.map(parseKey);
+    const keys = question.keys.map(parseStoredKey);
     if (this.#pages === undefined) {
       const lines = await this.#readLines(question);
       return keys.map((key) => lines?.find(key));

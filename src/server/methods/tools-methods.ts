@@ -1,5 +1,5 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import type { Scopes } from "../../metadata/index.ts";
+import type { KeyForm, Scopes } from "../../metadata/index.ts";
 import { apiError } from "../api-error.ts";
 import {
   type DeleteScopeRequest,
@@ -9,8 +9,9 @@ import {
   ScopeService,
   type SetScopeRequest,
   SetScopeResponseSchema,
-  UdmToolsService as schema,
+  UdmToolsService,
 } from "../gen/udm/v1/tools_pb.ts";
+import { NameToolsService } from "../gen/names/v1/names_pb.ts";
 import { bulk, serverStream, unary, type CallContext, type RpcService } from "../rpc/method.ts";
 import { listChanges, scopeMessage, undoChange } from "../tools/list-changes.ts";
 import { badRequest, originOf, toApiError } from "../udm/udm-service.ts";
@@ -24,14 +25,16 @@ import type { ToolsContext } from "../tools/tools-context.ts";
 import { type ChangeFeed, serveEvents, watchUdms } from "../tools/watch-udms.ts";
 import { allowed, describe, failure, page, parameter, scopeParameter, type Endpoint } from "./endpoint.ts";
 
-/** udm.v1.UdmToolsService: one row for each method. */
-export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcService {
+/** udm.v1.UdmToolsService, and names.v1.NameToolsService, which explains no addresses: one row for each method. */
+export function toolsMethods(context: ToolsContext, feed: ChangeFeed, keys: KeyForm = "addresses"): RpcService {
   const tagKeys = new TagKeys(() => context.store());
+  const schema = keys === "names" ? NameToolsService : UdmToolsService;
   const { method } = schema;
+  const explain = UdmToolsService.method.explainAddress;
   return {
     schema,
     area: "metadata",
-    reach: { scope: undefined },
+    ...(keys === "addresses" && { reach: { scope: undefined } }),
     requireEnabled: () => void context.store(),
     methods: [
       unary(method.listChanges, "viewer", (request) => listChanges(context, request)),
@@ -40,7 +43,9 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed): RpcServic
       bulk(method.batchUpsertUdms, "editor", (request, call) => batchUpsertUdms(context, request, call)),
       bulk(method.replaceUdms, "editor", (request, call) => replaceUdms(context, request, call)),
       unary(method.searchUdms, "viewer", (request, call) => searchUdms(context, tagKeys, request, call)),
-      unary(method.explainAddress, "viewer", (request, call) => explainAddress(context, request, call.principal)),
+      ...(keys === "names"
+        ? []
+        : [unary(explain, "viewer", (request, call) => explainAddress(context, request, call.principal))]),
       serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, signal)),
       bulk(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
       unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),

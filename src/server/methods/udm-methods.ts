@@ -1,11 +1,12 @@
 import { setImmediate } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { EmptySchema } from "@bufbuild/protobuf/wkt";
-import { type EntryTexts, udmJson, type UdmEntry } from "../../metadata/index.ts";
+import { type EntryTexts, type KeyForm, udmJson, type UdmEntry } from "../../metadata/index.ts";
 import { type EntryList, type ListItems, portionBytes, listOfEntries, type UdmService } from "../udm/udm-service.ts";
 import { UdmTranscoder, mostMessageBytes, varintSize, writeVarint } from "../udm/udm-transcoder.ts";
 import { envelopeSize, type CodecName, type Encodable, type Encoded, type LongMessage } from "../rpc/protocol.ts";
-import { CountUdmsResponseSchema, UdmService as schema } from "../gen/udm/v1/udm_pb.ts";
+import { NameService } from "../gen/names/v1/names_pb.ts";
+import { CountUdmsResponseSchema, UdmService as AddressService } from "../gen/udm/v1/udm_pb.ts";
 import { bulk, unary, type RpcService } from "../rpc/method.ts";
 
 /** ListUdmsResponse, ListUdmKeysResponse or one like them: a message of one repeated field, its number 1. */
@@ -202,13 +203,15 @@ function longJsonList(list: EntryList, items: ListItems): LongMessage {
   };
 }
 
-/** udm.v1.UdmService: one row for each method. */
-export function udmMethods(service: UdmService): RpcService {
+/** udm.v1.UdmService and names.v1.NameService, which have the same methods: one row for each. */
+export function udmMethods(service: UdmService, keys: KeyForm = "addresses"): RpcService {
+  const schema = keys === "names" ? NameService : AddressService;
   const { method } = schema;
   return {
     schema,
     area: "metadata",
-    reach: { scope: undefined },
+    // Names belong to no scope.
+    ...(keys === "addresses" && { reach: { scope: undefined } }),
     requireEnabled: () => service.requireEnabled(),
     methods: [
       unary(method.countUdms, "viewer", () => create(CountUdmsResponseSchema, { count: service.countUdms() })),

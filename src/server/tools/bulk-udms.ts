@@ -1,11 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { isDeepStrictEqual } from "node:util";
 import type { FieldMask } from "@bufbuild/protobuf/wkt";
-import { KeyError, parseKey } from "../../base/ip/index.ts";
+import { KeyError } from "../../base/ip/index.ts";
 import {
   maxViolations,
   type UdmWrite,
   checkValues,
+  type ReadKey,
   udmFields,
   withContexts,
   type EntryChange,
@@ -51,7 +52,7 @@ export async function batchDeleteUdms(
   for (const [i, text] of keys.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
     try {
-      const key = parseKey(text);
+      const key = context.readKey(text);
       writes.push({
         op: "edit",
         key,
@@ -94,7 +95,7 @@ export async function batchUpsertUdms(
   const violations: FieldViolation[] = [];
   for (const [i, request] of requests.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
-    const read = readUpsert(request, mask);
+    const read = readUpsert(request, mask, context.store().parseKey);
     if ("violations" in read) violations.push(...below(`requests[${i}]`, read.violations));
     else writes.push(editOf(read, i, done));
     if (violations.length >= maxViolations) break;
@@ -134,12 +135,13 @@ interface Upsert {
 function readUpsert(
   request: UpsertUdmRequest,
   given: Mask | undefined,
+  parse: ReadKey | undefined,
 ): Upsert | { readonly violations: readonly FieldViolation[] } {
   const { udm, addTags, removeTags, setMetadata, removeMetadata } = request;
   const isSingle =
     addTags.length + removeTags.length + removeMetadata.length > 0 || Object.keys(setMetadata).length > 0;
   const mask = given ?? (isSingle ? { fields: [], hasContexts: false } : undefined);
-  const requested = readFullUdm(udm, mask?.fields);
+  const requested = readFullUdm(udm, mask?.fields, parse);
   const faults = singleFaults(request);
   if (!("violations" in requested)) return faults.length === 0 ? { requested, mask, request } : { violations: faults };
   return { violations: [...below("udm", requested.violations), ...faults] };

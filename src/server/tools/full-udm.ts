@@ -4,6 +4,7 @@ import { encode, type CodecName, type Encodable, type Encoded, type LongMessage 
 import { varintSize, writeVarint } from "../udm/udm-transcoder.ts";
 import {
   checkUdm,
+  type ReadKey,
   isChange,
   maxItems,
   maxViolations,
@@ -198,16 +199,18 @@ export interface RequestedEntry {
  * Checks an entry of a request by the rules of the eight methods, and its contexts.
  *
  * @param fields those that the request changes.
+ * @param parse reads its key; left out: it is one of addresses.
  * @returns the entry without its contexts; or all that is wrong, the fields without their path.
  */
 export function readFullUdm(
   udm: FullUdm | undefined,
   fields?: readonly UdmField[],
+  parse?: ReadKey,
 ): RequestedEntry | { readonly violations: readonly FieldViolation[] } {
   if (udm === undefined)
     return { violations: [{ field: "", description: "udm is missing: it must hold a key at least" }] };
   const { key, name, tags, vlan, internal } = udm;
-  const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields);
+  const checked = checkUdm({ key, name, tags, vlan, internal, metadata: Object.entries(udm.metadata) }, fields, parse);
   const faults = [...tooManyItems("contexts", udm.contexts)];
   for (const [i, text] of faults.length > 0 ? [] : udm.contexts.entries()) {
     if (!isContext(text) && faults.push(contextFault(text, i)) === maxViolations) break;

@@ -165,7 +165,7 @@ export async function importUdms(
   caller: ImportCaller,
 ): Promise<Encodable> {
   context.store();
-  const scope = request.scope && readScope(request.scope);
+  const scope = request.scope && readScope(context, request.scope);
   const task = context.progress.begin({
     kind: request.dryRun ? "import-check" : "import",
     subject: request.format,
@@ -245,6 +245,7 @@ async function read(
     return await importEntries(chunksOf(text, task), {
       format: readFormat(format),
       map: readMap(map),
+      parseKey: context.store().parseKey,
       ...(select !== "" && { select: selectOf(context, select, caller) }),
       ...(delimiter !== "" && { csv: { delimiter } }),
     });

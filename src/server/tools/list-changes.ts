@@ -154,7 +154,7 @@ export async function listChanges(context: ToolsContext, request: ListChangesReq
   const limit = pageSize(request.pageSize, mostChanges, changesByDefault);
   const found = await asApiError(
     history.list({
-      key: key === "" ? undefined : requestKey(key),
+      key: key === "" ? undefined : requestKey(key, "key", context.store().parseKey),
       author: author === "" ? undefined : author,
       withoutLayers,
       after,

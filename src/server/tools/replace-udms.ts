@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { ConnectError, Code } from "@connectrpc/connect";
-import { keyContains, parseKey, KeyError, type Key } from "../../base/ip/index.ts";
+import { keyContains, type Key } from "../../base/ip/index.ts";
 import {
   maxViolations,
   type UdmEntry,
@@ -19,7 +19,7 @@ import {
   type FullUdm,
   type ReplaceUdmsRequest,
 } from "../gen/udm/v1/tools_pb.ts";
-import { badRequest } from "../udm/udm-service.ts";
+import { badRequest, requestKey } from "../udm/udm-service.ts";
 import { findInJson, type FindBytes, scanEntries } from "./scan-entries.ts";
 import type { Task } from "../../base/report/index.ts";
 import type { Encodable } from "../rpc/protocol.ts";
@@ -46,7 +46,7 @@ export interface Scope {
 }
 
 /** @throws ConnectError `invalid_argument` when not exactly one scope is given. */
-export function readScope(scope: UdmScope | undefined): Scope {
+export function readScope(context: ToolsContext, scope: UdmScope | undefined): Scope {
   const { all = false, within = "", tag = "", metadataName = "", metadataValue = "" } = scope ?? {};
   const given = [all, within !== "", tag !== "", metadataName !== ""].filter(Boolean).length;
   if (given !== 1 || (metadataName === "" && metadataValue !== "")) {
@@ -55,7 +55,7 @@ export function readScope(scope: UdmScope | undefined): Scope {
   }
   const everything: Scope = { within: undefined, anyOf: [], has: () => true, description: "all entries" };
   if (all) return everything;
-  if (within !== "") return scopeWithin(readKey(within));
+  if (within !== "") return scopeWithin(requestKey(within, "scope.within", context.store().parseKey));
   const text = tag === "" ? metadataValue : tag;
   const find = text === "" ? undefined : findInJson(text);
   const anyOf = find === undefined ? [] : [[find]];
@@ -102,15 +102,6 @@ function scopeWithin(key: Key): Scope {
   };
 }
 
-function readKey(text: string): Key {
-  try {
-    return parseKey(text);
-  } catch (error) {
-    if (!(error instanceof KeyError)) throw error;
-    throw badRequest([{ field: "scope.within", description: error.message }]);
-  }
-}
-
 /** Most times that a difference is made before it is saved: the last time while the others' writes wait. */
 const attempts = 3;
 const defaultMaxDeletes = "20%";
@@ -124,7 +115,7 @@ export async function replaceUdms(
   caller: ToolsCaller,
 ): Promise<Encodable> {
   context.store();
-  const scope = readScope(given);
+  const scope = readScope(context, given);
   const task = context.progress.begin({
     kind: dryRun ? "replace-check" : "replace",
     subject: scope.description,
@@ -132,7 +123,7 @@ export async function replaceUdms(
   });
   try {
     task.step("reading", "entries", udms.length);
-    const wanted = await readWanted(udms, scope);
+    const wanted = await readWanted(context, udms, scope);
     const pathOf = (_: string, index: number): string => `udms[${index}].key`;
     const method = "ReplaceUdms";
     return await answer(
@@ -204,12 +195,17 @@ interface Difference {
 }
 
 /** @returns the entries of the request by key. */
-async function readWanted(udms: readonly FullUdm[], scope: Scope): Promise<ReadonlyMap<string, RequestedEntry>> {
+async function readWanted(
+  context: ToolsContext,
+  udms: readonly FullUdm[],
+  scope: Scope,
+): Promise<ReadonlyMap<string, RequestedEntry>> {
+  const { parseKey } = context.store();
   const wanted = new Map<string, RequestedEntry>();
   const violations: FieldViolation[] = [];
   for (const [i, udm] of udms.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) await turn();
-    const read = readFullUdm(udm);
+    const read = readFullUdm(udm, undefined, parseKey);
     const faults = "violations" in read ? read.violations : placeFaults(read, scope, wanted);
     violations.push(...below(`udms[${i}]`, faults));
     if (violations.length >= maxViolations) break;

@@ -6,6 +6,7 @@ import {
   type UdmIndex,
   type UdmChange,
   type UdmStoreWithHistory,
+  parseStoredKey,
 } from "../../metadata/index.ts";
 import { turn } from "./tools-context.ts";
 
@@ -176,7 +177,7 @@ export async function scanEntries(
         const end = ends[i] as number;
         if (!hasAll(anyOf, bytes, start, end)) continue;
         const values = parseUdmJson(buffer.toString("utf8", start, end));
-        const entry = { ...values, key: parseKey(values.key) };
+        const entry = { ...values, key: parseStoredKey(values.key) };
         if (from !== undefined && compareKeys(entry.key, from) < 0) continue;
         if (!take(entry)) return;
         if (++taken % entriesByClock === 0) await mayTurn();

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { compareKeys, type Key, parseKey } from "../../base/ip/index.ts";
-import type { UdmEntry, UdmIndex } from "../../metadata/index.ts";
+import { compareKeys, type Key } from "../../base/ip/index.ts";
+import { parseStoredKey, type UdmEntry, type UdmIndex } from "../../metadata/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import {
@@ -153,7 +153,7 @@ function keyBefore(bytes: Buffer, at: number): Key {
     end = start - 1;
     start = bytes.lastIndexOf(lineFeed, end - 1) + 1;
   }
-  return parseKey(bytes.toString("utf8", start, end).replace(/^"|"?:$/g, ""));
+  return parseStoredKey(bytes.toString("utf8", start, end).replace(/^"|"?:$/g, ""));
 }
 
 const metadataPrefix = "metadata.";
@@ -333,5 +333,5 @@ async function takeKeys(
 function readPosition(parts: readonly string[] | undefined): Position | undefined {
   return parts === undefined
     ? undefined
-    : { value: parts[0] ?? "", key: parseKey(parts[1] ?? ""), layer: parts[2] ?? "" };
+    : { value: parts[0] ?? "", key: parseStoredKey(parts[1] ?? ""), layer: parts[2] ?? "" };
 }

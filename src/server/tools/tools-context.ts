@@ -1,13 +1,15 @@
+import type { Key } from "../../base/ip/index.ts";
 import { hashText } from "../../base/text/index.ts";
 import { badRequest, toApiError, originOf, type WriteCaller } from "../udm/udm-service.ts";
-import type {
-  Select,
-  CollectorUdmStore,
-  PlanWrites,
-  Scopes,
-  UdmIndex,
-  UdmStoreWithHistory,
-  UdmWrite,
+import {
+  keyReaders,
+  type Select,
+  type CollectorUdmStore,
+  type PlanWrites,
+  type Scopes,
+  type UdmIndex,
+  type UdmStoreWithHistory,
+  type UdmWrite,
 } from "../../metadata/index.ts";
 import { Progress, systemClock } from "../../base/report/index.ts";
 import { apiError, type FieldViolation } from "../api-error.ts";
@@ -127,6 +129,11 @@ export class ToolsContext implements ToolsOptions {
   store(): ToolsStore {
     if ("disabled" in this.#source) throw apiError("unimplemented", "API_DISABLED", this.#source.disabled);
     return this.#source;
+  }
+
+  /** Reads a key of the store. @throws KeyError */
+  readKey(text: string): Key {
+    return (this.store().parseKey ?? keyReaders.addresses)(text);
   }
 
   /** @throws ConnectError `unavailable` */

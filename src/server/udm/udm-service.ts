@@ -14,13 +14,15 @@ import {
   maxViolations,
   UdmError,
   checkUdm,
+  keyReaders,
+  type ReadKey,
   type UdmStore,
   type UdmWrite,
 } from "../../metadata/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { headerOf, type Waiting } from "../http/call.ts";
 import type { CallContext } from "../rpc/method.ts";
-import { KeyError, parseKey, type Key } from "../../base/ip/index.ts";
+import { KeyError, type Key } from "../../base/ip/index.ts";
 import type {
   BatchCreateUdmsRequest,
   BatchUpdateUdmsRequest,
@@ -164,10 +166,10 @@ export function badRequest(violations: readonly FieldViolation[]): ConnectError 
   return violationsError("invalid_argument", "INVALID_FIELD", violations.slice(0, maxViolations));
 }
 
-/** The key of a field. @throws ConnectError `invalid_argument` */
-export function requestKey(text: string, field = "key"): Key {
+/** The key of a field. @param parse reads keys of the store; left out: they are addresses. @throws ConnectError `invalid_argument` */
+export function requestKey(text: string, field = "key", parse: ReadKey = keyReaders.addresses): Key {
   try {
-    return parseKey(text);
+    return parse(text);
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;
     throw badRequest([{ field, description: error.message }]);
@@ -243,7 +245,7 @@ export class UdmService {
 
   /** The entries of one snapshot in list order. */
   listUdms(request: ListSelector): EntryList {
-    return listOf(this.#current(), selectionOf(request));
+    return listOf(this.#current(), selectionOf(request, this.#store().parseKey));
   }
 
   async createUdm(request: CreateUdmRequest, caller: Caller): Promise<UdmEntry> {
@@ -279,8 +281,7 @@ export class UdmService {
   }
 
   async deleteUdm(request: DeleteUdmRequest, caller: Caller): Promise<void> {
-    this.#store();
-    const key = requestKey(request.key);
+    const key = requestKey(request.key, "key", this.#store().parseKey);
     await this.#commit("DeleteUdm", [{ op: "delete", key }], caller, single);
   }
 
@@ -320,13 +321,13 @@ export class UdmService {
     caller: Caller,
     pathOf: PathOf,
   ): Promise<readonly UdmEntry[]> {
-    this.#store();
+    const { parseKey } = this.#store();
     requireBatchSize(udms.length, this.#maxBatchSize);
     const writes: UdmWrite[] = [];
     const violations: FieldViolation[] = [];
     for (const [i, udm] of udms.entries()) {
       if (i % checkedPerTurn === checkedPerTurn - 1) await new Promise(setImmediate);
-      const checked = checkWrite(op, udm, fields);
+      const checked = checkWrite(op, udm, fields, parseKey);
       if ("write" in checked) writes.push(checked.write);
       else
         violations.push(
@@ -348,9 +349,9 @@ export class UdmService {
 }
 
 /** Returns which entries a list is of. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */
-function selectionOf({ key: text, exact }: ListSelector): UdmSelection {
+function selectionOf({ key: text, exact }: ListSelector, parse: ReadKey | undefined): UdmSelection {
   if (text === "") return "all";
-  const key = requestKey(text);
+  const key = requestKey(text, "key", parse);
   if (exact) return { key };
   return key.kind === "ip" ? { covering: { family: key.family, value: key.first } } : { within: key };
 }
@@ -359,12 +360,13 @@ function checkWrite(
   op: "create" | "update",
   udm: Udm | undefined,
   fields: readonly UdmField[] | undefined,
+  parse: ReadKey | undefined,
 ): { write: UdmWrite } | { violations: readonly FieldViolation[] } {
   if (udm === undefined)
     return { violations: [{ field: "udm", description: "udm is missing: it must hold a key at least" }] };
   const { key, name, tags, vlan, internal } = udm;
   const metadata = new Map(Object.entries(udm.metadata));
-  const checked = checkUdm({ key, name, tags, vlan, internal, metadata }, fields);
+  const checked = checkUdm({ key, name, tags, vlan, internal, metadata }, fields, parse);
   if (!checked.ok) {
     return {
       violations: checked.violations.map(({ field, description }) => ({ field: `udm.${field}`, description })),

@@ -1,8 +1,9 @@
-import { KeyError, parseKey, type Key } from "../../../base/ip/index.ts";
+import { KeyError, type Key } from "../../../base/ip/index.ts";
 import { quote } from "../../../base/text/index.ts";
 import { YamlFault } from "../../../base/yaml/index.ts";
 import { checkValues } from "../../model/check-udm.ts";
 import { readOtherFields, udmContexts, type UdmContext, type UdmValues } from "../../model/entry.ts";
+import { keyReaders, type ReadKey } from "../../model/name-key.ts";
 import type { ExchangeEntry, FaultList, Row } from "../import-rows.ts";
 import { isObject } from "../rows/json-rows.ts";
 import {
@@ -37,13 +38,15 @@ const nothing: readonly ExchangeEntry[] = [];
 export class EntryMaker {
   readonly #map: ColumnMap;
   readonly #faults: FaultList;
+  readonly #parse: ReadKey;
   readonly #bindObject: (values: Readonly<Record<string, unknown>>) => Bindings;
   readonly #seen = new Set<unknown>();
   #objects = 0;
   #header: readonly string[] | undefined;
   #ofHeader: Bindings | undefined;
 
-  constructor(map: ColumnMap, faults: FaultList) {
+  constructor(map: ColumnMap, faults: FaultList, parse: ReadKey = keyReaders.addresses) {
+    this.#parse = parse;
     this.#map = map;
     this.#faults = faults;
     this.#bindObject = createObjectBinder(map);
@@ -126,7 +129,7 @@ export class EntryMaker {
 
   #readKey(text: string, row: Row, bindings: Bindings): Key | undefined {
     try {
-      return parseKey(text);
+      return this.#parse(text);
     } catch (error) {
       if (!(error instanceof KeyError)) throw error;
       this.#addFault(row, columnOf(bindings, "key"), "key", error.message);
