@@ -75,6 +75,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "service",
     ".",
     "checks",
+    "reports/schedule.ts",
     "views",
     "parts",
     "collector.ts",

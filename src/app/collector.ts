@@ -58,7 +58,7 @@ import { flowCredentials } from "./parts/flow-streams.ts";
 import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
-import { SavedViews } from "./views/saved-views.ts";
+import { createSaved } from "./parts/saved-parts.ts";
 import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { RuleTrials } from "./views/rule-trials.ts";
@@ -282,7 +282,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
   );
   const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
-  const savedViews = new SavedViews(stateDirectory === "" ? undefined : stateDirectory, nodeFileIo, reporting);
+  const saved = createSaved(settings, { metadata, watch, version }, reporting);
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
@@ -324,7 +324,8 @@ export function createCollector(options: CollectorOptions): Collector {
     }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     completeFilter: (body, mayReadMetadata) => completer.complete(body, mayReadMetadata),
-    savedViews,
+    savedViews: saved.views,
+    annotations: saved.annotations.find,
     udm: writtenMetadata,
     tools: writtenMetadata,
     names: writtenNames(settings, names),
@@ -341,7 +342,7 @@ export function createCollector(options: CollectorOptions): Collector {
   // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
-  components.push(savedViews);
+  components.push(...saved.components);
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (fleet !== undefined) components.push(fleet);

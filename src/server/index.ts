@@ -1,7 +1,18 @@
 export { filterAnswers, type FilterCompletion } from "./methods/filter-endpoint.ts";
 export {
+  annotationAnswers,
+  annotationKinds,
+  type Annotation,
+  type AnnotationsAnswer,
+  type FindAnnotations,
+} from "./methods/annotation-endpoint.ts";
+export {
+  savedKinds,
   savedViewAnswers,
   type Board,
+  type Mark,
+  type Report,
+  type SavedKind,
   type SavedView,
   type SavedViewOperations,
   type SavedViewsAnswer,

@@ -1,3 +1,4 @@
+import { annotationEndpoint, type FindAnnotations } from "./methods/annotation-endpoint.ts";
 import { ConnectError } from "@connectrpc/connect";
 import { apiError } from "./api-error.ts";
 import type { Admission, Refusal } from "./auth/admission.ts";
@@ -70,6 +71,7 @@ export interface ApiOffer {
   readonly completeFilter?: CompleteFilter;
   /** Views and boards that people share. */
   readonly savedViews?: SavedViewOperations;
+  readonly annotations?: FindAnnotations;
   /** The folder of the built pages; without it `/` answers programs only. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
@@ -120,6 +122,7 @@ export class Routes {
       ...exploreEndpoints(parts.explore, parts.bodies),
       ...(parts.completeFilter === undefined ? [] : [filterEndpoint(parts.completeFilter, parts.bodies)]),
       ...(parts.savedViews === undefined ? [] : savedViewEndpoints(parts.savedViews, parts.bodies)),
+      ...(parts.annotations === undefined ? [] : [annotationEndpoint(parts.annotations)]),
       ...pageEndpoints({ ...parts, metricsAge: parts.limits.metricsAge, isGuarded, openApi }),
       ...changesEndpoints(parts),
       this.#web.index,

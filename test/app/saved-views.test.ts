@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import * as fc from "fast-check";
-import { SavedViews } from "../../src/app/index.ts";
+import { FileState, savedForm, SavedViews } from "../../src/app/index.ts";
 import { nodeFileIo, type FileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { faultFileIo } from "../support/fault-file-io.ts";
@@ -16,9 +16,11 @@ const root = { name: "root", role: "admin" } as const;
 const guest = { name: "guest", role: "viewer" } as const;
 
 async function open(directory: string | undefined, io: FileIo = nodeFileIo): Promise<SavedViews> {
-  const views = new SavedViews(directory, io, { clock: systemClock, log: silentLog, metrics: createMetrics() });
-  await views.start();
-  return views;
+  const path = directory && join(directory, "views/views.json");
+  const around = { clock: systemClock, log: silentLog, io };
+  const kept = new FileState("saved views", path, savedForm, "a run", around);
+  await kept.start();
+  return new SavedViews(kept, async () => ["ops"], { clock: systemClock, metrics: createMetrics() });
 }
 
 test("views and boards over the API: saved, shared, refused, told who changed them, exported and imported", async (t) => {
@@ -233,4 +235,38 @@ test("any changes, with restarts between them, leave what a plain map would have
     }),
     runs(100),
   );
+});
+
+test("reports and marks are judged whole: board, schedule, zone, period, receivers, times", async () => {
+  const views = await open(undefined);
+  await views.save({ board: { name: "Edge" } }, ada);
+  await views.save({ board: { name: "Secret", role: "admin" } }, root);
+  const good = { name: "Morning", board: "edge", schedule: "daily 07:00", zone: "Europe/Berlin", actions: ["ops"] };
+  const refused: [change: object, message: RegExp][] = [
+    [{ board: "none" }, /there is no board "none"/],
+    [{ board: "secret" }, /there is no board "secret"/],
+    [{ schedule: "at noon" }, /expected `hourly :15`/],
+    [{ zone: "Mars/Base" }, /expected the name of a time zone/],
+    [{ period: "500d" }, /expected hour, day/],
+    [{ actions: [] }, /one to 8 names/],
+    [{ actions: ["osp"] }, /no action "osp".*did you mean "ops"\?/],
+    [{ paused: 1 }, /true or false/],
+  ];
+  for (const [change, message] of refused)
+    await assert.rejects(views.save({ report: { ...good, ...change } }, ada), message);
+  const saved = await views.save({ report: good }, ada);
+  assert.deepEqual(
+    { ...saved, changedAt: "" },
+    {
+      ...{ ...good, id: "morning", description: "", role: "viewer", period: "day", paused: false },
+      ...{ revision: 1, changedAt: "", changedBy: "ada" },
+    },
+  );
+  await assert.rejects(views.remove({ kind: "board", id: "edge" }, ada), /is sent by the report "Morning"/);
+  for (const time of ["", "yesterday", "2026-13-01T00:00:00Z", "2400-01-01T00:00:00Z"])
+    await assert.rejects(views.save({ mark: { name: "work", time } }, ada), /time/);
+  const until = "2026-11-27T09:00:00Z";
+  await assert.rejects(views.save({ mark: { name: "work", time: "2026-11-27T10:00:00Z", until } }, ada), /before time/);
+  await views.save({ mark: { name: "work", time: "2026-11-27T10:00:00+02:00", until } }, ada);
+  assert.equal(views.now().mark.get("work")?.time, "2026-11-27T08:00:00.000Z");
 });

@@ -137,6 +137,7 @@ suite("a stream of changes", { concurrency: true }, () => {
         return store.history.list(query);
       },
       get: (number) => store.history.get(number),
+      headsBetween: (from, to, limit) => store.history.headsBetween(from, to, limit),
       lastOf: (keys) => store.history.lastOf(keys),
       watch: (listener) => store.history.watch(listener),
     };

@@ -6,14 +6,15 @@ import { CommandError, readInput } from "./terminal.ts";
 
 const path = "/api/v1/views";
 
-/** `view`: views and boards that people share, of a running collector. */
+/** `view`: views, boards and reports that people share, of a running collector. */
 export const defineView: DefineCommand = (view, { terminal }) => {
   const list = addOutput(addClientOptions(view.command("list").helpGroup(throughApi)))
-    .description("list the views and boards that people share")
+    .description("list the views, boards and reports that people share")
     .action(async ({ output }: { output: OutputFormat }) => {
       const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as SavedViewsAnswer;
       const rows = [
         ...answer.boards.map((one) => ["board", one.id, one.name, one.role, one.changedBy, one.changedAt]),
+        ...answer.reports.map((one) => ["report", one.id, one.name, one.role, one.changedBy, one.changedAt]),
         ...answer.views.map((one) => ["view", one.id, one.name, one.role, one.changedBy, one.changedAt]),
       ];
       await print(
@@ -24,15 +25,19 @@ export const defineView: DefineCommand = (view, { terminal }) => {
     });
 
   const save = addClientOptions(view.command("export").helpGroup(throughApi))
-    .description("write the views and boards as YAML, as import takes them")
+    .description("write the views, boards and reports as YAML, as import takes them")
     .action(async () => {
-      const { views, boards } = (await (await clientOf(save, terminal)).ask("GET", path)) as SavedViewsAnswer;
-      const plain = { views: views.map(withoutRecord), boards: boards.map(withoutRecord) };
+      const { views, boards, reports } = (await (await clientOf(save, terminal)).ask("GET", path)) as SavedViewsAnswer;
+      const plain = {
+        views: views.map(withoutRecord),
+        boards: boards.map(withoutRecord),
+        reports: reports.map(withoutRecord),
+      };
       terminal.out((await import("js-yaml")).dump(plain, { lineWidth: -1 }));
     });
 
   const load = addClientOptions(view.command("import <file>").helpGroup(throughApi))
-    .description("create or change the views and boards of a YAML file (-: the standard input), all or none")
+    .description("create or change the views, boards and reports of a YAML file (-: the standard input), all or none")
     .option("--dry-run", "say what would change, and change nothing")
     .action(async (file: string, { dryRun = false }: { dryRun?: boolean }) => {
       const text = Buffer.from(await readInput(file, terminal)).toString();
@@ -69,6 +74,9 @@ async function readYaml(text: string, file: string): Promise<object> {
     throw new CommandError("invalid_argument", `${file}${place}: ${message}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new CommandError("invalid_argument", `${file}: expected lists of views and boards, as export writes them`);
+    throw new CommandError(
+      "invalid_argument",
+      `${file}: expected lists of views, boards and reports, as export writes them`,
+    );
   return value;
 }

@@ -68,6 +68,8 @@ export interface UdmHistory {
   list(query: HistoryQuery): Promise<readonly UdmChange[]>;
   /** Undefined when it is not kept, or never was. */
   get(number: number): Promise<UdmChange | undefined>;
+  /** Changes of a time without their entries, the newest first; those at its end are left out. */
+  headsBetween(from: number, to: number, limit: number): Promise<readonly ChangeHead[]>;
   /** For each key the change that made its entry, of those that people write, what it is; undefined when none that is kept has. */
   lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]>;
   /**

@@ -254,6 +254,10 @@ export class MetadataHistory implements UdmHistory {
     return found && readChange((await this.#files.read(found.segment)).subarray(found.start, found.end - 1));
   }
 
+  async headsBetween(from: number, to: number, limit: number): Promise<readonly ChangeHead[]> {
+    return this.#kept.between(from, to, limit).map((found) => ({ ...headOf(found), layer: found.layer }));
+  }
+
   async lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]> {
     return keys.map((key) => {
       const found = this.#kept.find(this.#keyNumbers.get(key.text));

@@ -216,6 +216,16 @@ export class KeptChanges {
     return found;
   }
 
+  /** Those of a time, the newest first. Clocks may have been set: all are looked at. */
+  between(from: number, to: number, limit: number): readonly KeptChange[] {
+    const found: KeptChange[] = [];
+    for (let position = this.#kept.length - 1; position >= 0 && found.length < limit; position--) {
+      const change = this.#kept[position] as KeptChange;
+      if (change.time >= from && change.time < to) found.push(change);
+    }
+    return found;
+  }
+
   /** The position of the first change with this number or a higher one. */
   #positionOf(number: number): number {
     let low = 0;

@@ -199,6 +199,16 @@ export class SharedHistory implements UdmHistory {
     return (await this.#read(`${heads} where number = $1`, [number]))[0];
   }
 
+  headsBetween(from: number, to: number, limit: number): Promise<readonly ChangeHead[]> {
+    return this.#question(async (sql) => {
+      const rows = await sql<(ChangeHead & { layer: string | null })[]>`
+        select number::float8 as number, (extract(epoch from at) * 1000)::float8 as time, author, method, entries, collector, layer
+        from netgloss.udm_commit where at >= to_timestamp(${from / 1000}::float8) and at < to_timestamp(${to / 1000}::float8)
+        order by number desc limit ${limit}`;
+      return rows.map((head) => ({ ...head, time: Math.round(head.time), layer: head.layer ?? undefined }));
+    });
+  }
+
   lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]> {
     return this.#question(async (sql) => {
       const rows = await sql.unsafe<(ChangeHead & { key: string })[]>(

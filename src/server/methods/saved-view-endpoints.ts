@@ -7,6 +7,10 @@ import { choice, flag, integer, list, object, text, time, type JsonSchema, type 
 
 const path = "/api/v1/views";
 
+/** What people save: views, boards, reports of boards, marks on charts. */
+export const savedKinds = ["view", "board", "report", "mark"] as const;
+export type SavedKind = (typeof savedKinds)[number];
+
 const measures = [
   "bytes",
   "packets",
@@ -17,7 +21,7 @@ const measures = [
   "utilisation_out",
 ] as const;
 
-/** What people say of a view or a board. */
+/** What people say of each. */
 const common = {
   id: text("Stands in addresses. Left out: made of the name.", "who-fills-the-uplink"),
   name: text("For people.", "Who fills the uplink"),
@@ -45,13 +49,36 @@ const asked = {
   show: choice(["chart", "table", "both"], "What a board shows of it."),
 };
 const shown = { ...range, views: list(text(), "Ids of views in their order, twelve at most.") };
+const sent = {
+  board: text("The id of the board that is sent."),
+  schedule: text(
+    "When it is sent, by the clock of `zone`.",
+    "daily 07:00",
+    "mon-fri 07:00,19:00",
+    "monthly last 18:00",
+  ),
+  zone: text("A time zone.", "Europe/Berlin"),
+  period: text("What it is about: the hour, day, week or month before, or a span up to when it is due.", "day", "24h"),
+  actions: list(
+    text(),
+    "Who gets it: names of actions of the file of rules that are mail or a webhook, eight at most.",
+  ),
+  paused: flag("True: it is sent by hand alone."),
+};
+const marked = {
+  time: time("When it was."),
+  until: text("Where it went on: until when, RFC 3339; else empty.", "2026-11-27T18:00:00Z"),
+};
 const savedView = object({ ...common, ...asked, ...kept });
 const board = object({ ...common, ...shown, ...kept });
+const report = object({ ...common, ...sent, ...kept });
+const mark = object({ ...common, ...marked, ...kept });
 
 const views = object({
   kept: flag("False: there is no state directory, and a restart forgets them."),
   views: list(savedView, "By name."),
   boards: list(board, "By name. Time and filter of a board count for all of its views; its filter is added to theirs."),
+  reports: list(report, "By name."),
 });
 const changes = object({
   changes: list(
@@ -60,7 +87,7 @@ const changes = object({
         number: integer("From 1."),
         time: time(),
         user: text("Empty where nobody has to prove who it is."),
-        kind: choice(["view", "board"]),
+        kind: choice(savedKinds),
         id: text(),
         action: choice(["created", "changed", "deleted"]),
         before: text("As JSON; absent: it was not there."),
@@ -81,6 +108,8 @@ const imported = object({
 
 export type SavedView = Value<typeof savedView>;
 export type Board = Value<typeof board>;
+export type Report = Value<typeof report>;
+export type Mark = Value<typeof mark>;
 export type SavedViewsAnswer = Value<typeof views>;
 export type ViewChanges = Value<typeof changes>;
 export type ViewsImported = Value<typeof imported>;
@@ -98,19 +127,22 @@ export interface ViewUser {
   readonly role: Role;
 }
 
-/** Views and boards that people share. Errors are ConnectErrors that name the field at fault. */
+/** What people save and share. Errors are ConnectErrors that name the field at fault. */
 export interface SavedViewOperations {
   list(who: ViewUser): SavedViewsAnswer;
   changes(who: ViewUser): ViewChanges;
-  save(body: unknown, who: ViewUser): Promise<SavedView | Board>;
+  save(body: unknown, who: ViewUser): Promise<SavedView | Board | Report | Mark>;
   remove(body: unknown, who: ViewUser): Promise<{ readonly deleted: string }>;
   import(body: unknown, who: ViewUser): Promise<ViewsImported>;
 }
 
-const given = (properties: Readonly<Record<string, { readonly schema: JsonSchema }>>): JsonSchema => ({
+const given = (
+  properties: Readonly<Record<string, { readonly schema: JsonSchema }>>,
+  ...needed: readonly string[]
+): JsonSchema => ({
   type: "object",
   additionalProperties: false,
-  required: ["name"],
+  required: ["name", ...needed],
   properties: Object.fromEntries(Object.entries(properties).map(([name, { schema }]) => [name, schema])),
 });
 const revision: JsonSchema = {
@@ -118,14 +150,19 @@ const revision: JsonSchema = {
   description:
     "The revision that was seen; another one now is refused. 0: it must be new. Left out: whatever is there.",
 };
-const one = { view: given({ ...common, ...asked }), board: given({ ...common, ...shown }) };
+const one = {
+  view: given({ ...common, ...asked }),
+  board: given({ ...common, ...shown }),
+  report: given({ ...common, ...sent }, "board", "schedule", "actions"),
+  mark: given({ ...common, ...marked }, "time"),
+};
 const bodies = {
   save: { type: "object", additionalProperties: false, properties: { ...one, revision } },
   delete: {
     type: "object",
     additionalProperties: false,
     required: ["kind", "id"],
-    properties: { kind: { enum: ["view", "board"] }, id: { type: "string" }, revision },
+    properties: { kind: { enum: savedKinds }, id: { type: "string" }, revision },
   },
   import: {
     type: "object",
@@ -133,12 +170,13 @@ const bodies = {
     properties: {
       views: { type: "array", items: one.view },
       boards: { type: "array", items: one.board },
+      reports: { type: "array", items: one.report },
       dryRun: { type: "boolean", default: false },
     },
   },
 } as const;
 
-/** Returns the rows of views and boards that people share. */
+/** Returns the rows of what people save and share. */
 export function savedViewEndpoints(work: SavedViewOperations, reader: BodyReader): readonly Endpoint[] {
   const tag = "collector";
   const get = (
@@ -173,22 +211,27 @@ export function savedViewEndpoints(work: SavedViewOperations, reader: BodyReader
     );
   const deleted = object({ deleted: text("Its id.") });
   return [
-    get(path, "listViews", "Views and boards that people share", views.schema, (who) => work.list(who)),
-    get(`${path}/changes`, "listViewChanges", "Who changed which view or board", changes.schema, (who) =>
+    get(path, "listViews", "Views, boards and reports that people share", views.schema, (who) => work.list(who)),
+    get(`${path}/changes`, "listViewChanges", "Who changed which view, board, report or mark", changes.schema, (who) =>
       work.changes(who),
     ),
     post(
       "save",
       "saveView",
-      "Creates or changes a view or a board",
-      { oneOf: [savedView.schema, board.schema] },
+      "Creates or changes a view, a board, a report or a mark",
+      { oneOf: [savedView.schema, board.schema, report.schema, mark.schema] },
       (body, who) => work.save(body, who),
     ),
-    post("delete", "deleteView", "Deletes a view or a board", deleted.schema, (body, who) => work.remove(body, who)),
+    post("delete", "deleteView", "Deletes a view, a board, a report or a mark", deleted.schema, (body, who) =>
+      work.remove(body, who),
+    ),
     post("import", "importViews", "Creates or changes several at once, all or none", imported.schema, (body, who) =>
       work.import(body, who),
     ),
   ];
 }
 
-const whoOf = ({ principal }: Call): ViewUser => ({ name: principal?.name ?? "", role: principal?.role ?? "admin" });
+export const whoOf = ({ principal }: Call): ViewUser => ({
+  name: principal?.name ?? "",
+  role: principal?.role ?? "admin",
+});

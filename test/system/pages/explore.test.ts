@@ -206,6 +206,7 @@ async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows
   await page.getByRole("img", { name: "the office over time" }).waitFor();
   await page.getByRole("region", { name: "Ranking of the office" }).getByRole("row", { name: /^All / }).waitFor();
   assert.deepEqual(await axeFindings(page), []);
+  await marks(page);
   const time = page.getByRole("textbox", { name: "Time", exact: true });
   await time.fill("2026-01-20 8–9");
   await time.press("Enter");
@@ -221,6 +222,38 @@ async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows
   await page.getByRole("cell", { name: "deleted the board all-of-it" }).waitFor();
   assert.deepEqual(await axeFindings(page), []);
   assert.deepEqual(errors(400), []);
+}
+
+/** A person sets a mark; it is on the chart, by keyboard too, until marks are hidden. */
+async function marks(page: WatchedPage["page"]): Promise<void> {
+  await page.getByRole("button", { name: "Set a mark …" }).click();
+  const dialog = page.getByRole("dialog", { name: "Set a mark" });
+  await dialog.getByRole("textbox", { name: "Text" }).fill("new uplink");
+  assert.deepEqual(await axeFindings(page), []);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const signs = page.getByRole("list", { name: "What happened in this time" });
+  const sign = signs.getByRole("button", { name: /marks? from |^Mark, / }).last();
+  await sign.waitFor();
+  await sign.focus();
+  await page
+    .getByRole("tooltip")
+    .getByText(/: new uplink$/)
+    .waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.getByRole("tooltip").count(), 0);
+  await page.getByRole("checkbox", { name: "Marks" }).uncheck();
+  assert.equal(await signs.count(), 0);
+  await page.getByText(/^List \(\d+\)$/).click();
+  const list = page.getByRole("region", { name: "List of marks" });
+  await list
+    .getByText(/^Restart, .*: the collector started/)
+    .first()
+    .waitFor();
+  await list.getByRole("button", { name: "Delete new uplink" }).click();
+  await list.getByText(/: new uplink$/).waitFor({ state: "detached" });
+  await page.keyboard.press("Escape");
+  await page.getByRole("checkbox", { name: "Marks" }).check();
 }
 
 async function overview({ page, errors }: WatchedPage, running: CollectorWithFlows): Promise<void> {

@@ -802,6 +802,23 @@ export type FilterCompletionAnswer = {
   readonly fault?: { readonly line: number; readonly column: number; readonly fault: string; readonly message: string };
 };
 
+/** What `GET /api/v1/annotations` answers. */
+export type AnnotationsAnswer = {
+  readonly from: string;
+  readonly to: string;
+  readonly annotations: readonly {
+    readonly kind: "metadata" | "restart" | "alert" | "mark";
+    readonly time: string;
+    readonly until?: string;
+    readonly text: string;
+    readonly count: number;
+    readonly id?: string;
+    readonly user?: string;
+  }[];
+  readonly left: number;
+  readonly lacking: readonly ("metadata" | "restart" | "alert" | "mark")[];
+};
+
 /** What `GET /api/v1/views` answers. */
 export type SavedViewsAnswer = {
   readonly kept: boolean;
@@ -843,6 +860,21 @@ export type SavedViewsAnswer = {
     readonly changedAt: string;
     readonly changedBy: string;
   }[];
+  readonly reports: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly description: string;
+    readonly role: "viewer" | "editor" | "operator" | "admin";
+    readonly board: string;
+    readonly schedule: string;
+    readonly zone: string;
+    readonly period: string;
+    readonly actions: readonly string[];
+    readonly paused: boolean;
+    readonly revision: number;
+    readonly changedAt: string;
+    readonly changedBy: string;
+  }[];
 };
 
 /** What `GET /api/v1/views/changes` answers. */
@@ -851,7 +883,7 @@ export type ViewChangesAnswer = {
     readonly number: number;
     readonly time: string;
     readonly user: string;
-    readonly kind: "view" | "board";
+    readonly kind: "view" | "board" | "report" | "mark";
     readonly id: string;
     readonly action: "created" | "changed" | "deleted";
     readonly before?: string;

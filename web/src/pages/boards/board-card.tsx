@@ -12,6 +12,7 @@ import { shortened } from "../../format/shortened.ts";
 import { wholeSeconds } from "../../format/time-ranges.ts";
 import { chartOf } from "../../ui/charts/explore-chart.ts";
 import { colorName } from "../../ui/charts/palette.ts";
+import type { Marks } from "../../ui/charts/chart-marks.tsx";
 import { TimeChart } from "../../ui/charts/time-chart.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
@@ -23,6 +24,7 @@ export interface BoardCardProps {
   readonly time: PageTime;
   /** Is added to that of the view. */
   readonly filter: string;
+  readonly marks: Marks;
   /** Asks again when it changes. */
   readonly turn: number;
 }
@@ -32,7 +34,7 @@ const both = (one: string, other: string): string =>
   one.trim() === "" ? other : other.trim() === "" ? one : andTerm(one, `(${other})`);
 
 /** A view on a board: as chart, table, or both, for the time and the filter of the board. */
-export function BoardCard({ view, time, filter, turn }: BoardCardProps): JSX.Element {
+export function BoardCard({ view, time, filter, marks, turn }: BoardCardProps): JSX.Element {
   const { dimensions, measure, when, limit, compare, show } = view;
   const asked = { dimensions, measure, when, limit, compare, granularity: "auto", filter: both(view.filter, filter) };
   const call = exploreQueryCall({ ...asked, ...time.asked });
@@ -57,7 +59,7 @@ export function BoardCard({ view, time, filter, turn }: BoardCardProps): JSX.Ele
             <Empty title="No flows in this time" />
           ) : (
             <>
-              {show !== "table" && <Chart answer={found} view={view} time={time} />}
+              {show !== "table" && <Chart answer={found} view={view} time={time} marks={marks} />}
               {show !== "chart" && <Rows answer={found} view={view} />}
             </>
           )
@@ -71,10 +73,12 @@ function Chart({
   answer: whole,
   view,
   time,
+  marks,
 }: {
   readonly answer: ExploreAnswer;
   readonly view: SavedView;
   readonly time: PageTime;
+  readonly marks: Marks;
 }): JSX.Element {
   const answer = useMemo(() => withoutBegunBucket(whole), [whole]);
   const { times, series } = useMemo(() => chartOf(answer), [answer]);
@@ -87,6 +91,7 @@ function Chart({
       unit={shownUnit(answer.unit)}
       isLastBegun={isLastBegun(answer)}
       height={180}
+      marks={marks}
       onZoom={(from, to) => time.choose(wholeSeconds(from * 1000, to * 1000))}
     />
   );

@@ -9,6 +9,7 @@ import { addressOf } from "../../format/time-choice.ts";
 import { hrefOf, navigate, useQueryState } from "../../navigation/place.ts";
 import { ActionButton } from "../../ui/action-button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { MarksBar, useMarks } from "../../ui/charts/chart-marks.tsx";
 import { FilterInput } from "../../ui/filter-input.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Failure, Shown } from "../../ui/states.tsx";
@@ -86,6 +87,7 @@ function BoardView({
   const [turn, setTurn] = useState(0);
   const status = useCall<ExploreStatus>(exploreStatusCall);
   const time = usePageTime(status.answer && keptSince(status.answer), board);
+  const marks = useMarks(time.asked, time.every);
   const filter = query.get("filter") ?? board.filter;
   const shown = board.views.flatMap((id) => views.find((view) => view.id === id) ?? []);
   return (
@@ -121,11 +123,14 @@ function BoardView({
               value={filter} // A blank: no filter, though the board has one.
               onChange={(next) => setQuery({ filter: next === board.filter ? undefined : next === "" ? " " : next })}
             />
+            <MarksBar marks={marks} />
           </div>
           {shown.length === 0 && <Empty title="No view is on this board">"Change" puts some on it.</Empty>}
           <div class="board">
             {status.answer !== undefined &&
-              shown.map((view) => <BoardCard key={view.id} view={view} time={time} filter={filter} turn={turn} />)}
+              shown.map((view) => (
+                <BoardCard key={view.id} view={view} time={time} filter={filter} marks={marks} turn={turn} />
+              ))}
           </div>
         </>
       )}

@@ -4,7 +4,7 @@ import type { Profile } from "../../api/explore.ts";
 import type { Loaded } from "../../api/use-call.ts";
 import { formatChange, formatDuration, formatNumber } from "../../format/numbers.ts";
 import { formatAge, formatTime } from "../../format/times.ts";
-import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
+import { MarkedChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { Tile } from "../../ui/tile.tsx";
@@ -82,7 +82,7 @@ function Trend({
         </Empty>
       ) : (
         <>
-          <TimeChart
+          <MarkedChart
             label="Bits per second over time; the numbers above sum it up"
             times={times}
             series={series}

@@ -18,7 +18,7 @@ import { wholeSeconds } from "../../format/time-ranges.ts";
 import { formatTime } from "../../format/times.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
-import { TimeChart } from "../../ui/charts/time-chart.tsx";
+import { MarkedChart } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
@@ -160,7 +160,7 @@ function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProp
     <>
       <Section title={chartTitle(state)} note={<Facts answer={answer} fields={fields} />}>
         {times.length > 1 ? (
-          <TimeChart
+          <MarkedChart
             label={`${chartTitle(state)} over time; the table below has the numbers`}
             times={times}
             series={series}

@@ -9,7 +9,7 @@ import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { hrefOf, hrefOfText } from "../../navigation/place.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
-import { TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
+import { MarkedChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -84,7 +84,7 @@ function Talkers({ answer }: { readonly answer: ExploreAnswer }): JSX.Element {
   return (
     <div class="talkers">
       {times.length > 1 && (
-        <TimeChart
+        <MarkedChart
           label="Bits per second in the last hour, by the name of the source; the table has the numbers"
           times={times}
           series={series}

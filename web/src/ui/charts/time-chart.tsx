@@ -8,6 +8,7 @@ import { stack } from "../../format/stack.ts";
 import { formatAxisTime, formatTime } from "../../format/times.ts";
 import { useTheme } from "../theme.ts";
 import { useZone } from "../time-zone.ts";
+import { ChartMarks, MarksBar, timeOf, useMarks, type Marks } from "./chart-marks.tsx";
 import { colorOf } from "./palette.ts";
 
 export interface ChartSeries {
@@ -32,13 +33,15 @@ export interface TimeChartProps {
   /** Whether the time of the last values is not over: they are drawn as what is not complete. */
   readonly isLastBegun?: boolean;
   readonly height?: number;
+  /** What happened in the time. */
+  readonly marks?: Marks;
   /** A part of the time was drawn over: seconds since the epoch. */
   readonly onZoom?: ((from: number, to: number) => void) | undefined;
 }
 
 /** Values over time, as areas upon one another or as lines. */
 export function TimeChart(props: TimeChartProps): JSX.Element {
-  const { label, times, series, unit, isStacked = true, isLastBegun = false, height = 260 } = props;
+  const { label, times, series, unit, isStacked = true, isLastBegun = false, height = 260, marks } = props;
   const place = useRef<HTMLDivElement>(null);
   const tip = useRef<HTMLDivElement>(null);
   const { theme } = useTheme();
@@ -109,10 +112,26 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   }, [times, series, unit, isStacked, isLastBegun, height, theme, zone]);
 
   return (
-    <div class="chart" role="img" aria-label={label}>
-      <div ref={place} style={{ minHeight: `${String(height)}px` }} />
-      <div ref={tip} class="chart-tip" hidden />
+    <div class="chart">
+      <div class="chart-drawing" role="img" aria-label={label}>
+        <div ref={place} style={{ minHeight: `${String(height)}px` }} />
+        <div ref={tip} class="chart-tip" hidden />
+      </div>
+      {marks?.isShown === true && marks.answer !== undefined && times.length > 1 && (
+        <ChartMarks marks={marks.answer.annotations} from={times[0] ?? 0} to={times.at(-1) ?? 0} />
+      )}
     </div>
+  );
+}
+
+/** A chart with what happened in its time, of which there is one on a page. */
+export function MarkedChart(props: TimeChartProps): JSX.Element {
+  const marks = useMarks(timeOf(props.times));
+  return (
+    <>
+      <TimeChart {...props} marks={marks} />
+      <MarksBar marks={marks} />
+    </>
   );
 }
 

@@ -1,0 +1,46 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { nodeFileIo } from "../../base/file/index.ts";
+import type { Component, Reporting } from "../../base/report/index.ts";
+import type { CollectorUdmStore } from "../../metadata/index.ts";
+import type { Settings } from "../settings/index.ts";
+import type { WatchOutput } from "../threads/watch-output.ts";
+import { Annotations, startsForm } from "../views/annotations.ts";
+import { FileState, type KeptState, type StateForm } from "../views/kept-state.ts";
+import { savedForm } from "../views/saved-items.ts";
+import { SavedViews } from "../views/saved-views.ts";
+
+/** What the parts of what people save are made beside; undefined: not in this collector. */
+export interface SavedSources {
+  readonly metadata: CollectorUdmStore | undefined;
+  readonly watch: WatchOutput | undefined;
+  readonly version: string;
+}
+
+/** Makes what people save and share, and the annotations of charts. */
+export function createSaved(
+  settings: Settings,
+  { metadata, watch, version }: SavedSources,
+  reporting: Reporting,
+): { readonly views: SavedViews; readonly annotations: Annotations; readonly components: readonly Component[] } {
+  const directory = settings.SVC_STATE_DIRECTORY_PATH;
+  const session = randomUUID();
+  const keptAs = <T>(name: string, file: string, form: StateForm<T>): KeptState<T> => {
+    const path = directory === "" ? undefined : join(directory, "views", file);
+    return new FileState(name, path, form, session, { io: nodeFileIo, ...reporting });
+  };
+  const saved = keptAs("saved views", "views.json", savedForm);
+  const starts = keptAs("starts of the collector", "starts.json", startsForm);
+  const views = new SavedViews(saved, async () => [], reporting);
+  const annotations = new Annotations(
+    {
+      starts,
+      marks: () => views.now().mark.values(),
+      history: metadata?.history,
+      alerts: watch && (async () => (await watch.alerts())?.alerts),
+    },
+    { version, member: "" },
+    reporting,
+  );
+  return { views, annotations, components: [saved, starts, annotations] };
+}

@@ -1,0 +1,135 @@
+import { join } from "node:path";
+import { isMissing, makeFolder, replaceContent, type FileIo } from "../../base/file/index.ts";
+import { limitLog, type Clock, type Component, type Log } from "../../base/report/index.ts";
+
+/** The form in which a state is kept. */
+export interface StateForm<T> {
+  readonly empty: T;
+  /** @throws BrokenState for a text that is none of this form. */
+  parse(text: string): T;
+  format(state: T): string;
+}
+
+/** The text is no state of its form. */
+export class BrokenState extends Error {}
+
+/** The state could not be written: what was there before is in force. */
+export class NotKept extends Error {}
+
+/** A state that is replaced as a whole: each change is made of what the one before left, and counts when it is kept. */
+export interface KeptState<T> extends Component {
+  /** Whether a restart finds it again. */
+  readonly isKept: boolean;
+  /** The state as far as it is known here. */
+  now(): T;
+  /**
+   * Replaces the state by what is made of it; the same one is not written.
+   *
+   * @param work throws to change nothing. `isAlive` tells whether what has a session still works.
+   * @throws Error where it cannot be written.
+   */
+  change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T>;
+  /** How often it could not be read or written. */
+  readonly failures: number;
+  /** Whose work in the state is that of this collector; undefined: it may take none at present. */
+  session(): string | undefined;
+}
+
+/** A state in a file of its own, or, without a path, in memory. A file that cannot be understood is set aside, never overwritten. */
+export class FileState<T> implements KeptState<T> {
+  readonly name: string;
+  readonly isKept: boolean;
+  readonly #path: string | undefined;
+  readonly #form: StateForm<T>;
+  readonly #session: string;
+  readonly #io: FileIo;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #state: T;
+  /** Why nothing is written: the file there is not understood and could not be set aside. */
+  #unread: string | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  /** How often it could not be read or written. */
+  failures = 0;
+
+  /** @param path undefined: it is in memory alone. @param session another one for each run. */
+  constructor(
+    name: string,
+    path: string | undefined,
+    form: StateForm<T>,
+    session: string,
+    { io, clock, log }: { readonly io: FileIo; readonly clock: Clock; readonly log: Log },
+  ) {
+    this.name = name;
+    this.isKept = path !== undefined;
+    this.#path = path;
+    this.#form = form;
+    this.#session = session;
+    this.#io = io;
+    this.#clock = clock;
+    this.#log = limitLog(log, clock);
+    this.#state = form.empty;
+  }
+
+  async start(): Promise<void> {
+    if (this.#path === undefined) return;
+    try {
+      this.#state = this.#form.parse(Buffer.from(await this.#io.read(this.#path)).toString());
+    } catch (error) {
+      if (isMissing(error)) return;
+      this.failures++;
+      await this.#setAside(this.#path, error as Error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#last;
+  }
+
+  now(): T {
+    return this.#state;
+  }
+
+  session(): string {
+    return this.#session;
+  }
+
+  change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T> {
+    const turn = this.#last.then(async () => {
+      const next = work(this.#state, (session) => session === this.#session);
+      if (next !== this.#state) await this.#keep(next);
+      this.#state = next;
+      return next;
+    });
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** @throws NotKept */
+  async #keep(state: T): Promise<void> {
+    const path = this.#path;
+    if (path === undefined) return;
+    try {
+      if (this.#unread !== undefined) throw new Error(this.#unread);
+      await makeFolder(join(path, ".."));
+      const content = Buffer.from(this.#form.format(state));
+      await replaceContent(this.#io, { target: path, temporary: `${path}.tmp`, mode: 0o600 }, content);
+    } catch (error) {
+      this.failures++;
+      this.#log.warn({ error, path }, `a change of ${this.name} could not be written, and was refused`);
+      throw new NotKept((error as Error).message, { cause: error });
+    }
+  }
+
+  async #setAside(path: string, error: Error): Promise<void> {
+    const aside = `${path}.broken-${this.#clock.now()}`;
+    try {
+      if (!(error instanceof BrokenState)) throw error;
+      await this.#io.rename(path, aside);
+      this.#log.warn({ error, aside }, `${this.name} could not be read: the file was set aside, and none are known`);
+    } catch (failure) {
+      this.#unread = `the file of ${this.name} cannot be read: ${(failure as Error).message}`;
+      this.#log.warn({ error, path }, `${this.name} could not be read: the file stays as it is, and none can be saved`);
+    }
+  }
+}
