@@ -31,4 +31,6 @@ export const columnUsed = 36;
 export const columnRun = 40;
 /** The width of a value as a power of two. */
 export const columnShift = 44;
-export const columnBytes = 48;
+/** The field of the line before whose value is the last one, and goes on in all rows behind it that are there; 0: none does. */
+export const columnField = 48;
+export const columnBytes = 64;

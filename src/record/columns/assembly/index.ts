@@ -8,15 +8,16 @@ import {
   columnOf,
   columnOfField,
   countSame,
+  branchFields,
   endFields,
   endOfFieldsBefore,
-  fieldBehind,
   fieldBytes,
-  fieldsAtHand,
+  fieldOf,
   fieldsBefore,
   findName,
-  forgetFields,
   foundLength,
+  isHeld,
+  isHeldWithin,
   isRemembered,
   isSettled,
   lengthBefore,
@@ -25,13 +26,13 @@ import {
   nameOf,
   noteAgain,
   noteField,
-  startOf,
+  spanOf,
 } from "./names";
 import { fillPowers } from "./numbers";
 import { closeBrace, comma, endOfLine, endOfValue, lineFeed, openBrace, quote } from "./scan";
 import { beginFollowing, beginTexts, clearTexts, endText, reserveText, textEnd } from "./texts";
 import { beginTimes } from "./times";
-import { beginValues, fillOffsets, putCode, putValue, repeatValue, settle } from "./values";
+import { beginValues, endValue, fillOffsets, putCode, putValue, settle } from "./values";
 
 export { textBytes, textCount, textOffsets } from "./texts";
 
@@ -55,6 +56,9 @@ export let inputRoom: usize = 0;
 let others: usize = 0;
 let otherRoom: usize = 1 << 10;
 let otherCount: usize = 0;
+/** Where the first field of the line before begins, and where its last one ends. */
+let startBefore: usize = 0;
+let endBefore: usize = 0;
 
 /** @param random makes the places of texts such as nobody knows. */
 export function begin(count: i32, most: u32, hasRest: i32, random: u32): void {
@@ -100,6 +104,7 @@ function beginColumn(index: i32, kind: i32, flags: i32): void {
 
 /** Forgets all rows and texts. */
 export function clear(): void {
+  leaveLine();
   for (let i = 0; i < columnCount; i++) clearColumn(columnAt(i));
   clearTexts();
   rows = 0;
@@ -127,6 +132,7 @@ function countPresent(column: usize): u32 {
 
 /** Writes what of the columns is written at the end. */
 export function finish(): void {
+  leaveLine();
   for (let i = 0; i < columnCount; i++) {
     const column = columnAt(i);
     settle(column, rows);
@@ -149,7 +155,7 @@ export function isFull(): bool {
 export function read(length: usize, isLast: i32): usize {
   const limit = input + length;
   // Other lines stood there.
-  forgetFields();
+  leaveLine();
   if (isLast != 0) store<u8>(limit, lineFeed);
   let at = input;
   while (at < limit && !isFull()) {
@@ -168,11 +174,14 @@ function readLine(from: usize, end: usize): void {
   const row = rows;
   let at = from + 1;
   beginFollowing();
+  // The fields of the line before, and where the next one of them begins.
   let known = fieldsBefore();
   const knownEnd = endOfFieldsBefore();
-  const lastByte = startOf(knownEnd);
-  let noted = fieldsAtHand();
-  const notedEnd = noted + fieldBytes * maxFields;
+  let start = startBefore;
+  // Those of the line at hand are noted in the same list, as long as they are the same.
+  let list = known;
+  let noted = known;
+  let notedEnd = noted + fieldBytes * maxFields;
   // Up to there the line before has the same, where one goes on so far behind the other.
   let limit: usize = 0;
   let distance: usize = 0;
@@ -181,44 +190,54 @@ function readLine(from: usize, end: usize): void {
     let name: usize = 0;
     let column: usize = 0;
     let length: usize = 0;
+    // Whether it is no longer certain that fields to come have their columns for themselves.
+    let isOther = false;
     if (known != knownEnd) {
-      let start = startOf(known);
       if (start >= limit || at - start != distance) {
-        limit = start + countSame(at, start, lastByte - start);
+        limit = start + countSame(at, start, endBefore - start);
         distance = at - start;
       }
-      for (; known != knownEnd; known += fieldBytes) {
-        const next = startOf(known + fieldBytes);
-        if (next > limit || !isSettled(known) || noted == notedEnd) break;
-        const behind = at + (next - start);
+      while (known != knownEnd) {
+        const next = start + spanOf(known);
+        if (next > limit || !isSettled(known)) break;
         column = columnOfField(known);
-        if (column != 0 && repeatValue(column, row)) {
-          noted = noteAgain(noted, known, at, behind);
-        } else {
-          if (restColumn != 0) noteOther(at, behind - 1);
-          // One that was put twice is read again.
-          noted = noteField(noted, at, behind, nameOf(known), column, lengthBefore(known), column == 0);
+        if (noted != known) {
+          // One that was put already is read again.
+          if (noted == notedEnd || (column != 0 && !isHeld(column, known))) break;
+          noteAgain(noted, known, column);
         }
-        at = behind;
+        if (column == 0 && restColumn != 0) noteOther(start + distance, next + distance - 1);
         start = next;
+        known += fieldBytes;
+        noted += fieldBytes;
       }
+      at = start + distance;
       if (at >= end || load<u8>(at) != quote) break;
       if (known != knownEnd && start + lengthBefore(known) <= limit) {
         name = nameOf(known);
         column = columnOfField(known);
         length = lengthBefore(known);
+        start += spanOf(known);
         known += fieldBytes;
       }
     }
     if (name == 0) {
-      name = findName(nameBefore(noted), at, end);
+      name = findName(nameBefore(list, noted), at, end);
       if (name == 0) break;
       column = columnOf(name);
       length = foundLength;
-      known = fieldBehind(known, name);
+      isOther = true;
+      const field = fieldOf(known, name);
+      if (field != 0) {
+        for (; known <= field; known += fieldBytes) {
+          start += spanOf(known);
+          if (known != field) leaveField(known, row);
+        }
+      }
     }
     const value = at + length;
-    let last = column != 0 ? putValue(column, row, value, end) : 0;
+    const isFree = column != 0 && !isHeldWithin(column, list, noted);
+    let last = isFree ? putValue(column, row, value, end) : 0;
     let fits = last != 0 || column == 0;
     if (last == 0) {
       last = endOfValue(value, end);
@@ -229,19 +248,45 @@ function readLine(from: usize, end: usize): void {
         fits = false;
         isSound = false;
       }
+      if (column != 0) isOther = true;
     }
     // What is between two fields is no field: the line is not whole.
     if (load<u8>(last) != comma && last + 1 < end) {
       at = last;
       break;
     }
-    if (noted != notedEnd) noted = noteField(noted, at, last + 1, name, column, length, fits);
+    if (isOther && list == fieldsBefore()) {
+      list = branchFields(noted);
+      noted = list + (noted - fieldsBefore());
+      notedEnd = list + fieldBytes * maxFields;
+    }
+    if (noted != notedEnd) {
+      noteField(noted, last + 1 - at, name, column, length, fits);
+      noted += fieldBytes;
+    }
     at = last + 1;
   }
-  endFields(noted);
+  for (; known != knownEnd; known += fieldBytes) leaveField(known, row);
+  endFields(list, noted);
+  startBefore = from + 1;
+  endBefore = at;
   if (otherCount > 0) writeRest(row);
   if (!isSound || !isWhole(from, at, end)) cutRows++;
   rows = row + 1;
+}
+
+/** Ends the value of a field of the line before, which the line at hand does not have. */
+function leaveField(field: usize, row: u32): void {
+  const column = columnOfField(field);
+  if (column != 0 && isHeld(column, field)) endValue(column, row);
+}
+
+/** Ends the values of the line before, and forgets it. */
+function leaveLine(): void {
+  const from = fieldsBefore();
+  const end = endOfFieldsBefore();
+  for (let field = from; field != end; field += fieldBytes) leaveField(field, rows);
+  endFields(from, from);
 }
 
 /** Whether the fields of a line end at `at` as those of a whole one do: behind the brace that closes it, or before that of a record without fields. */

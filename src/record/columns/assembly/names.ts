@@ -1,4 +1,5 @@
 // The names of fields: each remembers the two that followed it last, which are compared first. Behind them the fields of the line before.
+import * as L from "../layout";
 import { allocate, areSame, maskOf } from "./memory";
 import { isJsonText } from "./json";
 import { backslash, colon, endOfText, hasEscapes } from "./scan";
@@ -149,10 +150,11 @@ function slotOf(at: usize, length: usize): u32 {
   return hash ^ (hash >>> 15);
 }
 
-// The fields of the line before, where they stand: what a line has in the same place with the same bytes is not read again.
+// The fields of the line before: what a line has in the same place with the same bytes is not read again.
 
-// The offsets in a field. The next one begins where it ends, and behind the last one stands its end.
-const fieldAt: usize = 0;
+// The offsets in a field.
+/** Bytes from its first quote to behind what follows its value, where the next field begins. */
+const fieldSpan: usize = 0;
 const fieldName: usize = 4;
 /** The descriptor of its column; 0: it has none. */
 const fieldColumn: usize = 8;
@@ -184,47 +186,62 @@ export function endOfFieldsBefore(): usize {
   return fieldsEnd;
 }
 
-/** Where those of the line at hand are noted. */
+/** Ends a line whose fields are noted from `from` to `end`: it is now the line before. */
 @inline
-export function fieldsAtHand(): usize {
-  return fields == someFields ? otherFields : someFields;
-}
-
-/** Ends a line, whose fields end there: it is now the line before. */
-@inline
-export function endFields(end: usize): void {
-  fields = fieldsAtHand();
+export function endFields(from: usize, end: usize): void {
+  fields = from;
   fieldsEnd = end;
 }
 
-/** Forgets the line before. */
-export function forgetFields(): void {
-  fieldsEnd = fields;
+/** Begins another list with the fields up to `end`, for a line that has others behind them. @returns where the list begins. */
+export function branchFields(end: usize): usize {
+  const to = fields == someFields ? otherFields : someFields;
+  const length = end - fields;
+  memory.copy(to, fields, length);
+  for (let at: usize = 0; at < length; at += fieldBytes) {
+    const column = columnOfField(fields + at);
+    if (column != 0 && isHeld(column, fields + at)) holdBy(column, to + at);
+  }
+  return to;
 }
 
-/** Notes a field of the line at hand. @param end behind what follows its value. @returns where the next one is noted. */
+/** Notes a field of the line at hand. */
 @inline
-export function noteField(to: usize, at: usize, end: usize, name: usize, column: usize, length: usize, fits: bool): usize {
-  store<u32>(to, <u32>at, fieldAt);
+export function noteField(to: usize, span: usize, name: usize, column: usize, length: usize, fits: bool): void {
+  store<u32>(to, <u32>span, fieldSpan);
   store<u32>(to, <u32>name, fieldName);
   store<u32>(to, <u32>column, fieldColumn);
   store<u32>(to, fits ? <u32>length : <u32>length | misfit, fieldLength);
-  store<u32>(to + fieldBytes, <u32>end, fieldAt);
-  return to + fieldBytes;
+  if (column != 0 && fits) holdBy(column, to);
 }
 
 /** Notes a field of the line before for the line at hand. */
 @inline
-export function noteAgain(to: usize, known: usize, at: usize, end: usize): usize {
+export function noteAgain(to: usize, known: usize, column: usize): void {
   v128.store(to, v128.load(known));
-  store<u32>(to, <u32>at, fieldAt);
-  store<u32>(to + fieldBytes, <u32>end, fieldAt);
-  return to + fieldBytes;
+  if (column != 0) holdBy(column, to);
 }
 
 @inline
-export function startOf(field: usize): usize {
-  return <usize>load<u32>(field, fieldAt);
+function holdBy(column: usize, field: usize): void {
+  store<u32>(column, <u32>field, L.columnField);
+}
+
+/** Whether it is the field that the value of a column goes on with. */
+@inline
+export function isHeld(column: usize, field: usize): bool {
+  return <usize>load<u32>(column, L.columnField) == field;
+}
+
+/** Whether a column has a value of one of the fields from `from` to `end`. */
+@inline
+export function isHeldWithin(column: usize, from: usize, end: usize): bool {
+  return <usize>load<u32>(column, L.columnField) - from < end - from;
+}
+
+@inline
+export function spanOf(field: usize): usize {
+  return <usize>load<u32>(field, fieldSpan);
 }
 
 @inline
@@ -260,19 +277,19 @@ export function countSame(at: usize, before: usize, most: usize): usize {
   return i;
 }
 
-/** The name before the one at hand, as far as it is remembered. */
-export function nameBefore(noted: usize): usize {
-  if (noted == fieldsAtHand()) return firstName();
+/** The name before the one that is to be noted at `noted` in the list that begins at `from`, as far as it is remembered. */
+export function nameBefore(from: usize, noted: usize): usize {
+  if (noted == from) return firstName();
   const name = nameOf(noted - fieldBytes);
   return isRemembered(name) ? name : firstName();
 }
 
-/** The field of the line before that is to follow a name, which was expected to be that of another one. */
-export function fieldBehind(known: usize, name: usize): usize {
-  if (!isRemembered(name)) return known;
+/** The field of the line before with this name, where another one was expected; 0: it is not near. */
+export function fieldOf(known: usize, name: usize): usize {
+  if (!isRemembered(name)) return 0;
   const last = min(fieldsEnd, known + maxSkipped);
   for (let field = known; field < last; field += fieldBytes) {
-    if (nameOf(field) == name) return field + fieldBytes;
+    if (nameOf(field) == name) return field;
   }
-  return known;
+  return 0;
 }

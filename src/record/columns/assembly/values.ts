@@ -83,19 +83,35 @@ export function putCode(column: usize, row: u32, code: u32): void {
   usePresent(column, load<u32>(column, L.columnUsed), row);
 }
 
-/** Gives a row the value of the row before, which has one. @returns false: the row has one already. */
+/** Gives all rows up to one the value that the column goes on with. */
+export function goOn(column: usize, row: u32): void {
+  const used = load<u32>(column, L.columnUsed);
+  if (used >= row) return;
+  if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0) {
+    for (let next = used; next < row; next++) repeatArray(column, next);
+  } else repeatScalar(column, used, row);
+  store<u32>(column, row, L.columnUsed);
+}
+
+function repeatScalar(column: usize, from: u32, row: u32): void {
+  const shift = load<u32>(column, columnShift);
+  const data = <usize>load<u32>(column, L.columnData);
+  const last = data + (<usize>(from - 1) << shift);
+  const end = data + (<usize>row << shift);
+  let values: v128;
+  if (shift == 2) values = v128.load_splat<u32>(last);
+  else if (shift == 3) values = v128.load_splat<u64>(last);
+  else if (shift == 4) values = v128.load(last);
+  else values = v128.load_splat<u8>(last);
+  // What is written behind the end belongs to rows to come.
+  for (let to = data + (<usize>from << shift); to < end; to += 16) v128.store(to, values);
+}
+
+/** Ends with the row before one what the column goes on with. */
 @inline
-export function repeatValue(column: usize, row: u32): bool {
-  if (load<u32>(column, L.columnUsed) != row) return false;
-  if ((load<u32>(column, L.columnFlags) & L.isArrayFlag) != 0) repeatArray(column, row);
-  else {
-    const shift = load<u32>(column, columnShift);
-    const to = <usize>load<u32>(column, L.columnData) + (<usize>row << shift);
-    // What a narrow value has behind it belongs to rows to come.
-    v128.store(to, v128.load(to - ((<usize>1) << shift)));
-  }
-  store<u32>(column, row + 1, L.columnUsed);
-  return true;
+export function endValue(column: usize, row: u32): void {
+  goOn(column, row);
+  store<u32>(column, 0, L.columnField);
 }
 
 function repeatArray(column: usize, row: u32): void {
@@ -190,6 +206,7 @@ function readBoolean(at: usize, end: usize, to: usize): usize {
 @inline
 export function putValue(column: usize, row: u32, at: usize, end: usize): usize {
   if (load<u32>(column, L.columnPresence) == 0) prepareColumn(column);
+  if (load<u32>(column, L.columnField) != 0) endValue(column, row);
   const used = load<u32>(column, L.columnUsed);
   if (used > row) return 0;
   const kind = load<i32>(column, L.columnKind);
