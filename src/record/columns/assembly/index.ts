@@ -59,6 +59,17 @@ let otherCount: usize = 0;
 /** Where the first field of the line before begins, and where its last one ends. */
 let startBefore: usize = 0;
 let endBefore: usize = 0;
+/** The field of the line before that is expected next, where it begins, and where the fields end. */
+let known: usize = 0;
+let start: usize = 0;
+let knownEnd: usize = 0;
+/** Up to there the line before has the same, where the line at hand goes on so far behind it. */
+let same: usize = 0;
+let distance: usize = 0;
+/** Where the fields of the line at hand are noted: in the list of the line before, as long as they are the same ones. */
+let list: usize = 0;
+let noted: usize = 0;
+let notedEnd: usize = 0;
 
 /** @param random makes the places of texts such as nobody knows. */
 export function begin(count: i32, most: u32, hasRest: i32, random: u32): void {
@@ -173,67 +184,29 @@ export function read(length: usize, isLast: i32): usize {
 function readLine(from: usize, end: usize): void {
   const row = rows;
   let at = from + 1;
-  beginFollowing();
-  // The fields of the line before, and where the next one of them begins.
-  let known = fieldsBefore();
-  const knownEnd = endOfFieldsBefore();
-  let start = startBefore;
-  // Those of the line at hand are noted in the same list, as long as they are the same.
-  let list = known;
-  let noted = known;
-  let notedEnd = noted + fieldBytes * maxFields;
-  // Up to there the line before has the same, where one goes on so far behind the other.
-  let limit: usize = 0;
-  let distance: usize = 0;
+  beginLine();
   let isSound = true;
   while (at < end && load<u8>(at) == quote) {
+    at = passSame(at);
+    if (at >= end || load<u8>(at) != quote) break;
     let name: usize = 0;
     let column: usize = 0;
     let length: usize = 0;
     // Whether it is no longer certain that fields to come have their columns for themselves.
     let isOther = false;
-    if (known != knownEnd) {
-      if (start >= limit || at - start != distance) {
-        limit = start + countSame(at, start, endBefore - start);
-        distance = at - start;
-      }
-      while (known != knownEnd) {
-        const next = start + spanOf(known);
-        if (next > limit || !isSettled(known)) break;
-        column = columnOfField(known);
-        if (noted != known) {
-          // One that was put already is read again.
-          if (noted == notedEnd || (column != 0 && !isHeld(column, known))) break;
-          noteAgain(noted, known, column);
-        }
-        if (column == 0 && restColumn != 0) noteOther(start + distance, next + distance - 1);
-        start = next;
-        known += fieldBytes;
-        noted += fieldBytes;
-      }
-      at = start + distance;
-      if (at >= end || load<u8>(at) != quote) break;
-      if (known != knownEnd && start + lengthBefore(known) <= limit) {
-        name = nameOf(known);
-        column = columnOfField(known);
-        length = lengthBefore(known);
-        start += spanOf(known);
-        known += fieldBytes;
-      }
-    }
-    if (name == 0) {
+    if (known != knownEnd && start + lengthBefore(known) <= same) {
+      name = nameOf(known);
+      column = columnOfField(known);
+      length = lengthBefore(known);
+      start += spanOf(known);
+      known += fieldBytes;
+    } else {
       name = findName(nameBefore(list, noted), at, end);
       if (name == 0) break;
       column = columnOf(name);
       length = foundLength;
       isOther = true;
-      const field = fieldOf(known, name);
-      if (field != 0) {
-        for (; known <= field; known += fieldBytes) {
-          start += spanOf(known);
-          if (known != field) leaveField(known, row);
-        }
-      }
+      passTo(name, row);
     }
     const value = at + length;
     const isFree = column != 0 && !isHeldWithin(column, list, noted);
@@ -255,11 +228,7 @@ function readLine(from: usize, end: usize): void {
       at = last;
       break;
     }
-    if (isOther && list == fieldsBefore()) {
-      list = branchFields(noted);
-      noted = list + (noted - fieldsBefore());
-      notedEnd = list + fieldBytes * maxFields;
-    }
+    if (isOther && list == fieldsBefore()) branch();
     if (noted != notedEnd) {
       noteField(noted, last + 1 - at, name, column, length, fits);
       noted += fieldBytes;
@@ -273,6 +242,70 @@ function readLine(from: usize, end: usize): void {
   if (otherCount > 0) writeRest(row);
   if (!isSound || !isWhole(from, at, end)) cutRows++;
   rows = row + 1;
+}
+
+@inline
+function beginLine(): void {
+  beginFollowing();
+  known = fieldsBefore();
+  knownEnd = endOfFieldsBefore();
+  start = startBefore;
+  list = known;
+  noted = known;
+  notedEnd = noted + fieldBytes * maxFields;
+  same = 0;
+  distance = 0;
+}
+
+/** Passes over fields at `at` that are the same as in the line before. @returns behind them. */
+@inline
+function passSame(at: usize): usize {
+  let field = known;
+  const end = knownEnd;
+  if (field == end) return at;
+  let from = start;
+  if (from >= same || at - from != distance) {
+    same = from + countSame(at, from, endBefore - from);
+    distance = at - from;
+  }
+  const last = same;
+  const behind = distance;
+  const ahead = noted - field;
+  while (field != end) {
+    const next = from + spanOf(field);
+    if (next > last || !isSettled(field)) break;
+    const column = columnOfField(field);
+    if (ahead != 0) {
+      // One that was put already is read again.
+      if (field + ahead == notedEnd || (column != 0 && !isHeld(column, field))) break;
+      noteAgain(field + ahead, field, column);
+    }
+    if (column == 0 && restColumn != 0) noteOther(from + behind, next + behind - 1);
+    from = next;
+    field += fieldBytes;
+  }
+  start = from;
+  known = field;
+  noted = field + ahead;
+  return from + behind;
+}
+
+/** Ends the values of the fields of the line before up to that with a name, where it is near. */
+function passTo(name: usize, row: u32): void {
+  const field = fieldOf(known, name);
+  if (field == 0) return;
+  for (; known <= field; known += fieldBytes) {
+    start += spanOf(known);
+    if (known != field) leaveField(known, row);
+  }
+}
+
+/** Notes the fields of the line at hand elsewhere from now on. */
+function branch(): void {
+  noted -= list;
+  list = branchFields(list + noted);
+  noted += list;
+  notedEnd = list + fieldBytes * maxFields;
 }
 
 /** Ends the value of a field of the line before, which the line at hand does not have. */
