@@ -258,8 +258,15 @@ test("reports and marks are judged whole: board, schedule, zone, period, receive
   assert.deepEqual(
     { ...saved, changedAt: "" },
     {
-      ...{ ...good, id: "morning", description: "", role: "viewer", period: "day", paused: false },
-      ...{ revision: 1, changedAt: "", changedBy: "ada" },
+      ...good,
+      id: "morning",
+      description: "",
+      role: "viewer",
+      period: "day",
+      paused: false,
+      revision: 1,
+      changedAt: "",
+      changedBy: "ada",
     },
   );
   await assert.rejects(views.remove({ kind: "board", id: "edge" }, ada), /is sent by the report "Morning"/);

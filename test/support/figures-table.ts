@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 683,
+  files: 687,
   singleUserFiles: 109,
-  interfaces: 1107,
+  interfaces: 1114,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -95,6 +95,11 @@ export class ZoneClock {
     });
   }
 
+  /** @throws RangeError for a zone that is not known. */
+  static of(zone: string): ZoneClock {
+    return new ZoneClock(zone);
+  }
+
   /** The first time that a report is due after another one, milliseconds since the epoch. */
   next(schedule: Schedule, after: number): number {
     if (schedule.kind === "hourly") return this.#nextHourly(schedule.minute, after);

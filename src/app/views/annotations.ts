@@ -206,7 +206,7 @@ export class Annotations implements Component {
       .map(({ id, name, description, time, until, changedBy }) => ({
         kind: "mark",
         time,
-        ...(until !== "" && { until }),
+        until: until === "" ? undefined : until,
         text: description === "" ? name : `${name}: ${description}`,
         count: 1,
         id,

@@ -16,28 +16,10 @@ export class BrokenState extends Error {}
 /** The state could not be written: what was there before is in force. */
 export class NotKept extends Error {}
 
-/** A state that is replaced as a whole: each change is made of what the one before left, and counts when it is kept. */
-export interface KeptState<T> extends Component {
-  /** Whether a restart finds it again. */
-  readonly isKept: boolean;
-  /** The state as far as it is known here. */
-  now(): T;
-  /**
-   * Replaces the state by what is made of it; the same one is not written.
-   *
-   * @param work throws to change nothing. `isAlive` tells whether what has a session still works.
-   * @throws Error where it cannot be written.
-   */
-  change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T>;
-  /** How often it could not be read or written. */
-  readonly failures: number;
-  /** Whose work in the state is that of this collector; undefined: it may take none at present. */
-  session(): string | undefined;
-}
-
 /** A state in a file of its own, or, without a path, in memory. A file that cannot be understood is set aside, never overwritten. */
-export class FileState<T> implements KeptState<T> {
+export class FileState<T> implements Component {
   readonly name: string;
+  /** Whether a restart finds it again. */
   readonly isKept: boolean;
   readonly #path: string | undefined;
   readonly #form: StateForm<T>;
@@ -86,23 +68,33 @@ export class FileState<T> implements KeptState<T> {
     await this.#last;
   }
 
+  /** The state as far as it is known here. */
   now(): T {
     return this.#state;
   }
 
-  session(): string {
+  /** Whose work in the state is that of this collector; undefined: it may take none at present. */
+  session(): string | undefined {
     return this.#session;
   }
 
+  /**
+   * Replaces the state by what is made of it; the same one is not written.
+   *
+   * @param work throws to change nothing. `isAlive` tells whether what has a session still works.
+   * @throws Error where it cannot be written.
+   */
   change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T> {
-    const turn = this.#last.then(async () => {
-      const next = work(this.#state, (session) => session === this.#session);
-      if (next !== this.#state) await this.#keep(next);
-      this.#state = next;
-      return next;
-    });
+    const turn = this.#last.then(() => this.#apply(work));
     this.#last = turn.catch(() => undefined);
     return turn;
+  }
+
+  async #apply(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T> {
+    const next = work(this.#state, (session) => session === this.#session);
+    if (next !== this.#state) await this.#keep(next);
+    this.#state = next;
+    return next;
   }
 
   /** @throws NotKept */
@@ -133,3 +125,6 @@ export class FileState<T> implements KeptState<T> {
     }
   }
 }
+
+/** A state that is replaced as a whole, wherever it is kept: each change is made of what the one before left, and counts when it is kept. */
+export type KeptState<T> = Component & Pick<FileState<T>, "isKept" | "failures" | "now" | "session" | "change">;

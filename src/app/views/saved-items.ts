@@ -55,7 +55,7 @@ const ownFields: Readonly<Record<SavedKind, readonly string[]>> = {
 };
 
 /** What an item is read beside. */
-export interface Beside {
+interface Beside {
   readonly state: SavedState;
   /** The role of who writes it: what is for another one is not there for it. */
   readonly mayUse: (role: Role) => boolean;
@@ -105,7 +105,7 @@ function readSending(
   if (readPeriod(period) === undefined) throw wrong(`${at}.period`, periodWords);
   const zone = textOf("zone", "UTC", longest.zone);
   try {
-    new ZoneClock(zone);
+    ZoneClock.of(zone);
   } catch {
     throw wrong(`${at}.zone`, "expected the name of a time zone such as Europe/Berlin");
   }

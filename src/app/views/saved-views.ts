@@ -19,7 +19,6 @@ import {
   mostOf,
   readItem,
   wrong,
-  type Beside,
   type Change,
   type Draft,
   type Item,
@@ -209,9 +208,9 @@ export class SavedViews implements SavedViewOperations {
   }
 }
 
-const besideOf = (state: SavedState, { role }: ViewUser, actions: readonly string[]): Beside => ({
+const besideOf = (state: SavedState, { role }: ViewUser, actions: readonly string[]) => ({
   state,
-  mayUse: (needed) => suffices(role, needed),
+  mayUse: (needed: Role) => suffices(role, needed),
   actions,
 });
 

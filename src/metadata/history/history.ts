@@ -255,7 +255,9 @@ export class MetadataHistory implements UdmHistory {
   }
 
   async headsBetween(from: number, to: number, limit: number): Promise<readonly ChangeHead[]> {
-    return this.#kept.between(from, to, limit).map((found) => ({ ...headOf(found), layer: found.layer }));
+    return this.#kept
+      .between(from, to, limit)
+      .map(({ number, time, author, method, entries, layer }) => ({ number, time, author, method, entries, layer }));
   }
 
   async lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]> {

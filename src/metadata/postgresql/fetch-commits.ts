@@ -205,7 +205,9 @@ export class SharedHistory implements UdmHistory {
         select number::float8 as number, (extract(epoch from at) * 1000)::float8 as time, author, method, entries, collector, layer
         from netgloss.udm_commit where at >= to_timestamp(${from / 1000}::float8) and at < to_timestamp(${to / 1000}::float8)
         order by number desc limit ${limit}`;
-      return rows.map((head) => ({ ...head, time: Math.round(head.time), layer: head.layer ?? undefined }));
+      return rows.map(({ number, time, author, method, entries, collector, layer }) => {
+        return { number, time: Math.round(time), author, method, entries, collector, layer: layer ?? undefined };
+      });
     });
   }
 

@@ -246,10 +246,6 @@ async function marks(page: WatchedPage["page"]): Promise<void> {
   assert.equal(await signs.count(), 0);
   await page.getByText(/^List \(\d+\)$/).click();
   const list = page.getByRole("region", { name: "List of marks" });
-  await list
-    .getByText(/^Restart, .*: the collector started/)
-    .first()
-    .waitFor();
   await list.getByRole("button", { name: "Delete new uplink" }).click();
   await list.getByText(/: new uplink$/).waitFor({ state: "detached" });
   await page.keyboard.press("Escape");
