@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Identities } from "./access/identities.ts";
+import { Sessions } from "./access/sessions.ts";
 import type { SignIn } from "./access/sign-in.ts";
 import type { KeyForm } from "../metadata/index.ts";
 import { limitLog, type Component, type Log, type Reporting } from "../base/report/index.ts";
@@ -25,8 +26,10 @@ export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOption
   readonly basicAuth?: BasicCredentials;
   /** Further users and tokens, with roles. */
   readonly identities?: Identities | undefined;
-  /** Sign-in at an issuer; without it there are no sessions. */
+  /** Sign-in at an issuer. */
   readonly signIn?: SignIn | undefined;
+  /** How long a session of a browser lasts, milliseconds; 8 hours. */
+  readonly sessionMs?: number;
   readonly maxBodyBytes: number;
   readonly udm: UdmSource;
   /** The same for the service of tools; without it there is none. */
@@ -78,8 +81,9 @@ export class ApiServer implements Component {
     );
     const bulkBodies = new BodyReader(maxBodyBytes, this.#calls, this.#metrics);
     const bodies = new BodyReader(Math.min(longestPlainBody, maxBodyBytes), this.#calls, this.#metrics);
+    const sessions = new Sessions(options.sessionMs ?? defaultSessionMs, clock);
     const admission = new Admission(
-      this.#isGuarded ? new Authenticator(basicAuth, identities, signIn, clock) : undefined,
+      this.#isGuarded ? new Authenticator(basicAuth, identities, sessions, clock) : undefined,
       basicAuth !== undefined || identities !== undefined,
       isLoopback(ip) ? (options.allowedHosts ?? []) : undefined,
     );
@@ -87,11 +91,15 @@ export class ApiServer implements Component {
       this.#metrics.failures.add();
       this.#log.error({ error }, "a request failed by a fault of the collector");
     });
-    const dispatch = new Dispatch(this.#routes(bodies), engine, this.#metrics, admission);
+    const dispatch = new Dispatch(this.#routes(bodies, sessions), engine, this.#metrics, admission);
     this.#listener = new Listener(options, this.#limits, this.#calls, this.#metrics, options, () =>
       this.#calls.sweep((call) => admission.revoked(call)?.error),
     );
     this.#measureListener();
+    if (!this.#isGuarded) return;
+    options.metrics.gaugeFrom("netgloss_api_sessions", "Sessions of people who are signed in by a browser.", [], () => [
+      [{}, sessions.size],
+    ]);
   }
 
   async start(): Promise<void> {
@@ -119,7 +127,7 @@ export class ApiServer implements Component {
     this.#listener.reloadCertificates();
   }
 
-  #routes(bodies: BodyReader): Routes {
+  #routes(bodies: BodyReader, sessions: Sessions): Routes {
     const options = this.#options;
     const { udm, tools, names, basicAuth, identities, signIn, metrics } = options;
     const meters = new FeedMeters(metrics);
@@ -162,8 +170,15 @@ export class ApiServer implements Component {
       apiMetrics: this.#metrics,
       feed,
       scoped: new ScopedServices(contractPrefix, options.scopes ?? (() => undefined), inScope),
-      proofs,
-      signInAt: signIn && new SignInEndpoints(signIn, metrics, this.#log),
+      sessionParts: {
+        sessions,
+        proofs,
+        hasIssuer: signIn !== undefined,
+        hasTls: options.tls !== undefined,
+        current: (principal) => (identities === undefined ? principal : identities.current(principal)),
+        log: options.log,
+      },
+      signInAt: signIn && new SignInEndpoints(signIn, sessions, metrics, this.#log),
     });
   }
 
@@ -183,6 +198,8 @@ export class ApiServer implements Component {
     );
   }
 }
+
+const defaultSessionMs = 28_800_000;
 
 /** Requests that are no list and no text to import are short, and read at once: longer ones would hold the event loop. Bytes. */
 const longestPlainBody = 1_048_576;

@@ -71,6 +71,7 @@ export {
 } from "./access/access-file.ts";
 export { Identities } from "./access/identities.ts";
 export { areas, lacks, roles, suffices, type Area, type Principal, type Role } from "./access/role.ts";
+export { Sessions } from "./access/sessions.ts";
 export { SignIn, SignInError, type OidcConfig } from "./access/sign-in.ts";
 export type {
   ChangeJson,

@@ -27,7 +27,13 @@ import {
 } from "./methods/post-endpoints.ts";
 import { healthMethods, reflectionMethods, reflectionVersions, SchemaFiles } from "./methods/grpc-services.ts";
 import type { JsonSchema } from "./methods/shape.ts";
-import { sessionEndpoints, signInEndpoints, type Proof, type SignInEndpoints } from "./methods/sign-in-endpoints.ts";
+import { sessionName } from "./auth/authenticator.ts";
+import {
+  sessionEndpoints,
+  signInEndpoints,
+  type SessionParts,
+  type SignInEndpoints,
+} from "./methods/sign-in-endpoints.ts";
 import { snmpEndpoints, type SnmpOperations } from "./methods/snmp-endpoints.ts";
 import { changesEndpoint } from "./methods/tools-methods.ts";
 import { openApiDocument } from "./openapi-document.ts";
@@ -88,7 +94,7 @@ interface RouteParts extends ApiOffer, Pick<Reporting, "health" | "metrics" | "c
   readonly feed: ChangeFeed | undefined;
   /** The services of the metadata in scopes. */
   readonly scoped: ScopedServices;
-  readonly proofs: readonly Proof[];
+  readonly sessionParts: SessionParts;
   /** Undefined: nobody can sign in at an issuer. */
   readonly signInAt: SignInEndpoints | undefined;
 }
@@ -113,7 +119,7 @@ export class Routes {
     this.servicePaths = services.flatMap(({ schema }) => prefixes.map((prefix) => `${prefix}/${schema.typeName}/`));
     for (const service of services) this.#addMethods(service);
     this.#web = new WebPages(parts.pagesFolder, () => apiIndex(openApi()));
-    const isGuarded = parts.proofs.length > 0 || parts.signInAt !== undefined;
+    const isGuarded = parts.sessionParts.proofs.length > 0 || parts.signInAt !== undefined;
     const openApi = (): JsonSchema => (this.#document ??= this.#describe(parts, endpoints));
     const endpoints: readonly Endpoint[] = [
       ...snmpEndpoints(parts.snmp, parts.bodies, parts.unknownFields),
@@ -127,7 +133,7 @@ export class Routes {
       ...changesEndpoints(parts),
       this.#web.index,
       ...(parts.signInAt === undefined ? [] : signInEndpoints(parts.signInAt)),
-      ...sessionEndpoints(parts.proofs, parts.signInAt !== undefined),
+      ...sessionEndpoints(parts.sessionParts),
       ...viewEndpoints(parts.views ?? new Map()),
       ...streamEndpoints(parts.streams ?? new Map()),
     ];
@@ -179,17 +185,19 @@ export class Routes {
     return (this.#schema ??= new SchemaFiles());
   }
 
-  #describe({ version, services, proofs, signInAt }: RouteParts, endpoints: readonly Endpoint[]): JsonSchema {
+  #describe({ version, services, sessionParts }: RouteParts, endpoints: readonly Endpoint[]): JsonSchema {
     // With the comments of the schema; what is none of ours has none.
     const { registry } = this.#files();
     const schemas = services.map(({ schema }) => registry.getService(schema.typeName) ?? schema);
     const scoped = new Set(
       services.filter(({ reach }) => typeof reach === "object").map(({ schema }) => schema.typeName),
     );
+    const { proofs, hasIssuer } = sessionParts;
+    const hasSessions = proofs.length > 0 || hasIssuer;
     const schemes = {
       ...(proofs.includes("password") && { basic: { type: "http", scheme: "basic" } }),
       ...(proofs.includes("token") && { token: { type: "http", scheme: "bearer" } }),
-      ...(signInAt !== undefined && { session: { type: "apiKey", in: "cookie", name: signInAt.cookie } }),
+      ...(hasSessions && { session: { type: "apiKey", in: "cookie", name: sessionName } }),
     };
     return openApiDocument(version, schemas, scoped, contractPrefix, endpoints, schemes);
   }

@@ -142,7 +142,7 @@ export const serverSettings = {
   SVC_API_OIDC_SESSION_LIFETIME: row(
     int(60, 2_592_000, "seconds"),
     28_800,
-    "How long a session lasts. A role that is taken away at the issuer is lost here when the session ends.",
+    "How long a session of a browser lasts, also one by password or token. A role that is taken away at the issuer is lost here when the session ends.",
   ),
   SVC_API_TLS_ENABLE: row(bool, false, "Serves the port by TLS instead of plain TCP.", {
     needs: [{ must: { SVC_API_TLS_CERT_FILEPATH: "set", SVC_API_TLS_KEY_FILEPATH: "set" } }],

@@ -94,6 +94,8 @@ suite("a token that is limited to scopes", () => {
       "post /api/v1/explore/flows",
       "post /api/v1/explore/profile",
       "post /api/v1/explore/query",
+      "post /api/v1/sessions",
+      "post /logout",
     ]);
     const session = await fetch(`${url}/session`, { headers: bearer("acme") });
     assert.deepEqual(await session.json(), { name: "acme", role: "admin", scopes: ["acme"], by: "token" });

@@ -110,7 +110,7 @@ test("every path of the document is answered, and every method and operation is 
 
 test("authentication is described as it is", async (t) => {
   const guarded = await documentOf((await startApi(t, { basicAuth, authMetrics: true })).url);
-  assert.deepEqual(guarded.security, [{ basic: [] }]);
+  assert.deepEqual(guarded.security, [{ basic: [] }, { session: [] }]);
   assert.deepEqual(guarded.paths["/livez"]?.["get"]?.security, []);
   assert.equal(guarded.paths["/metrics"]?.["get"]?.security, undefined);
   assert.ok(guarded.components["securitySchemes"]?.["basic"] !== undefined);

@@ -174,8 +174,48 @@ suite("who loses what they may, loses what is open", { concurrency: true }, () =
     const answer = issuer.signIn(begun.headers.get("location") ?? "");
     const cookie = cookieOf(await get(`/login/callback?${answer.toString()}`, cookieOf(begun)));
     const { end } = await follow(api.url, streams[0] ?? "", { cookie });
-    const out = await fetch(`${api.url}/logout`, { method: "POST", headers: { cookie, origin: api.url } });
+    const { csrfToken } = (await (await get("/session", cookie)).json()) as { csrfToken: string };
+    const headers = { cookie, origin: api.url, "x-csrf-token": csrfToken };
+    const out = await fetch(`${api.url}/logout`, { method: "POST", headers });
     assert.equal(out.status, 204);
     assert.match(await end, /event: error\ndata: \{"code":"unauthenticated","message":"the credentials of nora/);
+  });
+
+  test("what a session has open ends with its password, its token, a role that falls; not with one that rises", async (t) => {
+    const [first, second] = [cheapHash("one"), cheapHash("two")];
+    const users = (role: string, password = first): string => `users: {vera: {role: ${role}, password: "${password}"}}`;
+    const { api, replace } = await start(t, users("editor"));
+    const vera = { authorization: `Basic ${Buffer.from("vera:one").toString("base64")}` };
+    const signIn = async (headers: Readonly<Record<string, string>>): Promise<string> => {
+      const response = await fetch(`${api.url}/api/v1/sessions`, { method: "POST", headers });
+      assert.equal(response.status, 200);
+      return response.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+    };
+    const role = async (cookie: string): Promise<unknown> => {
+      const response = await fetch(`${api.url}/session`, { headers: { cookie } });
+      return response.status === 200 ? ((await response.json()) as { role: string }).role : response.status;
+    };
+    const ends: [string, string, Readonly<Record<string, string>>, string][] = [
+      ["password", users("editor"), vera, users("editor", second)],
+      ["deleted", users("editor"), vera, "users: {}"],
+      ["role", users("editor"), vera, users("viewer")],
+      ["token", tokenFile(), bearer, "tokens: {}"],
+      ["area", tokenFile(), bearer, tokenFile(", areas: [snmp]")],
+    ];
+    for (const [what, before, proof, after] of ends) {
+      replace(before);
+      const cookie = await signIn(proof);
+      const { end } = await follow(api.url, streams[0] ?? "", { cookie });
+      replace(after);
+      assert.match(await end, /event: error\ndata: \{"code":"unauthenticated"/, what);
+      replace(before);
+      assert.equal(await role(cookie), 401, what);
+    }
+    replace(users("editor"));
+    const cookie = await signIn(vera);
+    replace(users("admin"));
+    assert.equal(await role(cookie), "admin");
+    replace(users("editor"));
+    assert.equal(await role(cookie), 401, "less than it had");
   });
 });

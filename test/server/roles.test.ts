@@ -277,7 +277,20 @@ test("every path of a collector asks for its role, and for a token of its area",
   const open = described.filter(({ isOpen }) => isOpen).map(({ path }) => path);
   assert.deepEqual(open.toSorted(), openPaths);
   for (const path of Object.keys(higherRoles)) assert.ok(path in paths, path);
+  const begun = await fetch(`${url}/api/v1/sessions`, {
+    method: "POST",
+    headers: bearer(tokens.get("admin")?.token ?? ""),
+  });
+  const cookie = begun.headers.getSetCookie()[0]?.split(";")[0] ?? "";
+  /** What may change something by the cookie of a session needs its token. */
+  const reasonBySession = async (path: string): Promise<string | undefined> => {
+    const headers = { cookie, origin: url, "content-type": "application/json" };
+    const answer = await fetch(url + path.replace("{id}", "x"), { method: "POST", headers, body: "{}" });
+    const { details } = (await answer.json()) as { details: { debug: { reason: string } }[] };
+    return details[0]?.debug.reason;
+  };
   const check = async ({ path, verb, isOpen }: (typeof described)[number]): Promise<void> => {
+    if (verb !== "GET") assert.equal(await reasonBySession(path), "CSRF_TOKEN", path);
     const needed = higherRoles[path] ?? (changesMetadata.test(path) ? "editor" : "viewer");
     assert.equal((await status(path, verb)) === 401, !isOpen, `${path} without credentials`);
     if (isOpen) return;
@@ -286,7 +299,7 @@ test("every path of a collector asks for its role, and for a token of its area",
       if (suffices(role, needed)) assert.ok(![401, 403].includes(answered), `${path} as ${role}: ${answered}`);
       else assert.equal(answered, 403, `${path} as ${role}`);
     }
-    const isOfNoArea = ["/openapi.json", "/session"].includes(path);
+    const isOfNoArea = ["/openapi.json", "/session", "/api/v1/sessions"].includes(path);
     assert.equal((await status(path, verb, nowhere)) === 403, !isOfNoArea, `${path} with a token of no area`);
   };
   await Promise.all([...described, watch].map(check));

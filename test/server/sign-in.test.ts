@@ -43,16 +43,15 @@ test("a browser signs in, reads, writes as its own site alone, and signs out", a
   );
   assert.deepEqual([ended.status, ended.headers.get("location")], [302, "/"]);
   const [session, login] = ended.headers.getSetCookie();
-  assert.match(session ?? "", /^netgloss_session=[\w-]{43}; Path=\/; Max-Age=3600; HttpOnly; SameSite=Lax$/);
+  assert.match(session ?? "", /^netgloss_session=[\w-]{43}; Path=\/; Max-Age=28800; HttpOnly; SameSite=Lax$/);
   assert.match(login ?? "", /^netgloss_login=; Path=\/; Max-Age=0;/);
-  assert.deepEqual(await (await get(`${url}/session`, `a=b; ${cookie}`)).json(), {
-    name: "nora",
-    role: "editor",
-    by: "session",
-  });
+  const who = (await (await get(`${url}/session`, `a=b; ${cookie}`)).json()) as { csrfToken: string };
+  const { csrfToken } = who;
+  assert.deepEqual(who, { name: "nora", role: "editor", by: "session", proof: "issuer", csrfToken });
+  const csrf = { "x-csrf-token": csrfToken };
 
   const create = async (key: string, headers: Record<string, string>): Promise<number> =>
-    (await postJson(`${url}${contractPath}/CreateUdm`, { udm: { key } }, { cookie, ...headers })).status;
+    (await postJson(`${url}${contractPath}/CreateUdm`, { udm: { key } }, { cookie, ...csrf, ...headers })).status;
   assert.equal(await create("10.0.0.1", {}), 403);
   assert.equal(await create("10.0.0.1", { origin: "https://evil.example" }), 403);
   assert.equal(await create("10.0.0.1", { origin: "null" }), 403);
@@ -61,7 +60,7 @@ test("a browser signs in, reads, writes as its own site alone, and signs out", a
   assert.equal(await create("10.0.0.1", { origin: url }), 200);
   assert.equal(await create("10.0.0.2", { "sec-fetch-site": "same-origin" }), 200);
   assert.equal(await create("10.0.0.3", { cookie: `${cookie}x`, origin: url }), 401);
-  const admin = await postJson(`${url}/api/v1/snmp/apply-definitions`, {}, { cookie, origin: url });
+  const admin = await postJson(`${url}/api/v1/snmp/apply-definitions`, {}, { cookie, origin: url, ...csrf });
   assert.deepEqual([admin.status, admin.body["message"]], [403, "nora has the role editor, this needs admin"]);
   const audit = lines.find(({ fields }) => fields["method"] === "snmp/apply-definitions")?.fields;
   assert.deepEqual([audit?.["user"], audit?.["by"]], ["nora", "session"]);
@@ -70,7 +69,7 @@ test("a browser signs in, reads, writes as its own site alone, and signs out", a
 
   const foreign = await fetch(`${url}/logout`, { method: "POST", headers: { cookie, origin: "https://evil.example" } });
   assert.equal(foreign.status, 403);
-  const out = await fetch(`${url}/logout`, { method: "POST", headers: { cookie, origin: url } });
+  const out = await fetch(`${url}/logout`, { method: "POST", headers: { cookie, origin: url, ...csrf } });
   assert.equal(out.status, 204);
   assert.match(out.headers.getSetCookie()[0] ?? "", /^netgloss_session=; Path=\/; Max-Age=0;/);
   assert.equal((await get(`${url}/session`, cookie)).status, 401);

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 688,
+  files: 689,
   singleUserFiles: 108,
-  interfaces: 1114,
+  interfaces: 1116,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -130,7 +130,6 @@ export function oidcTestConfig(issuer: string, more: Partial<OidcConfig> = {}): 
       ["noc", "editor"],
       ["guests", "viewer"],
     ]),
-    sessionMs: 3_600_000,
     ...more,
   };
 }

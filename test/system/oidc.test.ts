@@ -44,10 +44,12 @@ test("users sign in at a real issuer, with the role of their group", async (t) =
   cleanUp(t, () => collector.end());
   const { api } = collector;
   assert.equal((await fetch(`${api}/session`)).status, 401);
-  const create = (browse: Browser, key: string, origin: string): Promise<Response> =>
+  const csrfOf = async (browse: Browser): Promise<string> =>
+    ((await (await browse(`${api}/session`)).json()) as { csrfToken: string }).csrfToken;
+  const create = async (browse: Browser, key: string, origin: string): Promise<Response> =>
     browse(`${api}/udm.v1.UdmService/CreateUdm`, {
       method: "POST",
-      headers: { "content-type": "application/json", origin },
+      headers: { "content-type": "application/json", origin, "x-csrf-token": await csrfOf(browse) },
       body: JSON.stringify({ udm: { key } }),
     });
 
@@ -55,7 +57,8 @@ test("users sign in at a real issuer, with the role of their group", async (t) =
   const landed = await signIn(admin, api, "admin");
   assert.deepEqual([landed.status, new URL(landed.url).pathname], [200, "/"]);
   const session = await admin(`${api}/session`);
-  assert.deepEqual(await session.json(), { name: "admin", role: "admin", by: "session" });
+  const { name, role, by, proof } = (await session.json()) as Record<string, string>;
+  assert.deepEqual({ name, role, by, proof }, { name: "admin", role: "admin", by: "session", proof: "issuer" });
   assert.equal((await create(admin, "192.0.2.1", "https://evil.example")).status, 403);
   assert.equal((await create(admin, "192.0.2.1", api)).status, 200);
   const written = collector.log().find(({ msg }) => msg === "metadata written");
@@ -70,6 +73,7 @@ test("users sign in at a real issuer, with the role of their group", async (t) =
   assert.match(await refused.text(), /mallory has no role here/);
   assert.equal((await stranger(`${api}/session`)).status, 401);
 
-  assert.equal((await admin(`${api}/logout`, { method: "POST", headers: { origin: api } })).status, 204);
+  const leave = { method: "POST", headers: { origin: api, "x-csrf-token": await csrfOf(admin) } };
+  assert.equal((await admin(`${api}/logout`, leave)).status, 204);
   assert.equal((await admin(`${api}/session`)).status, 401);
 });

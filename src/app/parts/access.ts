@@ -26,6 +26,7 @@ export function apiOptions(
   | "unknownFields"
   | "allowedHosts"
   | "trustedProxies"
+  | "sessionMs"
 > {
   return {
     ip: settings.SVC_API_IP,
@@ -51,6 +52,7 @@ export function apiOptions(
     unknownFields: settings.SVC_API_UNKNOWN_FIELDS,
     allowedHosts: settings.SVC_API_ALLOWED_HOSTS,
     trustedProxies: settings.SVC_API_TRUSTED_PROXIES,
+    sessionMs: settings.SVC_API_OIDC_SESSION_LIFETIME * 1000,
   };
 }
 
@@ -83,7 +85,6 @@ export function oidcConfig(settings: Settings): OidcConfig | undefined {
     userClaim: settings.SVC_API_OIDC_USER_CLAIM,
     roleClaim: settings.SVC_API_OIDC_ROLE_CLAIM,
     roles: settings.SVC_API_OIDC_ROLES,
-    sessionMs: settings.SVC_API_OIDC_SESSION_LIFETIME * 1000,
   };
 }
 

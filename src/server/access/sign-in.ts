@@ -4,8 +4,8 @@ import { rootCertificates } from "node:tls";
 import { Readable } from "node:stream";
 import type * as OpenIdClient from "openid-client";
 import type { CustomFetch } from "openid-client";
-import { randomBytes } from "node:crypto";
 import { type Role, roles as allRoles, type Principal } from "./role.ts";
+import { ExpiringMap } from "./sessions.ts";
 import type { Clock } from "../../base/report/index.ts";
 
 /** The settings for sign-in at an issuer by OpenID Connect. */
@@ -31,7 +31,6 @@ export interface OidcConfig {
   readonly roleClaim: string;
   /** Role by value of that claim; `*` is for everybody. */
   readonly roles: ReadonlyMap<string, Role>;
-  readonly sessionMs: number;
 }
 
 /**
@@ -292,96 +291,25 @@ function reasonOf(error: unknown): string {
   return texts.join(": ").slice(0, 300);
 }
 
-/**
- * Values by random keys, which end. When there are too many, the oldest goes.
- *
- * @param lifetimeMs from when a value was added on.
- */
-class ExpiringMap<Value> {
-  readonly #lifetimeMs: number;
-  readonly #maxSize: number;
-  readonly #clock: Pick<Clock, "monotonic">;
-  // All live equally long, so that the oldest is the first and the first to end.
-  readonly #entries = new Map<string, { readonly value: Value; readonly ends: number }>();
-
-  constructor(lifetimeMs: number, maxSize: number, clock: Pick<Clock, "monotonic">) {
-    this.#lifetimeMs = lifetimeMs;
-    this.#maxSize = maxSize;
-    this.#clock = clock;
-  }
-
-  get size(): number {
-    this.#dropEnded();
-    return this.#entries.size;
-  }
-
-  /** @returns the key: 256 random bits, safe in a URL and in a cookie. */
-  add(value: Value): string {
-    this.#dropEnded();
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size >= this.#maxSize && oldest !== undefined) this.#entries.delete(oldest);
-    const key = randomBytes(32).toString("base64url");
-    this.#entries.set(key, { value, ends: this.#clock.monotonic() + this.#lifetimeMs });
-    return key;
-  }
-
-  get(key: string): Value | undefined {
-    this.#dropEnded();
-    return this.#entries.get(key)?.value;
-  }
-
-  /** Removes it. @returns what it was; undefined for a key that is not known or has ended. */
-  take(key: string): Value | undefined {
-    this.#dropEnded();
-    const found = this.#entries.get(key);
-    this.#entries.delete(key);
-    return found?.value;
-  }
-
-  #dropEnded(): void {
-    const now = this.#clock.monotonic();
-    for (const [key, { ends }] of this.#entries) {
-      if (ends > now) return;
-      this.#entries.delete(key);
-    }
-  }
-}
-
 /** Milliseconds that a person may take at the issuer. */
 const pendingMs = 600_000;
 const maxPending = 10_000;
-const maxSessions = 10_000;
 /** Answers of browsers that are checked at the issuer at a time. */
 const maxRunning = 32;
 
-/**
- * Sign-ins at an issuer, and the sessions that they give.
- *
- * Keeps all in memory: a restart ends every session.
- */
+/** Sign-ins at an issuer: who a person is by its word. Those under way are kept in memory. */
 export class SignIn {
   readonly #config: OidcConfig;
   readonly redirectUrl: string;
-  readonly sessionMs: number;
   readonly #issuer: Issuer;
   readonly #pending: ExpiringMap<{ readonly challenge: Challenge; readonly target: string }>;
-  readonly #sessions: ExpiringMap<Principal>;
-  /** The session of each principal. */
-  readonly #keys = new WeakMap<Principal, string>();
   #running = 0;
 
   constructor(config: OidcConfig, clock: Pick<Clock, "monotonic">) {
     this.#config = config;
     this.redirectUrl = config.redirectUrl;
-    this.sessionMs = config.sessionMs;
     this.#issuer = new Issuer(config, clock);
     this.#pending = new ExpiringMap(pendingMs, maxPending, clock);
-    this.#sessions = new ExpiringMap(config.sessionMs, maxSessions, clock);
-  }
-
-  /** Returns the number of sessions. */
-  sessions(): number {
-    return this.#sessions.size;
   }
 
   /**
@@ -407,13 +335,13 @@ export class SignIn {
    *
    * @param answer the query with which the issuer sent the browser back.
    * @param kept the state that the browser kept.
-   * @returns with the key of a new session.
+   * @returns who signed in, and the target of {@link SignIn.begin}.
    * @throws SignInError
    */
   async finish(
     answer: URLSearchParams,
     kept: string | undefined,
-  ): Promise<{ readonly principal: Principal; readonly session: string; readonly target: string }> {
+  ): Promise<{ readonly principal: Principal; readonly target: string }> {
     const state = answer.get("state");
     // A state that was begun in another browser stays usable there.
     const begun = state === null || state !== kept ? undefined : this.#pending.take(state);
@@ -424,26 +352,9 @@ export class SignIn {
     this.#running++;
     try {
       const principal = claimedUser(await this.#issuer.finish(answer, state, begun.challenge), this.#config);
-      const session = this.#sessions.add(principal);
-      this.#keys.set(principal, session);
-      return { principal, session, target: begun.target };
+      return { principal, target: begun.target };
     } finally {
       this.#running--;
     }
-  }
-
-  /** Whose session it is; undefined for one that is not known or has ended. */
-  principalOf(session: string): Principal | undefined {
-    return this.#sessions.get(session);
-  }
-
-  /** Tells whether a principal that was returned before still has its session. */
-  isSignedIn(principal: Principal): boolean {
-    return this.#sessions.get(this.#keys.get(principal) ?? "") === principal;
-  }
-
-  /** Ends a session. @returns whose it was. */
-  end(session: string): Principal | undefined {
-    return this.#sessions.take(session);
   }
 }

@@ -7,7 +7,7 @@ import { lacks, type Principal, type RouteAccess } from "../access/role.ts";
 import type { Rejection } from "../http/call-log.ts";
 import { quote } from "../../base/text/index.ts";
 import { apiError, type ApiErrorCode } from "../api-error.ts";
-import { type Authenticator, type Rejected, basicChallenge, bearerChallenge } from "./authenticator.ts";
+import { type Authenticator, type Rejected, basicChallenge, bearerChallenge, csrfHeader } from "./authenticator.ts";
 
 /**
  * Why a request that may change something is refused as another site's, or undefined. Programs send neither header and
@@ -168,9 +168,27 @@ export class Admission {
 
   #decide(call: Applicant, access: RouteAccess, found: Principal | Rejected): MaybeRefusal {
     if (access.role !== undefined)
-      return typeof found === "string" ? this.#refuse(call, found) : judge(call, access, found);
+      return typeof found === "string" ? this.#refuse(call, found) : this.#judge(call, access, found);
     if (typeof found !== "string") call.principal = found;
-    return refuseSite(call);
+    return this.#refuseForged(call);
+  }
+
+  #judge(call: Applicant, access: RouteAccess, found: Principal): MaybeRefusal {
+    call.principal = found;
+    call.access = access;
+    // A caller who may not use a path may still know what it takes.
+    const asked: RouteAccess = call.method === "OPTIONS" ? { ...access, role: "viewer" } : access;
+    return refuseRole(found, asked) ?? this.#refuseForged(call);
+  }
+
+  /** What may change something, by the cookie of a session, comes from a page that has read the token of the session. */
+  #refuseForged(call: Applicant): MaybeRefusal {
+    const { principal } = call;
+    const foreign = refuseSite(call);
+    if (foreign !== undefined || principal?.by !== "session" || isReading(call.method)) return foreign;
+    if (this.#authenticator?.hasCsrfToken(call, principal) === true) return undefined;
+    const message = `by the cookie of a session this needs the header ${csrfHeader}, with the token that GET /session answers`;
+    return { reason: "origin", error: apiError("permission_denied", "CSRF_TOKEN", message) };
   }
 
   #refuse({ headers }: Applicant, why: Rejected): Refusal {
@@ -182,13 +200,6 @@ export class Admission {
     }
     return { reason: "auth", error };
   }
-}
-
-function judge(call: Applicant, access: RouteAccess, found: Principal): MaybeRefusal {
-  call.principal = found;
-  call.access = access;
-  // A caller who may not use a path may still know what it takes.
-  return refuseRole(found, call.method === "OPTIONS" ? { ...access, role: "viewer" } : access) ?? refuseSite(call);
 }
 
 function refuseRole(found: Principal, access: RouteAccess): MaybeRefusal {
@@ -214,12 +225,14 @@ const refusals: Readonly<Record<Rejected, readonly [code: ApiErrorCode, reason: 
   busy: ["resource_exhausted", "TOO_MANY_SIGN_INS", "too many passwords are being checked: try again"],
 };
 
+const isReading = (method: string): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS";
+
 /**
  * Programs send neither header and pass; a browser sends one of them with what may change something. By the cookie of a session, which a
  * browser adds by itself, nothing passes without.
  */
 function refuseSite({ headers, host, method, principal }: Applicant): MaybeRefusal {
-  if (method === "GET" || method === "HEAD" || method === "OPTIONS") return undefined;
+  if (isReading(method)) return undefined;
   const origin = headerOf(headers, "origin");
   const secFetchSite = headerOf(headers, "sec-fetch-site");
   const isUnknown = origin === undefined && secFetchSite === undefined;

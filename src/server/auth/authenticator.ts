@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { SignIn } from "../access/sign-in.ts";
+import type { Sessions } from "../access/sessions.ts";
 import { FailureLimit } from "../http/limits.ts";
 import type { Identities } from "../access/identities.ts";
 import type { Principal } from "../access/role.ts";
@@ -49,46 +49,49 @@ export const callbackPath = "/login/callback";
 /** A state is kept for as long as a person may take at the issuer, seconds. */
 const stateSeconds = 600;
 
-/** The cookies of a browser that signs in. A site that is reached by TLS has names that no other host can set (`__Host-`). */
-export class SessionCookies {
-  /** The name of the cookie of a session. */
-  readonly sessionName: string;
-  readonly #stateName: string;
-  readonly #sessionMs: number;
-  readonly #isSecure: boolean;
+const securePrefix = "__Host-";
+/** The name of the cookie of a session; where browsers come by TLS, `__Host-` stands before it. */
+export const sessionName = "netgloss_session";
+const stateName = "netgloss_login";
 
-  constructor({ redirectUrl, sessionMs }: SignIn) {
-    // As the browser sees it: a proxy in front may be what ends TLS.
-    this.#isSecure = new URL(redirectUrl).protocol === "https:";
-    const prefix = this.#isSecure ? "__Host-" : "";
-    this.sessionName = `${prefix}netgloss_session`;
-    this.#stateName = `${prefix}netgloss_login`;
+/**
+ * The cookies of a browser that signs in. Where the browser comes by TLS, they have names that no other host can set (`__Host-`), and a
+ * session that was begun so is proved by that name alone.
+ */
+export class SessionCookies {
+  readonly #sessionMs: number;
+
+  constructor(sessionMs: number) {
     this.#sessionMs = sessionMs;
   }
 
-  /** Returns the key of a session in a `Cookie` header. */
-  session(header: string | undefined): string | undefined {
-    return readCookie(header, this.sessionName);
+  /** Returns the key of a session in a `Cookie` header, and whether it has the name for TLS. */
+  session(header: string | undefined): { readonly key: string; readonly isSecure: boolean } | undefined {
+    const secure = readCookie(header, securePrefix + sessionName);
+    if (secure !== undefined) return { key: secure, isSecure: true };
+    const key = readCookie(header, sessionName);
+    return key === undefined ? undefined : { key, isSecure: false };
   }
 
   /** Returns the state of a sign-in under way. */
-  state(header: string | undefined): string | undefined {
-    return readCookie(header, this.#stateName);
+  state(header: string | undefined, isSecure: boolean): string | undefined {
+    return readCookie(header, (isSecure ? securePrefix : "") + stateName);
   }
 
   /** Returns a `Set-Cookie` that keeps a session; an empty one ends it. */
-  keepSession(key: string): string {
-    return this.#keep(this.sessionName, key, Math.floor(this.#sessionMs / 1000));
+  keepSession(key: string, isSecure: boolean): string {
+    return keep(sessionName, key, Math.floor(this.#sessionMs / 1000), isSecure);
   }
 
   /** Does the same for a state. */
-  keepState(state: string): string {
-    return this.#keep(this.#stateName, state, stateSeconds);
+  keepState(state: string, isSecure: boolean): string {
+    return keep(stateName, state, stateSeconds, isSecure);
   }
+}
 
-  #keep(name: string, value: string, seconds: number): string {
-    return `${name}=${value}; Path=/; Max-Age=${value === "" ? 0 : seconds}; HttpOnly; SameSite=Lax${this.#isSecure ? "; Secure" : ""}`;
-  }
+function keep(name: string, value: string, seconds: number, isSecure: boolean): string {
+  const [prefix, secure] = isSecure ? [securePrefix, "; Secure"] : ["", ""];
+  return `${prefix}${name}=${value}; Path=/; Max-Age=${value === "" ? 0 : seconds}; HttpOnly; SameSite=Lax${secure}`;
 }
 
 function readCookie(header: string | undefined, name: string): string | undefined {
@@ -103,28 +106,30 @@ function readCookie(header: string | undefined, name: string): string | undefine
 export type Rejected = "missing" | "wrong" | "blocked" | "busy";
 type Identified = Principal | Rejected;
 
+/** The header in which a page sends the token of its session with all that changes something. */
+export const csrfHeader = "x-csrf-token";
+
 /** Finds out who asks. */
 export class Authenticator {
   readonly #isOwner: ((authorization: string) => boolean) | undefined;
   /** The one user of the settings, who may do everything. */
   readonly #owner: Principal | undefined;
   readonly #identities: Identities | undefined;
-  /** Undefined: there are no sessions. */
-  readonly #signIn: SignIn | undefined;
-  readonly #cookies: SessionCookies | undefined;
+  readonly #sessions: Sessions;
+  readonly #cookies: SessionCookies;
   readonly #limit: FailureLimit;
 
   constructor(
     basicAuth: BasicCredentials | undefined,
     identities: Identities | undefined,
-    signIn: SignIn | undefined,
+    sessions: Sessions,
     clock: Clock,
   ) {
     this.#isOwner = basicAuth && createBasicAuth(basicAuth);
     this.#owner = basicAuth && { name: basicAuth.username, role: "admin", by: "basic" };
     this.#identities = identities;
-    this.#signIn = signIn;
-    this.#cookies = signIn && new SessionCookies(signIn);
+    this.#sessions = sessions;
+    this.#cookies = new SessionCookies(sessions.lifetimeMs);
     this.#limit = new FailureLimit(clock);
   }
 
@@ -140,14 +145,19 @@ export class Authenticator {
     const subject = call.clientCertificate();
     const bySubject = subject && this.#identities?.byCertificate(subject);
     if (bySubject !== undefined) return bySubject;
-    const session = this.#cookies?.session(headerOf(headers, "cookie"));
-    return (session === undefined ? undefined : this.#signIn?.principalOf(session)) ?? "missing";
+    const session = this.#cookies.session(headerOf(headers, "cookie"));
+    return (session && this.#sessions.principalOf(session.key, session.isSecure)) ?? "missing";
   }
 
   /** Returns who a principal that was found is now, with the role of now; undefined when its proof is no longer good. Hashes nothing. */
   current(principal: Principal): Principal | undefined {
-    if (principal.by === "session") return this.#signIn?.isSignedIn(principal) === true ? principal : undefined;
+    if (principal.by === "session") return this.#sessions.current(principal);
     return this.#identities === undefined ? principal : this.#identities.current(principal);
+  }
+
+  /** Tells whether a call has the token of its session, which no page of another site can read. */
+  hasCsrfToken({ headers }: Pick<Call, "headers">, principal: Principal): boolean {
+    return this.#sessions.isCsrfToken(principal, headerOf(headers, csrfHeader));
   }
 
   #byPassword(authorization: string, peer: string | undefined): Identified | Promise<Identified> {

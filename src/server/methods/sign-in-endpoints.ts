@@ -1,18 +1,20 @@
+import type { Principal } from "../access/role.ts";
 import { SignInError, type SignIn } from "../access/sign-in.ts";
+import type { Sessions } from "../access/sessions.ts";
 import type { Counter, Log, Metrics } from "../../base/report/index.ts";
 import { apiError, type ApiErrorCode } from "../api-error.ts";
-import { callbackPath, SessionCookies } from "../auth/authenticator.ts";
+import { callbackPath, csrfHeader, SessionCookies } from "../auth/authenticator.ts";
 import { type Call, headerOf, sendJson } from "../http/call.ts";
 import {
   allowed,
   anybody,
-  anyObject,
   describe,
   failure,
   jsonResponse,
   operation,
   page,
   parameter,
+  refusals,
   type Endpoint,
 } from "./endpoint.ts";
 import type { JsonSchema } from "./shape.ts";
@@ -30,28 +32,27 @@ const errorCodes: Readonly<Record<SignInError["code"], readonly [ApiErrorCode, s
 };
 
 export class SignInEndpoints {
-  /** The name of the cookie that proves who asks. */
-  readonly cookie: string;
   readonly #signIn: SignIn;
+  readonly #sessions: Sessions;
   readonly #log: Log;
   readonly #cookies: SessionCookies;
   /** The prefix that a proxy puts in front of every path. */
   readonly #prefix: string;
+  /** True if browsers come by TLS: a proxy in front may be what ends it. */
+  readonly #isSecure: boolean;
   readonly #ended: Counter;
 
-  constructor(signIn: SignIn, metrics: Metrics, log: Log) {
+  constructor(signIn: SignIn, sessions: Sessions, metrics: Metrics, log: Log) {
     this.#signIn = signIn;
+    this.#sessions = sessions;
     this.#log = log;
-    this.#cookies = new SessionCookies(signIn);
-    const { pathname } = new URL(signIn.redirectUrl);
+    this.#cookies = new SessionCookies(sessions.lifetimeMs);
+    const { pathname, protocol } = new URL(signIn.redirectUrl);
+    this.#isSecure = protocol === "https:";
     this.#prefix = pathname.endsWith(callbackPath) ? pathname.slice(0, -callbackPath.length) : "";
     this.#ended = metrics.counter("netgloss_api_sign_ins_total", "Sign-ins at the issuer, by result.", {
       result: results,
     });
-    metrics.gaugeFrom("netgloss_api_sessions", "Sessions of users who signed in at the issuer.", [], () => [
-      [{}, signIn.sessions()],
-    ]);
-    this.cookie = this.#cookies.sessionName;
   }
 
   /** Sends the browser to the issuer. `?to=/path` is where it goes at the end. */
@@ -64,29 +65,20 @@ export class SignInEndpoints {
       });
     }
     const { url, state } = await this.#refusing(call, this.#signIn.begin(target));
-    call.answer(302, { ...fresh, location: url, "set-cookie": this.#cookies.keepState(state) }, "");
+    call.answer(302, { ...fresh, location: url, "set-cookie": this.#cookies.keepState(state, this.#isSecure) }, "");
   }
 
   /** Serves the path to which the issuer sends the browser back. */
   async callback(call: Call): Promise<void> {
-    const kept = this.#cookies.state(headerOf(call.headers, "cookie"));
-    const { principal, session, target } = await this.#refusing(call, this.#signIn.finish(call.query, kept));
+    const kept = this.#cookies.state(headerOf(call.headers, "cookie"), this.#isSecure);
+    const { principal, target } = await this.#refusing(call, this.#signIn.finish(call.query, kept));
     call.principal = principal;
     this.#ended.add(1, { result: "ok" });
-    const { name: user, role } = principal;
-    this.#log.info({ user, role, ...(call.peer !== undefined && { peer: call.peer }) }, "signed in");
-    const set = [this.#cookies.keepSession(session), this.#cookies.keepState("")];
+    const isSecure = this.#isSecure;
+    const session = this.#sessions.begin(principal, { proof: "issuer", isSecure, current: () => principal });
+    logSignIn(this.#log, call, principal, "issuer");
+    const set = [this.#cookies.keepSession(session, isSecure), this.#cookies.keepState("", isSecure)];
     call.answer(302, { ...fresh, location: this.#prefix + target, "set-cookie": set }, "");
-  }
-
-  async logout(call: Call): Promise<void> {
-    const session = this.#cookies.session(headerOf(call.headers, "cookie"));
-    const principal = session === undefined ? undefined : this.#signIn.end(session);
-    if (principal !== undefined) {
-      this.#log.info({ user: principal.name, ...(call.peer !== undefined && { peer: call.peer }) }, "signed out");
-    }
-    call.code = "ok";
-    call.answer(204, { ...fresh, "set-cookie": this.#cookies.keepSession("") }, "");
   }
 
   /** Counts and logs the result. */
@@ -103,13 +95,88 @@ export class SignInEndpoints {
   }
 }
 
+function logSignIn(log: Log, { peer }: Call, { name: user, role }: Principal, by: string): void {
+  log.info({ user, role, by, ...(peer !== undefined && { peer }) }, "signed in");
+}
+
 /** The ways to prove who one is, besides a session. */
 export type Proof = "password" | "token";
 
 const uncached = { "cache-control": "no-store" };
 
-/** Returns the rows of who asks, and of how people can prove who they are, for pages that ask them. */
-export function sessionEndpoints(proofs: readonly Proof[], hasIssuer: boolean): readonly Endpoint[] {
+export interface SessionParts {
+  readonly sessions: Sessions;
+  readonly proofs: readonly Proof[];
+  readonly hasIssuer: boolean;
+  /** True if the port itself has TLS. */
+  readonly hasTls: boolean;
+  /** Returns who a principal that was proved by password or token is now; undefined when the proof is good no more. */
+  readonly current: (principal: Principal) => Principal | undefined;
+  readonly log: Log;
+}
+
+/** Who asks, and the sessions of browsers. */
+export class SessionEndpoints {
+  readonly #parts: SessionParts;
+  readonly #cookies: SessionCookies;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.#cookies = new SessionCookies(parts.sessions.lifetimeMs);
+  }
+
+  /** Begins a session of who has just proved who it is by password or token; one that the browser had ends. */
+  async begin(call: Call): Promise<void> {
+    const { principal } = call;
+    const by = principal?.by;
+    if (principal === undefined || (by !== "basic" && by !== "token")) {
+      const message = "a session begins with a name and a password, or with a token, in the header Authorization";
+      throw apiError("invalid_argument", "NO_PROOF", message);
+    }
+    const { sessions, log, hasTls, current } = this.#parts;
+    const before = this.#cookies.session(headerOf(call.headers, "cookie"));
+    if (before !== undefined) sessions.end(before.key);
+    const origin = headerOf(call.headers, "origin");
+    const isSecure = origin === undefined ? hasTls : origin.startsWith("https:");
+    const proof = by === "basic" ? "password" : "token";
+    const signedIn: Principal = { ...principal, by: "session" };
+    const key = sessions.begin(signedIn, { proof, isSecure, current: () => current(principal) });
+    call.principal = signedIn;
+    call.code = "ok";
+    logSignIn(log, call, signedIn, proof);
+    const set = this.#cookies.keepSession(key, isSecure);
+    return sendJson(call, 200, this.#answer(signedIn), { ...fresh, "set-cookie": set });
+  }
+
+  /** Answers who asks. */
+  async who(call: Call): Promise<void> {
+    return sendJson(call, 200, call.principal === undefined ? {} : this.#answer(call.principal), uncached);
+  }
+
+  /** Ends the session of the cookie, with `everywhere` all of who has it. */
+  async end(call: Call): Promise<void> {
+    const { sessions, log } = this.#parts;
+    const cookie = this.#cookies.session(headerOf(call.headers, "cookie"));
+    const { principal, peer } = call;
+    if (principal?.by === "session") {
+      const isEverywhere = ["", "true", "1"].includes(call.query.get("everywhere") ?? "false");
+      const ended = isEverywhere ? sessions.endAll(principal) : 1;
+      if (cookie !== undefined) sessions.end(cookie.key);
+      log.info({ user: principal.name, sessions: ended, ...(peer !== undefined && { peer }) }, "signed out");
+    }
+    call.code = "ok";
+    call.answer(204, { ...fresh, "set-cookie": this.#cookies.keepSession("", cookie?.isSecure ?? false) }, "");
+  }
+
+  #answer(principal: Principal): unknown {
+    return { ...principal, ...this.#parts.sessions.tellPage(principal) };
+  }
+}
+
+/** Returns the rows of who asks, of the sessions of browsers, and of how people can prove who they are, for pages that ask them. */
+export function sessionEndpoints(parts: SessionParts): readonly Endpoint[] {
+  const { proofs, hasIssuer } = parts;
+  const session = new SessionEndpoints(parts);
   const ways = [...proofs, ...(hasIssuer ? (["issuer"] as const) : [])];
   const answer = { required: ways.length > 0, ways };
   const schema: JsonSchema = {
@@ -120,15 +187,44 @@ export function sessionEndpoints(proofs: readonly Proof[], hasIssuer: boolean): 
       ways: { type: "array", items: { enum: ["password", "token", "issuer"] } },
     },
   };
+  const who = jsonResponse("The user.", whoSchema);
+  const cookieSet = { "Set-Cookie": { schema: { type: "string" } } };
+  const begins = operation(
+    "/api/v1/sessions",
+    allowed("viewer", undefined, "nothing"),
+    false,
+    (call) => session.begin(call),
+    describe("collector", "beginSession", "Begins a session of who proves who it is by password or token", {
+      "200": { ...who, description: "The user; the cookie is that of the session.", headers: cookieSet },
+      ...refusals,
+    }),
+  );
+  const ends = operation(
+    "/logout",
+    { ...anybody, isPersonal: true },
+    false,
+    (call) => session.end(call),
+    describe(
+      "collector",
+      "logout",
+      "Ends the session of the cookie",
+      { "204": { description: "There is no session any more.", headers: cookieSet }, "403": failure },
+      {
+        parameters: [
+          parameter("everywhere", "Ends all sessions of the user, in other browsers, too.", { type: "boolean" }),
+        ],
+      },
+    ),
+  );
   return [
     page(
       "/session",
       allowed("viewer", undefined, "nothing"),
-      (call) => sendJson(call, 200, call.principal ?? {}, uncached),
-      describe("collector", "session", "Who asks, and what they may do", {
-        "200": jsonResponse("The user.", anyObject),
-      }),
+      (call) => session.who(call),
+      describe("collector", "session", "Who asks, and what they may do", { "200": who }),
     ),
+    ...(proofs.length > 0 ? [begins] : []),
+    ...(ways.length > 0 ? [ends] : []),
     page(
       "/api/v1/sign-in",
       { role: undefined, area: "collector" },
@@ -140,7 +236,19 @@ export function sessionEndpoints(proofs: readonly Proof[], hasIssuer: boolean): 
   ];
 }
 
-/** Returns the rows of what a browser needs to sign in at the issuer. Who signs in or out has nothing to prove. */
+const whoSchema: JsonSchema = {
+  type: "object",
+  additionalProperties: true,
+  properties: {
+    csrfToken: {
+      type: "string",
+      description: `Of a session: what the header ${csrfHeader} has to carry with all that changes something.`,
+    },
+    proof: { enum: ["password", "token", "issuer"], description: "Of a session: how it began." },
+  },
+};
+
+/** Returns the rows of what a browser needs to sign in at the issuer. Who signs in has nothing to prove. */
 export function signInEndpoints(signIn: SignInEndpoints): readonly Endpoint[] {
   const moved = (description: string): JsonSchema => ({
     "302": {
@@ -152,10 +260,6 @@ export function signInEndpoints(signIn: SignInEndpoints): readonly Endpoint[] {
     "503": failure,
   });
   const text = { type: "string" };
-  const loggedOut = {
-    description: "There is no session any more.",
-    headers: { "Set-Cookie": { schema: text } },
-  };
   return [
     page(
       "/login",
@@ -176,13 +280,6 @@ export function signInEndpoints(signIn: SignInEndpoints): readonly Endpoint[] {
         moved("To where the sign-in was to end."),
         { parameters: ["code", "state", "error"].map((name) => parameter(name, "As the issuer sends it.", text)) },
       ),
-    ),
-    operation(
-      "/logout",
-      anybody,
-      false,
-      (call) => signIn.logout(call),
-      describe("collector", "logout", "Ends the session of the cookie", { "204": loggedOut, "403": failure }),
     ),
   ];
 }

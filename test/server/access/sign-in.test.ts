@@ -27,11 +27,10 @@ const refused = (code: SignInError["code"], pattern: RegExp) => (error: unknown)
   return true;
 };
 
-test("a sign-in asks with PKCE, state and nonce, and gives a session that ends", async (t) => {
+test("a sign-in asks with PKCE, state and nonce, and says who it is", async (t) => {
   const issuer = await startIssuer(t);
   issuer.claims = (right) => ({ ...right, ...noc });
-  let now = 0;
-  const signIn = new SignIn(oidcTestConfig(issuer.url, { sessionMs: 5_000 }), { monotonic: () => now });
+  const signIn = new SignIn(oidcTestConfig(issuer.url), systemClock);
   const { url, state } = await signIn.begin("/api/v1/outputs");
   const asked = new URL(url).searchParams;
   assert.deepEqual(
@@ -42,28 +41,9 @@ test("a sign-in asks with PKCE, state and nonce, and gives a session that ends",
   );
   assert.match(asked.get("code_challenge") ?? "", /^[\w-]{43}$/);
   assert.match(asked.get("nonce") ?? "", /^[\w-]{43}$/);
-  const { principal, session, target } = await signIn.finish(issuer.signIn(url), state);
+  const { principal, target } = await signIn.finish(issuer.signIn(url), state);
   assert.deepEqual(principal, { name: "nora", role: "editor", by: "session" });
   assert.equal(target, "/api/v1/outputs");
-  assert.deepEqual(signIn.principalOf(session), principal);
-  assert.equal(signIn.principalOf(`${session}x`), undefined);
-  now = 4_999;
-  assert.equal(signIn.sessions(), 1);
-  now = 5_000;
-  assert.equal(signIn.principalOf(session), undefined);
-  assert.equal(signIn.sessions(), 0);
-});
-
-test("a session that was ended is not known any more, others are", async (t) => {
-  const issuer = await startIssuer(t);
-  issuer.claims = (right) => ({ ...right, ...noc });
-  const { signIn, session } = await signInOnce(issuer);
-  const again = await signIn.begin("/session");
-  const other = await signIn.finish(issuer.signIn(again.url), again.state);
-  assert.equal(signIn.end(session)?.name, "nora");
-  assert.equal(signIn.principalOf(session), undefined);
-  assert.equal(signIn.end(session), undefined);
-  assert.equal(signIn.principalOf(other.session)?.name, "nora");
 });
 
 const seconds = (): number => Math.floor(Date.now() / 1000);
@@ -103,7 +83,6 @@ test("a state is good once, in the browser that began, with its own answer", asy
   const stolen = issuer.signIn((await signIn.begin("/session")).url);
   stolen.set("state", theirs.state);
   await assert.rejects(signIn.finish(stolen, theirs.state), refused("refused", /invalid_grant/));
-  assert.equal(signIn.sessions(), 1);
 });
 
 test("a sign-in ends after ten minutes at the issuer", async (t) => {

@@ -73,6 +73,54 @@ test("who signs in sees the page that was asked for; a viewer sees which role is
   assert.deepEqual(errors(401, 404), []);
 });
 
+test("who signs in is signed in in all tabs, until a tab signs out; nothing is kept where scripts can read it", async (t) => {
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const settings = {
+    SVC_API_BASIC_AUTH_ENABLE: "true",
+    SVC_API_BASIC_AUTH_USERNAME: "admin",
+    SVC_API_BASIC_AUTH_PASSWORD: "first",
+  };
+  const { url } = await startWithFlows(t, settings);
+  const { page: one } = await openPage(browser);
+  const two = await one.context().newPage();
+  await Promise.all([one.goto(url), two.goto(`${url}/explain?q=192.0.2.77`)]);
+  const form = one.getByRole("form", { name: "Sign in with a password" });
+  await form.getByRole("textbox", { name: "Name" }).fill("admin");
+  await form.getByRole("textbox", { name: "Password" }).fill("first");
+  await form.getByRole("button", { name: "Sign in" }).click();
+  await one.getByText("admin (admin)").waitFor();
+  await two.getByText("admin (admin)").waitFor();
+  // The other tab changes something by the same session.
+  await two
+    .getByRole("button", { name: /^Add an entry|^New entry|^Name it/ })
+    .first()
+    .click();
+  const dialog = two.getByRole("dialog");
+  await dialog.getByRole("textbox", { name: /^Name/ }).fill("by-the-second-tab");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await two.getByText("by-the-second-tab").first().waitFor();
+  const kept = await one.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+  assert.doesNotMatch(String(kept), /first|Basic|netgloss_session/);
+  const [cookie] = await one.context().cookies();
+  assert.deepEqual([cookie?.name, cookie?.httpOnly, cookie?.sameSite], ["netgloss_session", true, "Lax"]);
+  // A third tab is signed in from the start, also in another browser; all sessions end at once.
+  const three = await one.context().newPage();
+  await three.goto(`${url}/settings`);
+  const { page: elsewhere } = await openPage(browser);
+  await elsewhere.goto(url);
+  await elsewhere.getByRole("textbox", { name: "Name" }).fill("admin");
+  await elsewhere.getByRole("textbox", { name: "Password" }).fill("first");
+  await elsewhere.getByRole("button", { name: "Sign in" }).click();
+  await elsewhere.getByText("admin (admin)").waitFor();
+  await three.getByText("admin (admin)").click();
+  assert.deepEqual(await axeFindings(three), []);
+  await three.getByRole("button", { name: "End all sessions of admin" }).click();
+  for (const tab of [three, one, two, elsewhere]) {
+    await tab.getByRole("form", { name: "Sign in with a password" }).waitFor();
+  }
+});
+
 test("one user of the settings signs in, and a password that changes is asked for again", async (t) => {
   const browser = await openBrowser(t);
   if (browser === undefined) return;

@@ -14,18 +14,21 @@ export class ApiFailure extends Error {
   readonly status: number;
   /** The server's word for it: `not_found`. */
   readonly code: string;
+  /** Its reason in the server's words, narrower than the code: `CSRF_TOKEN`. */
+  readonly reason: string;
   readonly violations: readonly FieldViolation[];
 
   constructor(
     kind: FailureKind,
     message: string,
-    { status = 0, code = "", violations = [] as readonly FieldViolation[] } = {},
+    { status = 0, code = "", reason = "", violations = [] as readonly FieldViolation[] } = {},
   ) {
     super(message);
     this.name = "ApiFailure";
     this.kind = kind;
     this.status = status;
     this.code = code;
+    this.reason = reason;
     this.violations = violations;
   }
 }
@@ -51,7 +54,18 @@ export function failureOf(status: number, body: unknown): ApiFailure {
           : "refused";
   const text =
     typeof message === "string" && message !== "" ? message : `the server answered with status ${String(status)}`;
-  return new ApiFailure(kind, text, { status, code: isOurs ? code : "", violations: violationsOf(details) });
+  return new ApiFailure(kind, text, {
+    status,
+    code: isOurs ? code : "",
+    reason: reasonOf(details),
+    violations: violationsOf(details),
+  });
+}
+
+function reasonOf(details: unknown): string {
+  if (!Array.isArray(details)) return "";
+  const reasons = details.map((detail: { debug?: { reason?: unknown } } | null) => detail?.debug?.reason);
+  return reasons.find((reason) => typeof reason === "string") ?? "";
 }
 
 function violationsOf(details: unknown): readonly FieldViolation[] {

@@ -1,7 +1,7 @@
 import { base } from "../navigation/place.ts";
 import { ApiFailure, failureOf } from "./api-failure.ts";
 import { noteAnswer, noteSilence } from "./connection.ts";
-import { readCredentials } from "./credentials.ts";
+import type { Credentials } from "./credentials.ts";
 
 /** One call of the API: what a page asks, and what "as curl" shows. */
 export interface ApiCall {
@@ -21,6 +21,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds to wait for the answer; 20 000. */
   readonly timeoutMs?: number;
+  /** The proof of who asks, where a session begins. */
+  readonly credentials?: Credentials;
 }
 
 const defaultTimeoutMs = 20_000;
@@ -42,14 +44,14 @@ export async function callApi<Answer>(call: ApiCall, options: CallOptions = {}):
 /** Makes a call and gives its answer once the header is there. @throws as {@link callApi}. */
 export async function request(
   call: ApiCall,
-  { signal, timeoutMs = defaultTimeoutMs }: CallOptions = {},
+  { signal, timeoutMs = defaultTimeoutMs, credentials }: CallOptions = {},
 ): Promise<Response> {
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
   let response: Response;
   try {
     response = await fetch(base() + call.path, {
-      ...init(call),
+      ...init(call, credentials),
       // Asks each time, and is spared what has not changed.
       cache: "no-cache",
       signal: signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]),
@@ -71,8 +73,17 @@ export async function request(
   const failure = failureOf(response.status, await readBody(response));
   if (failure.kind === "offline") noteSilence();
   else noteAnswer();
-  if (failure.kind === "unauthenticated") for (const listener of refusedListeners) listener();
+  // A session of which this page knows no token was begun in another tab: by whom is asked again.
+  if (failure.kind === "unauthenticated" || failure.reason === "CSRF_TOKEN")
+    for (const listener of refusedListeners) listener();
   throw failure;
+}
+
+let csrfToken: string | undefined;
+
+/** Keeps the token of the session, which goes along with all that changes something. */
+export function keepCsrfToken(token: string | undefined): void {
+  csrfToken = token;
 }
 
 const refusedListeners = new Set<() => void>();
@@ -83,16 +94,16 @@ export function onUnauthenticated(listener: () => void): () => void {
   return () => void refusedListeners.delete(listener);
 }
 
-function init(call: ApiCall): RequestInit {
+function init(call: ApiCall, credentials: Credentials | undefined): RequestInit {
   const { method = call.body === undefined ? "GET" : "POST", body, contentType = "application/json" } = call;
   const headers: Record<string, string> = {
     accept: call.accept ?? "application/json",
     // Without it the server would ask for a password through a dialog of the browser.
     "x-requested-with": "netgloss-pages",
   };
-  const authorization = readCredentials()?.authorization;
-  if (authorization !== undefined) headers["authorization"] = authorization;
+  if (credentials !== undefined) headers["authorization"] = credentials.authorization;
   if (method === "POST") headers["content-type"] = contentType;
+  if (method === "POST" && csrfToken !== undefined) headers["x-csrf-token"] = csrfToken;
   const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
   return { method, headers, ...(sent !== undefined && { body: sent }) };
 }

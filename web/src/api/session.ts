@@ -11,6 +11,10 @@ export interface Session {
   /** Undefined: all. */
   readonly areas?: readonly Area[];
   readonly by?: "basic" | "token" | "certificate" | "session";
+  /** How a session began. */
+  readonly proof?: "password" | "token" | "issuer";
+  /** Goes along with all that changes something. */
+  readonly csrfToken?: string;
 }
 
 /** What `GET /api/v1/sign-in` answers. */

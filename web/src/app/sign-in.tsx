@@ -89,7 +89,9 @@ export function SignIn({ ways, rejected, onCredentials }: SignInProps): JSX.Elem
           <button class="button">Sign in with the token</button>
         </form>
       )}
-      <p class="note">What you enter is kept in this tab until you close it or sign out.</p>
+      <p class="note">
+        You are signed in in all tabs of this browser then, until you sign out. What you enter is not kept.
+      </p>
     </div>
   );
 }

@@ -2,11 +2,12 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Session } from "../api/session.ts";
 import { hrefOfText, navigate, usePlace, valueAt } from "../navigation/place.ts";
+import { DropDown } from "../ui/drop-down.tsx";
 import { chooseTheme, useTheme, type ThemeChoice } from "../ui/theme.ts";
 
 export interface TopBarProps {
   readonly session: Session | undefined;
-  readonly onSignOut: () => void;
+  readonly onSignOut: (everywhere?: boolean) => void;
 }
 
 /** Above every page: the Explain box, who is signed in, light or dark. */
@@ -18,13 +19,24 @@ export function TopBar({ session, onSignOut }: TopBarProps): JSX.Element {
         <ThemeSwitch />
         {session?.name !== undefined && (
           <span class="who">
-            <span title={`role ${session.role ?? ""}`}>
-              {session.name} <span class="note">({session.role})</span>
-            </span>
-            {session.by !== "certificate" && (
-              <button type="button" class="button quiet" onClick={onSignOut}>
-                Sign out
-              </button>
+            {session.by === "certificate" ? (
+              <span>
+                {session.name} <span class="note">({session.role})</span>
+              </span>
+            ) : (
+              <>
+                <DropDown className="menu" label={`${session.name} (${session.role ?? ""})`}>
+                  <div class="menu-body">
+                    <p class="note">Signed in in all tabs of this browser.</p>
+                    <button type="button" class="button" onClick={() => onSignOut(true)}>
+                      End all sessions of {session.name}
+                    </button>
+                  </div>
+                </DropDown>
+                <button type="button" class="button quiet" onClick={() => onSignOut()}>
+                  Sign out
+                </button>
+              </>
             )}
           </span>
         )}

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiFailure } from "../api/api-failure.ts";
-import { callApi, onUnauthenticated } from "../api/call.ts";
-import { keepCredentials, readCredentials, type Credentials } from "../api/credentials.ts";
+import { callApi, keepCsrfToken, onUnauthenticated } from "../api/call.ts";
+import type { Credentials } from "../api/credentials.ts";
 import { useLoad } from "../api/use-call.ts";
 import type { Session, SignInWays } from "../api/session.ts";
 import { base } from "../navigation/place.ts";
@@ -17,16 +17,19 @@ export interface SignInState {
   readonly failure: ApiFailure | undefined;
   readonly retry: () => void;
   readonly signIn: (credentials: Credentials) => void;
-  readonly signOut: () => void;
+  /** Ends the session, `everywhere` those in other browsers, too. */
+  readonly signOut: (everywhere?: boolean) => void;
 }
 
-type Known =
-  | { readonly session: Session }
-  | { readonly ways: SignInWays["ways"]; readonly rejected: string | undefined };
+type Known = { readonly session: Session } | { readonly ways: SignInWays["ways"] };
+
+/** On it tabs of one browser tell each other that who is signed in has changed. */
+const channelName = "netgloss-session";
 
 export function useSignIn(): SignInState {
   const [turn, setTurn] = useState(0);
   const [isRefused, setRefused] = useState(false);
+  const [rejected, setRejected] = useState<string | undefined>(undefined);
   const again = (): void => {
     setRefused(false);
     setTurn((count) => count + 1);
@@ -38,39 +41,68 @@ export function useSignIn(): SignInState {
   useEffect(() => {
     if (isRefused && answer !== undefined && "session" in answer) again();
   }, [isRefused, answer]);
+  useEffect(() => {
+    const channel = new BroadcastChannel(channelName);
+    channel.addEventListener("message", again);
+    return () => channel.close();
+  }, []);
 
   const unknown = answer !== undefined && "ways" in answer ? answer : undefined;
   return {
     session: answer !== undefined && "session" in answer ? answer.session : undefined,
     isNeeded: unknown !== undefined,
     ways: unknown?.ways ?? [],
-    rejected: unknown?.rejected,
+    rejected,
     failure: answer === undefined ? failure : undefined,
     retry: reload,
     signIn(credentials) {
-      keepCredentials(credentials);
-      again();
+      void begin(credentials).then((failed) => {
+        setRejected(failed);
+        if (failed === undefined) {
+          again();
+          tellTabs();
+        }
+        return failed;
+      });
     },
-    signOut() {
-      keepCredentials(undefined);
-      // Ends the session of an issuer, if there is one.
-      void callApi({ method: "POST", path: "logout" })
+    signOut(everywhere = false) {
+      void callApi({ method: "POST", path: everywhere ? "logout?everywhere=true" : "logout" })
         .catch(() => undefined)
-        .finally(() => location.assign(base()));
+        .finally(() => {
+          tellTabs();
+          location.assign(base());
+        });
     },
   };
 }
 
-async function askWho(signal: AbortSignal): Promise<Known> {
-  const tried = readCredentials();
+/** Begins a session. @returns why not. */
+async function begin(credentials: Credentials): Promise<string | undefined> {
   try {
-    return { session: await callApi<Session>({ path: "session" }, { signal }) };
+    await callApi<Session>({ method: "POST", path: "api/v1/sessions" }, { credentials });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function tellTabs(): void {
+  const channel = new BroadcastChannel(channelName);
+  channel.postMessage("changed");
+  channel.close();
+}
+
+async function askWho(signal: AbortSignal): Promise<Known> {
+  try {
+    const session = await callApi<Session>({ path: "session" }, { signal });
+    keepCsrfToken(session.csrfToken);
+    return { session };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;
     const isTurnedAway = error.kind === "unauthenticated" || error.code === "resource_exhausted";
     if (!isTurnedAway) throw error;
-    keepCredentials(undefined);
+    keepCsrfToken(undefined);
     const { ways } = await callApi<SignInWays>({ path: "api/v1/sign-in" }, { signal });
-    return { ways, rejected: tried === undefined ? undefined : error.message };
+    return { ways };
   }
 }

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { ApiCall } from "../api/call.ts";
-import { readCredentials } from "../api/credentials.ts";
+import { useSession } from "../api/session.ts";
 import { curlOf } from "../format/curl.ts";
 import { base } from "../navigation/place.ts";
 import { CopyButton } from "./copy-button.tsx";
@@ -8,7 +8,7 @@ import { DropDown } from "./drop-down.tsx";
 
 /** The calls of a page as commands: everything shown is there for programs, too. */
 export function AsCurl({ calls }: { readonly calls: readonly ApiCall[] }): JSX.Element {
-  const credentials = readCredentials();
+  const { name, proof } = useSession();
   const commands = calls.map(({ method, path, body, contentType, accept }) =>
     curlOf({
       method,
@@ -16,8 +16,9 @@ export function AsCurl({ calls }: { readonly calls: readonly ApiCall[] }): JSX.E
       body,
       contentType,
       accept,
-      user: credentials?.name,
-      hasToken: credentials !== undefined && credentials.name === undefined,
+      user: proof === "password" ? name : undefined,
+      // Who signs in at an issuer has an API token for commands.
+      hasToken: proof === "token" || proof === "issuer",
     }),
   );
   const text = commands.join("\n\n");
