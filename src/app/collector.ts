@@ -47,7 +47,7 @@ import {
 } from "./parts/metadata-parts.ts";
 import { createOutputs } from "./parts/output-parts.ts";
 import { createExporterInterfacesPart, createSnmpPart } from "./parts/snmp-parts.ts";
-import { createLeftOverRoutes, createWatch } from "./parts/watch-parts.ts";
+import { createLeftOverRoutes, createWatch, createWatchFleet } from "./parts/watch-parts.ts";
 import { oidcConfig, UsersFile } from "./parts/access.ts";
 import { Doctor } from "./doctor/doctor.ts";
 import { ObjectExplainer } from "./enrichment/explain-objects.ts";
@@ -231,7 +231,15 @@ export function createCollector(options: CollectorOptions): Collector {
     outputs: async () => (await outputsView(stores, health.checks(), metrics)).outputs,
   };
   const leftOver = createLeftOverRoutes(settings, reporting);
-  const watch = createWatch(settings, states, sink, outputs.metrics, reporting);
+  const watch = createWatch(
+    settings,
+    states,
+    sink,
+    outputs.metrics,
+    fleet !== undefined && settings.SVC_FLEET_WATCH_ENABLE,
+    reporting,
+  );
+  const watchFleet = createWatchFleet(settings, fleet, watch, reporting);
   const toDevices = watch?.alsoTo(sink) ?? sink;
   const snmpSources = { enricher: enrichment.addresses ?? nothingKnown, sink: toDevices, progress, exporters, sharing };
   const snmp = createSnmpPart(settings, snmpSources, reporting);
@@ -355,6 +363,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (explore !== undefined) components.push(explore);
   if (leftOver !== undefined) components.push(leftOver);
   if (watch !== undefined) components.push(watch);
+  if (watchFleet !== undefined) components.push(watchFleet);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
   if (shared !== undefined) components.push(shared);

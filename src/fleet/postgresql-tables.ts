@@ -74,6 +74,23 @@ const steps: readonly SchemaStep[] = [
       comment on table netgloss.fleet_device is
         'Who polls which device: the member with this session, if there is one. What the next one is to know of the device is kept.';`,
   },
+  {
+    number: 4,
+    least: 1,
+    sql: `
+      create table netgloss.fleet_note (
+        fleet text collate "C" not null,
+        key text collate "C" not null,
+        version bigint not null,
+        text text,
+        written timestamptz not null,
+        primary key (fleet, key)
+      ) with (fillfactor = 70);
+      create index fleet_note_version on netgloss.fleet_note (fleet, version);
+      create index fleet_note_removed on netgloss.fleet_note (fleet, written) where text is null;
+      comment on table netgloss.fleet_note is
+        'What members say to all: alerts, silences, answers to attacks. Without a text a note was removed; such a row goes after a day.';`,
+  },
 ];
 
 /** The tables of all fleets of a database. */

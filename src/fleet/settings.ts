@@ -46,6 +46,11 @@ export const fleetSettings = {
     "The collectors of the fleet share templates, sampling rates and names of flow exporters, so that an exporter may come to any of them.",
   ),
   SVC_FLEET_SNMP_ENABLE: row(bool, true, "Shares the SNMP devices: each is polled by one collector of the fleet."),
+  SVC_FLEET_WATCH_ENABLE: row(
+    bool,
+    true,
+    "The collectors of the fleet share alerts: each is told of and answered by one of them, and silences hold on all.",
+  ),
   SVC_FLEET_SNMP_WITHOUT_DATABASE: row(
     oneOf(["stop", "keep"]),
     "stop",

@@ -1,7 +1,9 @@
 import type { FileIo } from "../base/file/index.ts";
 import type { Clock, Log, Metrics } from "../base/report/index.ts";
 import { AlertFile } from "./alert-file.ts";
-import { AlertBook, recordOf, type Alert, type AlertList, type Evidence, type Notice } from "./alerts.ts";
+import { AlertBook, recordOf, toldOf, type Alert, type AlertList, type Evidence, type Notice } from "./alerts.ts";
+import type { Answer, Answers } from "./answers/index.ts";
+import { FleetAlerts, type FleetAnswer, type FleetRound, type FleetSession } from "./fleet-alerts.ts";
 import { Notifier, type ActionStatus } from "./notifier.ts";
 import type { Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
@@ -12,6 +14,7 @@ import { answersOf, type WatchConfig } from "./watch-file.ts";
 export interface AlertingSurroundings {
   readonly clock: Clock;
   readonly log: Log;
+  readonly metrics: Metrics;
   readonly io: FileIo;
   /** Gives texts that were never given before. */
   readonly newId: () => string;
@@ -32,6 +35,8 @@ export class Alerting {
   readonly #notifier: Notifier;
   readonly #silences: Silences;
   readonly #file: AlertFile | undefined;
+  /** The other collectors; undefined: there are none. */
+  readonly #fleet: FleetAlerts | undefined;
   #rules: readonly Rule[] = [];
   #isChanged = false;
   /** By the monotonic clock: a large file is not written all the time. */
@@ -39,11 +44,11 @@ export class Alerting {
   #saving: Promise<void> | undefined;
 
   /**
-   * @param directory undefined: alerts end with the run.
+   * @param directory undefined: alerts end with the run. @param isShared whether this is a collector of a fleet.
    * @param log for what happens again and again. @param onFault is given what is wrong with the file, and undefined when all is well again.
    */
   constructor(
-    directory: string | undefined,
+    { directory, isShared = false }: { readonly directory: string | undefined; readonly isShared?: boolean },
     around: AlertingSurroundings,
     run: string,
     log: Log,
@@ -56,6 +61,17 @@ export class Alerting {
     this.#silences = new Silences(around.newId);
     this.#notifier = new Notifier({ clock: around.clock, log: around.log }, () => (this.#isChanged = true));
     this.#file = directory === undefined ? undefined : new AlertFile(directory, around.io, run);
+    if (isShared)
+      this.#fleet = new FleetAlerts({
+        ...around,
+        book: this.#book,
+        silences: this.#silences,
+        notifier: this.#notifier,
+        actOf: (rule) => this.#actOf(rule),
+        tellAlone: (notices) => this.#tell(notices),
+        onNotice: (notice) => this.#record(notice),
+        changed: () => (this.#isChanged = true),
+      });
   }
 
   async start(): Promise<void> {
@@ -77,32 +93,63 @@ export class Alerting {
 
   /** Has these rules and actions from now on; alerts of rules that are gone end. */
   use({ rules, actions }: WatchConfig): void {
-    const before = this.#rules;
-    this.#rules = rules;
     const there = new Set(rules.map(({ name }) => name));
     const ended = this.#book.end((rule) => there.has(rule), "its rule was removed", this.#around.clock.now());
-    for (const notice of ended) {
-      const rule = before.find(({ name }) => name === notice.alert.rule);
-      if (rule !== undefined) this.#tell(rule, [notice]);
-    }
+    this.#heard(ended);
+    this.#rules = rules;
     const answers = answersOf(actions);
     this.#notifier.use(new Map([...actions].filter(([name]) => !answers.has(name))));
   }
 
   /** Takes all verdicts of one judgement of a rule. @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds. */
   judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, ahead: number): void {
-    this.#tell(rule, this.#book.judge(rule, verdicts, evidence, this.#around.clock.now(), ahead));
+    this.#heard(this.#book.judge(rule, verdicts, evidence, this.#around.clock.now(), ahead));
   }
 
   /** Tells of what was held back, sends what is due and saves what has changed. */
   tick(): void {
-    this.#tellHeld(this.#around.clock.now());
+    const others = this.#others;
+    if (others === undefined) this.#tellHeld(this.#around.clock.now());
     this.#notifier.tick((action) => {
+      if (others !== undefined)
+        return others.held().flatMap(({ alert, act }) => (act.includes(action) && !alert.untold ? [alert] : []));
       const acting = this.#rules.filter(({ act }) => act.includes(action));
       // Also those that are silenced by now: an Alertmanager takes what it does not hear of for over, and says so.
       return acting.flatMap(({ name }) => this.#book.firing(name)).filter(({ untold }) => untold === undefined);
     });
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
+  }
+
+  /** Those of a rule that this collector answers. */
+  toAnswer(rule: string): readonly Alert[] {
+    const held = this.#others?.held();
+    if (held === undefined) return this.firing(rule);
+    return held.flatMap(({ alert }) => (alert.rule === rule ? [alert] : []));
+  }
+
+  /** What the other collectors of a fleet are to know; asked as long as this one counts as living. */
+  fleetRound(me: FleetSession): FleetRound {
+    return this.#fleet?.round(me) ?? { since: 0, writes: [] };
+  }
+
+  /** Takes what they say; undefined: they were not reached. */
+  fleetTake(answer: FleetAnswer | undefined, answers: Pick<Answers, "adopt" | "giveUp" | "renew">): void {
+    this.#fleet?.take(answer, answers);
+  }
+
+  /** Tells of what it sees itself until the others are reached again. */
+  goAlone(): void {
+    this.#fleet?.goAlone();
+  }
+
+  /** Resolves when the others know which routes are to be announced, or cannot. */
+  async keepAnswers(answers: readonly Answer[]): Promise<void> {
+    await this.#fleet?.keepAnswers(answers);
+  }
+
+  /** Waits for the others no more. */
+  leaveFleet(): void {
+    this.#fleet?.leave();
   }
 
   isFiring(rule: string, key: readonly string[]): boolean {
@@ -116,7 +163,7 @@ export class Alerting {
 
   list(): AlertList {
     const now = this.#around.clock.now();
-    const { alerts, ...counts } = this.#book.list();
+    const { alerts, ...counts } = this.#book.list(this.#others?.firing());
     return { ...counts, alerts: alerts.map((alert) => withSilence(alert, this.#silences, now)) };
   }
 
@@ -124,7 +171,8 @@ export class Alerting {
   acknowledge(id: string, by: string): Alert | undefined {
     const acknowledged = { by, at: this.#around.clock.now() };
     this.#isChanged = true;
-    return this.#book.change(id, (alert) => ({ acknowledged, ...alert }));
+    const here = this.#book.change(id, (alert) => ({ acknowledged, ...alert }));
+    return this.#fleet?.say(id, { acknowledged }) ?? here;
   }
 
   /** Sends no notices of an alert for a time; of one that fires on they are sent again. @returns undefined where there is none. */
@@ -133,7 +181,8 @@ export class Alerting {
     if ("refused" in read) return read;
     const snoozed = { by, until: this.#around.clock.now() + read.for };
     this.#isChanged = true;
-    const alert = this.#book.change(id, (before) => ({ ...before, snoozed }));
+    const here = this.#book.change(id, (before) => ({ ...before, snoozed }));
+    const alert = this.#fleet?.say(id, { snoozed }) ?? here;
     return alert?.state === "cleared" ? { refused: ["the alert has ended"] } : alert;
   }
 
@@ -146,7 +195,9 @@ export class Alerting {
     this.#isChanged = true;
     const keys = new Set(this.#rules.flatMap((rule) => rule.by.map(({ field }) => field)));
     const silence = this.#silences.add(given, by, keys, this.#around.clock.now());
-    if (!("refused" in silence)) this.#around.log.info({ by, silence: silence.id }, `silenced: ${silence.filter}`);
+    if ("refused" in silence) return silence;
+    this.#around.log.info({ by, silence: silence.id }, `silenced: ${silence.filter}`);
+    this.#fleet?.silenced(silence);
     return silence;
   }
 
@@ -154,7 +205,9 @@ export class Alerting {
   endSilence(id: string, by: string): Silence | undefined {
     this.#isChanged = true;
     const ended = this.#silences.end(id, this.#around.clock.now());
-    if (ended !== undefined) this.#around.log.info({ by, silence: id }, `a silence has ended: ${ended.filter}`);
+    if (ended === undefined) return undefined;
+    this.#around.log.info({ by, silence: id }, `a silence has ended: ${ended.filter}`);
+    this.#fleet?.silenced(ended);
     return ended;
   }
 
@@ -202,13 +255,35 @@ export class Alerting {
     this.#notifier.reportMetrics(metrics);
   }
 
-  #tell({ act }: Rule, notices: readonly Notice[]): void {
+  /** The fleet, while its others are reached. */
+  get #others(): FleetAlerts | undefined {
+    return this.#fleet?.isAlone === false ? this.#fleet : undefined;
+  }
+
+  #actOf(rule: string): readonly string[] {
+    return this.#rules.find(({ name }) => name === rule)?.act ?? [];
+  }
+
+  /** Takes what has begun and ended here. */
+  #heard(notices: readonly Notice[]): void {
+    if (this.#fleet === undefined) this.#tell(notices);
+    else this.#fleet.judged(notices);
+  }
+
+  /** Writes the record of an alert that has begun or ended. */
+  #record(notice: Notice): void {
+    this.#isChanged = true;
+    const { kind, alert } = notice;
+    this.#around.onRecord(recordOf(notice, this.#around.clock.now()));
+    this.#around.log.info({ rule: alert.rule, alert: alert.id }, `alert ${kind}: ${alert.text}`);
+  }
+
+  #tell(notices: readonly Notice[]): void {
     const now = this.#around.clock.now();
     for (const notice of notices) {
-      this.#isChanged = true;
       const { kind, alert } = notice;
-      this.#around.onRecord(recordOf(notice, now));
-      this.#around.log.info({ rule: alert.rule, alert: alert.id }, `alert ${kind}: ${alert.text}`);
+      this.#record(notice);
+      const act = this.#actOf(alert.rule);
       if (kind === "firing" && this.#isHeld(alert, now))
         this.#book.change(alert.id, (one) => ({ ...one, untold: true }));
       else if (alert.untold === undefined) this.#notifier.tell(act, notice);
@@ -222,10 +297,9 @@ export class Alerting {
       if ((alert.untold === undefined && !isOver) || this.#isHeld(alert, now)) continue;
       const told = this.#book.change(alert.id, toldOf) as Alert;
       this.#isChanged = true;
-      const rule = this.#rules.find(({ name }) => name === alert.rule);
       // A second notice of one alert has another id, or it would be taken for a repetition.
       const id = `${alert.id}-firing${alert.untold === undefined ? `-${alert.snoozed?.until}` : ""}`;
-      if (rule !== undefined) this.#notifier.tell(rule.act, { id, kind: "firing", alert: told });
+      this.#notifier.tell(this.#actOf(alert.rule), { id, kind: "firing", alert: told });
     }
   }
 
@@ -239,7 +313,7 @@ export class Alerting {
     this.#isChanged = false;
     const { clock } = this.#around;
     const began = clock.monotonic();
-    const notices = this.#notifier.kept();
+    const notices = this.#notifier.kept((id) => this.#fleet?.keeps(id) === true);
     this.#saving = this.#file
       .write({ alerts: this.#book.kept(), ...notices, silences: this.#silences.list() })
       .then(() => this.#onFault(undefined))
@@ -259,12 +333,4 @@ export class Alerting {
 function withSilence(alert: Alert, silences: Silences, now: number): Alert {
   const silence = alert.state === "firing" ? silences.of(alert, now) : undefined;
   return silence === undefined ? alert : { ...alert, silence: { id: silence.id, until: silence.until } };
-}
-
-/** An alert of which notices are sent again. */
-function toldOf(alert: Alert): Alert {
-  const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
-  delete told.untold;
-  delete told.snoozed;
-  return told;
 }

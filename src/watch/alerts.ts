@@ -143,12 +143,20 @@ export class AlertBook {
     return [...this.allFiring(), ...this.#cleared];
   }
 
-  /** How many there are by state, and the first ones: those that fire, then the pending, then the ended ones, the newest first. */
-  list() {
+  /**
+   * How many there are by state, and the first ones: those that fire, then the pending, then the ended ones, the newest first.
+   *
+   * @param elsewhere alerts that fire for other collectors, and may fire here, too.
+   */
+  list(elsewhere: readonly Alert[] = []) {
     const open = [...this.#open.values()];
     const pending = open.filter(({ state }) => state === "pending");
     const newest = (a: Alert, b: Alert): number => (b.clearedAt ?? b.since) - (a.clearedAt ?? a.since);
-    const [firing, cleared] = [this.allFiring(), this.#cleared];
+    const here = this.allFiring();
+    const ids = new Set(here.map(({ id }) => id));
+    const firing = [...here, ...elsewhere.filter(({ id }) => !ids.has(id))];
+    const firingIds = new Set(firing.map(({ id }) => id));
+    const cleared = this.#cleared.filter(({ id }) => !firingIds.has(id));
     return {
       firing: firing.length,
       pending: pending.length,
@@ -229,6 +237,28 @@ export class AlertBook {
     return after;
   }
 
+  /** Gives an alert that fires the id that it has elsewhere, and what people said of it there. */
+  adopt(place: string, { id, acknowledged, snoozed, untold }: Alert): void {
+    const known = this.#open.get(place);
+    if (known?.state !== "firing") return;
+    const isSaid = acknowledged === undefined || known.acknowledged !== undefined;
+    if (known.id === id && isSaid && known.snoozed === snoozed && known.untold === untold) return;
+    this.#drop(place, known);
+    this.#put(place, {
+      ...toldOf(known),
+      id,
+      ...(acknowledged && { acknowledged }),
+      ...(snoozed && { snoozed }),
+      ...(untold && { untold }),
+    });
+  }
+
+  /** Keeps an alert that has ended elsewhere. */
+  keepEnded(alert: Alert): void {
+    this.#cleared = this.#cleared.filter(({ id }) => id !== alert.id);
+    this.#keep(alert);
+  }
+
   /** All that fire. */
   allFiring(): readonly Alert[] {
     return [...this.#open.values()].filter(({ state }) => state === "firing");
@@ -301,11 +331,20 @@ function goesOn(known: Alert | undefined, verdict: Verdict, evidence: Evidence):
   return { ...known, value, peak, top, ...(note !== undefined && { note }) };
 }
 
-function placeOf(rule: string, key: readonly string[]): string {
+/** The rule and key of an alert as one text. */
+export function placeOf(rule: string, key: readonly string[]): string {
   return [rule, ...key].join("\0");
 }
 
-function noticeOf(kind: Notice["kind"], alert: Alert): Notice {
+/** An alert of which everybody is told again. */
+export function toldOf(alert: Alert): Alert {
+  const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
+  delete told.untold;
+  delete told.snoozed;
+  return told;
+}
+
+export function noticeOf(kind: Notice["kind"], alert: Alert): Notice {
   return { id: `${alert.id}-${kind}`, kind, alert };
 }
 

@@ -1,5 +1,6 @@
 export { type Alert, type AlertList } from "./alerts.ts";
 export { AnswerJournal, AnswerRefusal, Answers, openSpeaker, type Answer, type AnswerLimits } from "./answers/index.ts";
+export type { FleetAnswer, FleetSession } from "./fleet-alerts.ts";
 export { type Source } from "./sources.ts";
 export { Watch, type WatchOptions, type WatchStatus, type WatchSurroundings } from "./watch.ts";
 export type { Refused, Silence } from "./silences.ts";

@@ -65,6 +65,16 @@ export class Notifier {
     for (const queue of this.#queues) if (actions.includes(queue.name)) queue.add(notice);
   }
 
+  /** Tells whether a notice waits for an action. */
+  holds(action: string, id: string): boolean {
+    return this.#queue(action)?.holds(id) === true;
+  }
+
+  /** Takes a notice back that somebody else sends. */
+  takeBack(actions: readonly string[], id: string): void {
+    for (const action of actions) this.#queue(action)?.takeBack(id);
+  }
+
   /** Sends what is due, and again what actions want to hear again. @param firing the alerts that an action is told of. */
   tick(firing: (action: string) => readonly Alert[]): void {
     for (const queue of this.#queues) {
@@ -85,12 +95,12 @@ export class Notifier {
     return this.#queue(name)?.resend();
   }
 
-  /** What is to outlive a restart. */
-  kept(): KeptNotices {
+  /** What is to outlive a restart. @param isKept tells whether somebody else keeps a notice, by its id. */
+  kept(isKept: (id: string) => boolean = () => false): KeptNotices {
     if (this.#kept !== undefined) return this.#kept;
     const lists = <T>(of: (queue: ActionQueue) => T): Readonly<Record<string, T>> =>
       Object.fromEntries(this.#queues.map((queue) => [queue.name, of(queue)]));
-    return { waiting: lists(({ waiting }) => waiting), refused: lists(({ refused }) => refused) };
+    return { waiting: lists((queue) => queue.waitingBut(isKept)), refused: lists(({ refused }) => refused) };
   }
 
   status(): readonly ActionStatus[] {

@@ -96,6 +96,17 @@ export class Silences {
     });
   }
 
+  /** Takes one as another collector has it, in place of its own. */
+  put(silence: Silence): void {
+    const others = this.#known.filter((each) => each.silence.id !== silence.id);
+    this.restore([silence]);
+    this.#known = [...others, ...this.#known];
+  }
+
+  has(id: string): boolean {
+    return this.#known.some(({ silence }) => silence.id === id);
+  }
+
   /** All that have not ended for long, the newest first. */
   list(): readonly Silence[] {
     return this.#known.map(({ silence }) => silence).toSorted((a, b) => b.from - a.from);

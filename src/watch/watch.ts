@@ -10,6 +10,7 @@ import {
   type Speaker,
   type SpeakerConfig,
 } from "./answers/index.ts";
+import type { FleetAnswer } from "./fleet-alerts.ts";
 import { HistoryFiles, HistoryKeeper } from "./history.ts";
 import type { ActionStatus } from "./notifier.ts";
 import { readReadyRules, type ReadyRule } from "./ready.ts";
@@ -31,6 +32,8 @@ export interface WatchOptions {
   /** Keys in the history of each rule. */
   readonly maxHistory: number;
   readonly answers: AnswerLimits;
+  /** Whether this is a collector of a fleet, which shares its alerts. */
+  readonly isShared?: boolean;
 }
 
 /** The state of a rule, as it is shown. */
@@ -54,7 +57,6 @@ export interface WatchStatus {
 
 /** Where Watch lives: the clock, the disk, and the receivers of what it finds. */
 export interface WatchSurroundings extends AlertingSurroundings {
-  readonly metrics: Metrics;
   readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
   /** Is given what is wrong, and undefined when all is well again. */
   readonly onFault: (fault: string | undefined) => void;
@@ -65,7 +67,7 @@ const judgeMs = 1000;
 const pollMs = 1000;
 
 /** The first that is wrong, in this order, is shown. */
-const faultOrder = ["answers", "rules", "file", "history"] as const;
+const faultOrder = ["answers", "rules", "file", "history", "fleet"] as const;
 type FaultOf = (typeof faultOrder)[number];
 
 /** Watches records by the rules of a file: takes their lines and judges them once a second. */
@@ -95,15 +97,20 @@ export class Watch {
     this.#ready = readReadyRules(options.readyRules);
     this.#log = limitLog(around.log, clock);
     this.#began = clock.now() - clock.monotonic();
-    this.alerting = new Alerting(directory, around, run, this.#log, (fault) => this.#setFault("file", fault));
+    this.alerting = new Alerting(options, around, run, this.#log, (fault) => this.#setFault("file", fault));
     this.#historyFiles = directory === undefined ? undefined : new HistoryFiles(directory, io, run);
     this.#histories = new HistoryKeeper(this.#historyFiles, { clock, log: this.#log }, (fault) =>
       this.#setFault("history", fault),
     );
     this.#rules = new RuleSet({ keys: options.maxKeys, history: options.maxHistory });
+    const journal = directory === undefined ? undefined : new AnswerJournal(directory, io, run);
+    const write = async (answers: readonly Answer[]): Promise<void> => {
+      await journal?.write(answers);
+      await this.alerting.keepAnswers(answers);
+    };
     this.#answers = new Answers(options.answers, {
       ...around,
-      journal: directory === undefined ? undefined : new AnswerJournal(directory, io, run),
+      journal: journal && { read: () => journal.read(), write },
       onFault: (fault) => this.#setFault("answers", fault),
     });
     this.#rulesFile = new WatchedFile(
@@ -184,6 +191,18 @@ export class Watch {
     return this.#answers.withdraw(id, by);
   }
 
+  /** Takes what the other collectors of a fleet say; undefined: they were not reached, but this one still counts as living. */
+  fleetTake(answer: FleetAnswer | undefined): void {
+    this.alerting.fleetTake(answer, this.#answers);
+    if (answer !== undefined) this.#setFault("fleet", undefined);
+  }
+
+  /** The other collectors are not reached: this one tells of what it sees itself. @param why in words. */
+  goAlone(why = "it is no member"): void {
+    this.alerting.goAlone();
+    this.#setFault("fleet", `alerts are not shared with the fleet, and may be told of twice: ${why}`);
+  }
+
   status(): WatchStatus {
     const fault = this.#fault();
     return {
@@ -203,6 +222,7 @@ export class Watch {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rulesFile.stop();
+    this.alerting.leaveFleet();
     await this.#answers.stop();
     await this.alerting.stop();
     await this.#histories.stop();
@@ -235,7 +255,7 @@ export class Watch {
     return this.#rules.watches.flatMap((watch) => {
       const actions = watch.rule.act.filter((name) => answers.has(name));
       if (actions.length === 0) return [];
-      return this.alerting.firing(watch.rule.name).map((alert): Attack => {
+      return this.alerting.toAnswer(watch.rule.name).map((alert): Attack => {
         const { id, rule, text, key, firedAt = 0 } = alert;
         const choose = (): ReturnType<Attack["choose"]> => this.#rules.choose(watch, alert, this.#now(), ahead);
         return { alert: id, rule, reason: text, target: key[destinationField], actions, firedAt, choose };

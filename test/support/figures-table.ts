@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 689,
+  files: 691,
   singleUserFiles: 108,
-  interfaces: 1116,
+  interfaces: 1130,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Fleet, PostgresqlFleetTables } from "../../src/fleet/index.ts";
+import { Fleet, PostgresqlFleetNotes, PostgresqlFleetTables } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
 import { fleetAccess, openFleetConnection } from "../support/fleet-connection.ts";
 import { runFleetContract } from "../support/fleet-contract.ts";
+import { runFleetNotesContract } from "../support/fleet-notes-contract.ts";
 import { startDatabase, type TestDatabase } from "../support/postgresql.ts";
 import { until } from "../support/until.ts";
 
@@ -25,6 +26,20 @@ suite("the tables of a fleet in PostgreSQL", async () => {
       });
     },
     pass: (ms) => sleep(ms),
+  });
+
+  runFleetNotesContract(async () => {
+    const fleet = randomUUID();
+    const connection = await openFleetConnection(database.url, randomUUID());
+    cleanUp(all, () => connection.stop());
+    const tables = new PostgresqlFleetTables(connection, fleet);
+    const members = [
+      { name: "a", session: randomUUID() },
+      { name: "b", session: randomUUID() },
+    ] as const;
+    for (const member of members) await tables.join(member, 60_000, true);
+    const notes = new PostgresqlFleetNotes(connection, fleet);
+    return { members, exchange: (member, round) => notes.exchange(member, round) };
   });
 
   test("a member that loses its connection is a member again, with the same session when that was quick", async (t) => {

@@ -82,6 +82,7 @@ export async function startWatch(
     answers,
     openSpeaker = () => Promise.reject(new Error("no speaker here")),
     io = memory ?? nodeFileIo,
+    member,
   }: {
     maxKeys?: number;
     mayRun?: boolean;
@@ -92,6 +93,8 @@ export async function startWatch(
     answers?: Partial<AnswerLimits>;
     openSpeaker?: WatchSurroundings["openSpeaker"];
     io?: FileIo;
+    /** The name of a collector of a fleet. */
+    member?: string;
   } = {},
 ): Promise<WatchRig> {
   const folder = memory?.folder ?? directory ?? tempDirectory(t);
@@ -111,11 +114,13 @@ export async function startWatch(
     {
       rulesPath,
       mayRun,
-      readyRules,
+      // They take longer to read than a fleet takes to live and die.
+      readyRules: member === undefined ? readyRules : "[]",
       directory: stateFolder,
       maxKeys,
       maxHistory: maxKeys,
       answers: { ...cautious, ...answers },
+      isShared: member !== undefined,
     },
     {
       clock,
@@ -123,7 +128,7 @@ export async function startWatch(
       metrics,
       io,
       openSpeaker,
-      newId: () => `alert${start}-${++ids}`,
+      newId: () => `alert${member ?? ""}${start}-${++ids}`,
       onRecord: (line) => records.push(JSON.parse(line) as Record<string, unknown>),
       onFault: (fault) => faults.push(fault),
     },

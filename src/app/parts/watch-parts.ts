@@ -10,7 +10,8 @@ import { AnswerJournal, Answers, openSpeaker, type AnswerLimits } from "../../wa
 import { readyRulesPath } from "../ready-rules.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
-import { WatchOutput, type StateLines } from "../threads/watch-output.ts";
+import { PostgresqlFleetNotes, type Fleet } from "../../fleet/index.ts";
+import { WatchFleet, WatchOutput, type StateLines } from "../threads/watch-output.ts";
 import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
@@ -146,13 +147,14 @@ function stateOf({ SVC_STATE_DIRECTORY_PATH: state }: Settings): string | undefi
 /**
  * Makes what watches by rules; undefined where there are none.
  *
- * @param sink is given a record of each alert.
+ * @param sink is given a record of each alert. @param isShared whether alerts are shared with a fleet.
  */
 export function createWatch(
   settings: Settings,
   states: WatchedStates,
   sink: Pick<Sink, "write">,
   metrics: OutputMetrics,
+  isShared: boolean,
   reporting: Reporting,
 ): WatchOutput | undefined {
   if (settings.SVC_WATCH_RULES_PATH === "") return undefined;
@@ -166,10 +168,29 @@ export function createWatch(
     maxKeys: settings.SVC_WATCH_MAX_KEYS,
     maxHistory: settings.SVC_WATCH_MAX_HISTORY,
     answers: answerLimits(settings),
+    isShared,
   };
   // Every record is looked at, but where the thread does not keep up.
   const rates = { whole: 0, sampled: 0 };
   const feed = createRecordFeed("watch", Math.max(1, decodingThreads(settings)), feedBytes, rates);
   const lines = createStateLines(states, () => reporting.clock.now());
   return new WatchOutput(options, feed, lines, sink, metrics, settings.SVC_LOG_LEVEL, reporting);
+}
+
+/** Makes what shares alerts with the other collectors of a fleet; undefined: this one works alone. */
+export function createWatchFleet(
+  settings: Settings,
+  fleet: Fleet | undefined,
+  watch: WatchOutput | undefined,
+  { clock, log }: Reporting,
+): Component | undefined {
+  if (fleet === undefined || watch === undefined || !settings.SVC_FLEET_WATCH_ENABLE) return undefined;
+  const notes = new PostgresqlFleetNotes(fleet.connection, fleet.fleet);
+  return new WatchFleet({
+    thread: () => watch.taker.thread(),
+    membership: fleet.membership,
+    exchange: (member, round) => notes.exchange(member, round),
+    clock,
+    log,
+  });
 }

@@ -1,5 +1,14 @@
 import type { OutputMetrics } from "../../output/index.ts";
-import type { Component, LogLevel, Reporting } from "../../base/report/index.ts";
+import { runAfter } from "../../base/file/index.ts";
+import {
+  Rounds,
+  type Clock,
+  type Component,
+  type Log,
+  type LogLevel,
+  type Reporting,
+} from "../../base/report/index.ts";
+import type { FleetMember, Membership, NoteAnswer, NoteRound } from "../../fleet/index.ts";
 import type { Sink } from "../../record/index.ts";
 import { setOpen } from "../../explore/sampling/index.ts";
 import type {
@@ -12,6 +21,7 @@ import type {
   WatchOptions,
   WatchStatus,
 } from "../../watch/index.ts";
+import type { Thread } from "./thread.ts";
 import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./record-feed.ts";
 
 /** The data of the thread of Watch. */
@@ -202,5 +212,73 @@ export class WatchOutput implements Component {
 
   #setFault(fault: string | undefined): void {
     this.#health.set({ name, ready: true, ...(fault !== undefined && { degraded: true, detail: fault }) });
+  }
+}
+
+/** The time between two exchanges with the others. */
+const roundMs = 500;
+
+/** What a collector of a fleet shares its alerts by. */
+export interface WatchFleetPorts {
+  /** The thread of Watch; undefined while it is being started again. */
+  readonly thread: () => Pick<Thread, "call"> | undefined;
+  readonly membership: Pick<Membership, "member" | "leaseMs" | "session" | "problem">;
+  /** @throws Error while the database is away. */
+  readonly exchange: (member: FleetMember, round: NoteRound) => Promise<NoteAnswer>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Carries alerts between the thread of Watch and the other collectors of the fleet. As long as the lease is held, what cannot be
+ * exchanged waits: it is a moment. Without a lease this collector goes on alone, when it starts after as long as a lease lasts.
+ */
+export class WatchFleet implements Component {
+  readonly name = "alerts of the fleet";
+  readonly #ports: WatchFleetPorts;
+  readonly #rounds: Rounds;
+  #aloneFrom = 0;
+
+  constructor(ports: WatchFleetPorts) {
+    this.#ports = ports;
+    this.#rounds = new Rounds(
+      () => this.#round(),
+      (error) => {
+        ports.log.debug({ error }, "alerts were not exchanged with the fleet");
+        return roundMs;
+      },
+      runAfter,
+    );
+  }
+
+  start(): Promise<void> {
+    const { clock, membership } = this.#ports;
+    this.#aloneFrom = clock.monotonic() + membership.leaseMs;
+    return this.#rounds.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#rounds.stop();
+  }
+
+  async #round(): Promise<number> {
+    const { thread: threadOf, membership, exchange, clock } = this.#ports;
+    const thread = threadOf();
+    const session = membership.session();
+    if (thread === undefined) return roundMs;
+    if (session === undefined) {
+      if (clock.monotonic() >= this.#aloneFrom) await thread.call("goAlone", membership.problem());
+      return roundMs;
+    }
+    this.#aloneFrom = 0;
+    const me = { name: membership.member, session };
+    const round = await thread.call<NoteRound>("fleetRound", me);
+    let answer: NoteAnswer | undefined;
+    try {
+      answer = await exchange(me, round);
+    } finally {
+      await thread.call("fleetTake", answer);
+    }
+    return roundMs;
   }
 }

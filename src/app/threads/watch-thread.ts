@@ -3,7 +3,14 @@ import { workerData } from "node:worker_threads";
 import { nodeFileIo } from "../../base/file/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";
 import { SamplingJudge } from "../../explore/sampling/index.ts";
-import { AnswerRefusal, openSpeaker, Watch, type Answer } from "../../watch/index.ts";
+import {
+  AnswerRefusal,
+  openSpeaker,
+  Watch,
+  type Answer,
+  type FleetAnswer,
+  type FleetSession,
+} from "../../watch/index.ts";
 import type { Decision, WatchNote, WatchRequest, WatchThreadData } from "./watch-output.ts";
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
@@ -76,6 +83,9 @@ serveThread({
   allow: ({ id, by, isToken }: WatchRequest) => decide(() => watch.allow(id, by, isToken !== true)),
   withdraw: ({ id, by }: WatchRequest) => decide(() => watch.withdraw(id, by)),
   resend: (name: string) => watch.alerting.resend(name),
+  fleetRound: (me: FleetSession) => watch.alerting.fleetRound(me),
+  fleetTake: (answer: FleetAnswer | undefined) => watch.fleetTake(answer),
+  goAlone: (why: string | undefined) => watch.goAlone(why),
   reload: () => watch.reload(),
   metrics: () => metrics.families(),
   stop() {

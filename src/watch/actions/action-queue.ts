@@ -20,6 +20,8 @@ export interface NoticeCounts {
 /** A notice on its way. */
 interface Waiting {
   notice: Notice;
+  /** Notices that are part of a summary. */
+  readonly parts?: string[];
   /** By the monotonic clock, as all times here. */
   readonly notBefore: number;
   /** Tells again of an alert that was told before. */
@@ -101,7 +103,22 @@ export class ActionQueue {
 
   /** Notices that nobody has taken yet, without repetitions. */
   get waiting(): readonly Notice[] {
-    return this.#waiting.filter(({ isRepeat }) => !isRepeat).map(({ notice }) => notice);
+    return this.waitingBut(() => false);
+  }
+
+  /** The same without those that somebody else keeps, too, by their ids. */
+  waitingBut(isKept: (id: string) => boolean): readonly Notice[] {
+    return this.#waiting.filter((each) => !each.isRepeat && !idsOf(each).every(isKept)).map(({ notice }) => notice);
+  }
+
+  /** Tells whether a notice waits, as a part of a summary, too. */
+  holds(id: string): boolean {
+    return this.#waiting.some((each) => !each.isRepeat && idsOf(each).includes(id));
+  }
+
+  /** Takes a notice back that somebody else sends; one that is being sent is sent. */
+  takeBack(id: string): void {
+    this.#waiting = this.#waiting.filter((each) => each.notice.id !== id || this.#underWay.has(each));
   }
 
   /** Notices that were set aside, the last ones. */
@@ -175,8 +192,8 @@ export class ActionQueue {
     this.#receiver.close();
   }
 
-  #enqueue(notice: Notice, notBefore: number, isRepeat = false): void {
-    this.#waiting.push({ notice, notBefore, isRepeat, refusals: 0, refusedAfter: -1 });
+  #enqueue(notice: Notice, notBefore: number, isRepeat = false, parts?: string[]): void {
+    this.#waiting.push({ notice, notBefore, isRepeat, refusals: 0, refusedAfter: -1, ...(parts && { parts }) });
     if (this.#waiting.length <= maxWaiting) return;
     // A repetition comes again, and is no loss.
     const repeat = this.#waiting.findIndex((each) => each.isRepeat && !this.#underWay.has(each));
@@ -198,15 +215,17 @@ export class ActionQueue {
   }
 
   /** Makes a notice a part of the summary of its rule, which is sent when the time of the limit is over. */
-  #fold({ kind, alert }: Notice, now: number): void {
+  #fold({ id, kind, alert }: Notice, now: number): void {
     this.counts.folded++;
     const isSame = ({ notice }: Waiting): boolean => notice.kind === "summary" && notice.alert.rule === alert.rule;
     let entry = this.#waiting.find((each) => isSame(each) && !this.#underWay.has(each));
     if (entry === undefined) {
       const notBefore = (this.#rates.get(alert.rule)?.from ?? now) + this.config.limit.perMs;
-      this.#enqueue({ id: `${alert.id}-${kind}-summary`, kind: "summary", alert, began: 0, ended: 0 }, notBefore);
+      const summary = { id: `${alert.id}-${kind}-summary`, kind: "summary", alert, began: 0, ended: 0 } as const;
+      this.#enqueue(summary, notBefore, false, []);
       entry = this.#waiting.at(-1) as Waiting;
     }
+    entry.parts?.push(id);
     const { notice } = entry;
     const { began = 0, ended = 0 } = notice;
     entry.notice = {
@@ -325,6 +344,11 @@ export class ActionQueue {
     this.#waiting = this.#waiting.filter((each) => !all.has(each));
     this.#changed();
   }
+}
+
+/** The notices that one on its way stands for. */
+function idsOf({ notice, parts }: Waiting): readonly string[] {
+  return parts ?? [notice.id];
 }
 
 /** Those that were refused behind the others, with all that is told of their alerts: that stays in order. */

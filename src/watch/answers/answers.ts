@@ -41,7 +41,7 @@ export interface AnswerPorts {
   readonly metrics: Metrics;
   readonly newId: () => string;
   /** Undefined: there is no directory for state, and nothing is ever announced. */
-  readonly journal: AnswerJournal | undefined;
+  readonly journal: Pick<AnswerJournal, "read" | "write"> | undefined;
   readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
   /** Is given what is wrong, and undefined when all is well again. */
   readonly onFault: (fault: string | undefined) => void;
@@ -189,6 +189,27 @@ export class Answers {
     this.#end(answer, { because: "it was withdrawn by hand", endedBy: by });
     this.#work();
     return this.#answers.get(id);
+  }
+
+  /** Takes an answer of a collector that is dead: it goes on, or is withdrawn. */
+  adopt(answer: Answer): void {
+    if (this.#answers.has(answer.id)) return;
+    this.#set(answer);
+    this.#renewals.add(answer.id);
+    this.#tell(answer, "an answer of another collector of the fleet is taken over");
+  }
+
+  /** Withdraws an answer that another collector of the fleet has taken over; that one announces it. */
+  giveUp(id: string): void {
+    const answer = this.#answers.get(id);
+    if (answer === undefined || answer.state === "withdrawing" || !isLive(answer)) return;
+    this.#end(answer, { because: "another collector of the fleet has taken it over" });
+    this.#work();
+  }
+
+  /** Has all that is announced be announced again. */
+  renew(): void {
+    for (const { id, state } of this.#answers.values()) if (state === "announced") this.#renewals.add(id);
   }
 
   /** Withdraws all. What a speaker does not take in time is withdrawn at the next start. */

@@ -2,6 +2,6 @@ export { answerConfig, blackhole, flowspec, type AnswerConfig } from "./answer-s
 export { AnswerRefusal, Answers, type AnswerLimits, type Attack } from "./answers.ts";
 export { chooseMatches } from "./choose-match.ts";
 export { answerFields, FlowReader, FlowSample, UsualFlows, type WeighedRow } from "./flow-sample.ts";
-export { AnswerJournal, type Answer } from "./journal.ts";
+export { AnswerJournal, isLive, type Answer } from "./journal.ts";
 export { prefixOf } from "./route.ts";
 export { openSpeaker, speakerShape, type Speaker, type SpeakerConfig } from "./speaker.ts";
