@@ -19,6 +19,7 @@ import { encodeStreams } from "../../src/output/loki/loki-output.ts";
 import { encodeLogs } from "../../src/output/otlp/otlp-output.ts";
 import { LakeTable } from "../../src/output/parquet/lake-table.ts";
 import { ParquetEncoder, type PageCompression } from "../../src/output/parquet/parquet-file.ts";
+import { compressionOf } from "../../src/output/parquet/parquet-output.ts";
 import { bulkBody } from "../../src/output/search/search-output.ts";
 import { createIndexOf } from "../../src/output/search/index-template.ts";
 import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-output.ts";
@@ -117,10 +118,9 @@ for (let round = 0; round <= rounds; round++) {
     if (round > 0) each.push(((user + system) * 1000) / records);
   }
 }
-const { zstdCompressSync } = zlib as { readonly zstdCompressSync?: (bytes: Uint8Array) => Buffer };
 const compressions: Readonly<Record<string, PageCompression>> = {
-  gzip: { codec: 2, compress: (bytes) => zlib.gzipSync(bytes, { level: 4 }) },
-  ...(zstdCompressSync !== undefined && { zstd: { codec: 6, compress: zstdCompressSync } }),
+  gzip: compressionOf("gzip"),
+  ...("zstdCompressSync" in zlib && { zstd: compressionOf("zstd") }),
 };
 /** As many records as make a file. */
 const fileLines = lines.filter((_, i) => lines.slice(0, i + 1).reduce((sum, { count }) => sum + count, 0) <= 50_000);

@@ -15,7 +15,7 @@ export function copyLines(from: Uint8Array, start: number, end: number, to: Buff
 }
 
 /** Below this a loop is quicker than a call of the engine. */
-const fewBytes = 192;
+export const fewBytes = 384;
 
 /**
  * Copies bytes between two arrays that do not overlap, four at a time.

@@ -3,7 +3,7 @@ import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/line-fields.ts";
 import { recordTypes, type RecordType } from "../delivery/settings.ts";
 import type { KafkaSettings } from "./settings.ts";
-import { copyLines } from "../../record/index.ts";
+import { copyBytes, copyLines, fewBytes } from "../../record/index.ts";
 
 /**
  * Holds where the records of a batch lie, by the index of the record. Numbers in arrays, because an object for each record
@@ -195,6 +195,8 @@ function maxLength(records: RecordPlaces, indexes: readonly number[]): number {
 /** @returns where the records end. */
 function writeRecords(out: Buffer, start: number, records: RecordPlaces, indexes: readonly number[]): number {
   const { memories, memoryOf, from, to, keyFrom, keyTo } = records;
+  const views = memories.map(viewOf);
+  const outView = viewOf(out);
   let at = start;
   for (let i = 0; i < indexes.length; i++) {
     const index = indexes[i] as number;
@@ -209,11 +211,15 @@ function writeRecords(out: Buffer, start: number, records: RecordPlaces, indexes
     at = writeVarint(out, at, keyLength);
     for (let byte = keyBegin; byte < keyEnd; byte++) out[at++] = memory[byte] as number;
     at = writeVarint(out, at, end - begin);
-    at = copyLines(memory, begin, end, out, at);
+    // Messages of Protocol Buffers are short.
+    if (end - begin > fewBytes) at = copyLines(memory, begin, end, out, at);
+    else at = copyBytes(views[memoryOf[index] as number] as DataView, begin, end, outView, at);
     out[at++] = 0;
   }
   return at;
 }
+
+const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
 /** Attributes, time and headers take a byte each. @param keyLength -1: no key. */
 function recordLength(index: number, keyLength: number, valueLength: number): number {

@@ -9,6 +9,8 @@ export interface PageCompression {
 }
 
 const uncompressed = 0;
+/** Pages of fewer bytes would grow, as those of a column that has one value do. */
+const shortBytes = 64;
 const magic = Buffer.from("PAR1");
 
 /**
@@ -60,8 +62,9 @@ export class ParquetEncoder {
     emit: (chunk: Uint8Array) => void,
   ): Omit<WrittenColumn, "offset" | "bytes"> {
     const { items, values, nulls, ...content } = this.#pages.write(column, source);
-    // So short a page would grow.
-    const codec = items === 0 ? uncompressed : this.#compression.codec;
+    const { dictionary, page } = this.#pages;
+    const isShort = items === 0 || dictionary.length + page.length < shortBytes;
+    const codec = isShort ? uncompressed : this.#compression.codec;
     let rawBytes = 0;
     const emitPage = (raw: Uint8Array, headOf: (length: number) => Buffer): number => {
       const body = codec === uncompressed ? Buffer.from(raw) : this.#compression.compress(raw);
@@ -71,7 +74,6 @@ export class ParquetEncoder {
       rawBytes += head.length + raw.length;
       return head.length + body.length;
     };
-    const { dictionary, page } = this.#pages;
     const dictionaryBytes =
       content.entries === 0
         ? 0

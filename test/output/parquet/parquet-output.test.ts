@@ -73,6 +73,7 @@ test("parquet: values of all kinds, absent ones among them, in the order of time
     "flow.export.ip.addr": "192.0.2.1",
     "flow.export.type": "netflow",
     "flow.bytes": [n, random(2 ** 31) * 2 ** 20, 7][random(3)],
+    "flow.reverse.packets": random(2 ** 31) * 2 ** 19 + random(2 ** 19),
     ...(random(3) > 0 && { "flow.packets": random(40) }),
     ...(random(4) > 0 && { "flow.start.timestamp": new Date(start - random(9_000_000)).toISOString() }),
     ...(random(2) > 0 && { "flow.src.ip.addr": `10.0.${random(200)}.${random(250)}` }),
@@ -84,7 +85,7 @@ test("parquet: values of all kinds, absent ones among them, in the order of time
   const read = await lakeReader(t, root);
   const found = await read(
     "SELECT epoch_ms(timestamp)::DOUBLE AS time, flow_bytes::DOUBLE AS bytes, flow_packets::DOUBLE AS packets, epoch_ms(flow_start_timestamp)::DOUBLE AS start, " +
-      "flow_src_ip_addr AS src, flow_src_as_label AS label, flow_src_ip_subnet_tags AS tags, flow_reverse_bytes::DOUBLE AS reverse FROM $lake",
+      "flow_src_ip_addr AS src, flow_src_as_label AS label, flow_src_ip_subnet_tags AS tags, flow_reverse_bytes::DOUBLE AS reverse, flow_reverse_packets::DOUBLE AS dense FROM $lake",
   );
   const expected = records
     .map((record, n) => [Date.parse(record["@timestamp"]), n, record] as const)
@@ -98,6 +99,7 @@ test("parquet: values of all kinds, absent ones among them, in the order of time
       label: record["flow.src.as.label"] ?? null,
       tags: record["flow.src.ip.subnet.tags"] ?? null,
       reverse: record["flow.reverse.bytes"] ?? null,
+      dense: record["flow.reverse.packets"],
     }));
   assert.deepEqual(found, expected);
   const statistics = await read(
@@ -108,6 +110,14 @@ test("parquet: values of all kinds, absent ones among them, in the order of time
   assert.deepEqual(statistics, [
     { name: "flow_packets", least: "0", greatest: "39", nulls: absent("flow.packets") },
     { name: "flow_src_as_label", least: "AS 0", greatest: "AS 9", nulls: absent("flow.src.as.label") },
+  ]);
+  const sizes = await read(
+    `SELECT path_in_schema AS name, compression = 'UNCOMPRESSED' AS plain, sign(total_compressed_size - total_uncompressed_size)::INT AS grown FROM parquet_metadata('${root}/flow/*/*/*.parquet') WHERE path_in_schema IN ('flow_export_type', 'flow_reverse_packets', 'timestamp') ORDER BY ALL`,
+  );
+  assert.deepEqual(sizes, [
+    { name: "flow_export_type", plain: true, grown: 0 },
+    { name: "flow_reverse_packets", plain: false, grown: 1 },
+    { name: "timestamp", plain: false, grown: -1 },
   ]);
   await adapter.close();
 });
