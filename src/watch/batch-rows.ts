@@ -8,6 +8,8 @@ export interface Reader {
   number(row: number): number;
   /** The value as text; undefined where there is none. */
   text(row: number): string | undefined;
+  /** Writes numbers of 32 bits that no other text has, as many for each row. @returns where they end; the same place where there are none. */
+  words?(row: number, to: Uint32Array, at: number): number;
 }
 
 /** Records that are in use: their single values, for keys, filters and evidence. */
@@ -106,6 +108,14 @@ class ColumnReader implements Reader {
   /** Texts by their codes, as far as they were asked for. */
   #texts: (string | undefined)[] = [];
   #table: TextTable | undefined;
+  /** Views of the batch: it makes them anew each time that it is asked. */
+  #presence: Uint8Array | undefined;
+  #data: BatchColumn["data"] = new Uint32Array(0);
+  /** The values by 32 bits; undefined for those that cannot be read so. */
+  #words: Uint32Array | undefined;
+  #type: Column["type"] = "text";
+  /** Codes of texts are those of one batch. */
+  #batches = 0;
   readonly #numbers = new Uint32Array(rememberedAddresses);
   readonly #addresses: (string | undefined)[] = Array.from({ length: rememberedAddresses });
 
@@ -114,15 +124,43 @@ class ColumnReader implements Reader {
     this.#batch = column.count > 0 ? column : undefined;
     this.#table = batch.texts;
     this.#texts = [];
+    this.#batches++;
+    this.#type = column.column.type;
+    this.#presence = undefined;
+    this.#words = undefined;
+    if (this.#batch === undefined) return;
+    this.#presence = column.presence;
+    this.#data = column.data;
+    this.#words = wordsOf(column.column, this.#data);
   }
 
   has(row: number): boolean {
-    const presence = this.#batch?.presence;
+    const presence = this.#presence;
     return presence !== undefined && ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
   }
 
   number(row: number): number {
-    return this.has(row) ? Number((this.#batch as BatchColumn).data[row]) : 0;
+    if (!this.has(row)) return 0;
+    const words = this.#words;
+    // A BigInt for each value would cost more than all that is done with it.
+    if (words !== undefined && this.#type !== "double" && this.#type !== "address" && this.#type !== "text") {
+      const high = words[2 * row + 1] as number;
+      return (this.#type === "unsigned" ? high : high | 0) * 2 ** 32 + (words[2 * row] as number);
+    }
+    return Number(this.#data[row]);
+  }
+
+  words(row: number, to: Uint32Array, at: number): number {
+    const words = this.#words;
+    if (words === undefined || !this.has(row)) return at;
+    if (this.#type === "text") {
+      to[at] = words[row] as number;
+      to[at + 1] = this.#batches;
+      return at + 2;
+    }
+    const width = this.#type === "address" ? 4 : 2;
+    for (let i = 0; i < width; i++) to[at + i] = words[width * row + i] as number;
+    return at + width;
   }
 
   /** The value as records have it; undefined where there is none. */
@@ -142,7 +180,8 @@ class ColumnReader implements Reader {
   }
 
   #item(at: number): string | number | bigint | boolean {
-    const { column, data } = this.#batch as BatchColumn;
+    const { column } = this.#batch as BatchColumn;
+    const data = this.#data;
     switch (column.type) {
       case "text":
         return this.#text(data[at] as number);
@@ -158,9 +197,8 @@ class ColumnReader implements Reader {
       case "unsigned":
         break;
     }
-    const value = data[at] as bigint;
-    const number = Number(value);
-    return Number.isSafeInteger(number) ? number : value;
+    const number = column.isArray ? Number(data[at]) : this.number(at);
+    return Number.isSafeInteger(number) ? number : (data[at] as bigint);
   }
 
   #text(code: number): string {
@@ -182,6 +220,13 @@ class ColumnReader implements Reader {
     this.#numbers[cell] = number;
     return (this.#addresses[cell] = `${a}.${b}.${c}.${d}`);
   }
+}
+
+/** The values of a column as numbers of 32 bits, the low ones first; undefined where it has others, or several for a row. */
+function wordsOf({ type, isArray }: Column, data: BatchColumn["data"]): Uint32Array | undefined {
+  const isWide = data.BYTES_PER_ELEMENT === 8 || type === "address" || type === "text";
+  if (!isWide || isArray || (data.byteOffset & 3) !== 0) return undefined;
+  return new Uint32Array(data.buffer, data.byteOffset, data.byteLength >>> 2);
 }
 
 type Four = [number, number, number, number];

@@ -7,7 +7,7 @@ import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
 import { createValues, measuredFields, type Look, type Values } from "./measures.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
-import { hashOf, Keys, KeySketch, windowSteps } from "./windows.ts";
+import { hashOf, Keys, KeySketch, SlotCache, windowSteps } from "./windows.ts";
 
 /** What is found of a key that is not calm. */
 export interface Verdict {
@@ -100,7 +100,15 @@ export class RuleWatch {
   /** When a key was seen first and last, milliseconds since the epoch. */
   #seen: { first: Float64Array; last: Float64Array } = { first: new Float64Array(0), last: new Float64Array(0) };
   /** Keys with records since the last judgement. */
-  readonly #touched = new Set<number>();
+  #touched: number[] = [];
+  #isTouched = new Uint8Array(0);
+  /** Undefined where every record needs the text of its key. */
+  #cache: SlotCache | undefined;
+  /** That of the record that is read has as many numbers; 0: it has none. */
+  #width = 0;
+  readonly #numbers: Uint32Array;
+  /** A slot that the cache may know has been forgotten. */
+  #isStale = false;
   /** When what is to hold for a time began, of keys that are pending, and of those whose alert may end. */
   readonly #holding = new Map<number, number>();
   #sweepAt = 0;
@@ -136,6 +144,8 @@ export class RuleWatch {
     const isSized = isSum && (isRate || measure.kind === "records" || measure.kind === "distinct");
     this.#placeFrom = isSized ? placeShare * when.limit * (isRate ? rule.overMs / second : 1) : Infinity;
     this.#seed = Math.floor(Math.random() * 2 ** 32);
+    this.#numbers = new Uint32Array(mostWords * rule.by.length);
+    if (rule.by.length > 0 && this.#known === undefined) this.#cache = new SlotCache(this.#seed);
     // What is to be noticed when it stays away is there from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
   }
@@ -183,15 +193,17 @@ export class RuleWatch {
       rows.row = row;
       if (!isMeant(row) || this.#matches?.(rows) === false) continue;
       values.takeAny?.(row, weight, now);
-      const key = this.#keyOf(row);
-      if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) continue;
-      const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now);
+      const cached = this.#cached(row);
+      const slot = cached < 0 ? this.#slotOf(row, weight, now) : cached;
       if (slot === undefined) continue;
       this.#seen.last[slot] = now;
-      this.#touched.add(slot);
+      if (this.#isTouched[slot] === 0) {
+        this.#isTouched[slot] = 1;
+        this.#touched.push(slot);
+      }
       if (this.#speed?.has(row) === true) this.#speeds[slot] = this.#speed.number(row);
       const { amount, most } = values.take(slot, row, weight, now);
-      let close = this.#close.get(slot);
+      let close = this.#close.size === 0 ? undefined : this.#close.get(slot);
       if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
         this.#close.set(slot, (close = new CloseLook(now, this.#flows !== undefined)));
       if (close === undefined || amount === 0) continue;
@@ -233,7 +245,8 @@ export class RuleWatch {
       const verdict = has ? this.#mayEnd(slot, key, now) : this.#mayBegin(slot, key, now);
       if (verdict !== undefined) yield verdict;
     }
-    this.#touched.clear();
+    for (const slot of this.#touched) this.#isTouched[slot] = 0;
+    this.#touched = [];
     this.#sweep(now, firing);
   }
 
@@ -260,6 +273,35 @@ export class RuleWatch {
     const slot = this.keys.find(key.join(separator));
     const close = slot === undefined ? undefined : this.#close.get(slot);
     return close?.sample && { rows: close.sample.rows(), since: close.since };
+  }
+
+  /** The slot of a record whose key came before; -1: its key has to be read. */
+  #cached(row: number): number {
+    this.#width = 0;
+    const cache = this.#cache;
+    if (cache === undefined) return -1;
+    const by = this.#by;
+    let width = 0;
+    for (let i = 0; i < by.length; i++) {
+      const end = by[i]?.words?.(row, this.#numbers, width) ?? width;
+      if (end === width) return -1;
+      width = end;
+    }
+    this.#width = width;
+    if (!this.#isStale) return cache.find(this.#numbers, width);
+    this.#isStale = false;
+    cache.clear();
+    return -1;
+  }
+
+  /** The slot of a record by the text of its key; undefined: it has none, or there is no place. */
+  #slotOf(row: number, weight: number, now: number): number | undefined {
+    const key = this.#keyOf(row);
+    if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) return undefined;
+    const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now);
+    if (slot !== undefined && this.#width > 0 && !this.#isStale)
+      this.#cache?.put(this.#numbers, this.#width, slot, this.keys.count);
+    return slot;
   }
 
   #keyOf(row: number): string | undefined {
@@ -313,6 +355,9 @@ export class RuleWatch {
       return larger;
     };
     this.#seen = { first: grown(this.#seen.first), last: grown(this.#seen.last) };
+    const isTouched = new Uint8Array(this.#capacity);
+    isTouched.set(this.#isTouched);
+    this.#isTouched = isTouched;
   }
 
   /** Of a key without an alert. */
@@ -419,11 +464,13 @@ export class RuleWatch {
     this.#speeds[slot] = Number.NaN;
     this.#close.delete(slot);
     this.#late.delete(slot);
-    this.#touched.delete(slot);
+    this.#isStale = true;
     this.#seen.last[slot] = 0;
   }
 }
 
+/** Numbers that a reader has for a value at most. */
+const mostWords = 4;
 const maxNetworks = 10_000;
 
 /** Reads values as parts of keys: of addresses their networks. */
@@ -433,6 +480,7 @@ function keyReader(reader: Reader, bits: number | undefined): Reader {
   return {
     has: (row) => reader.has(row),
     number: (row) => reader.number(row),
+    words: (row, to, at) => reader.words?.(row, to, at) ?? at,
     text(row) {
       const text = reader.text(row);
       if (text === undefined) return undefined;

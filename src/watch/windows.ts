@@ -247,9 +247,68 @@ export class KeySketch {
 export function hashOf(text: string, seed = 0): number {
   let hash = 0x811c9dc5 ^ seed;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return mixed(hash);
+}
+
+/** The last steps of MurmurHash3: each bit changes half of those of the result. */
+function mixed(given: number): number {
+  let hash = Math.imul(given ^ (given >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+const fewestCells = 64;
+const mostCells = 1 << 14;
+
+/** Remembers the slots of keys by numbers that stand for their texts, so that no text is made of a key that comes again and again. */
+export class SlotCache {
+  readonly #seed: number;
+  /** Numbers of each cell. */
+  #width = 0;
+  #cells = fewestCells;
+  #numbers = new Uint32Array(0);
+  #slots = new Int32Array(0);
+
+  /** @param seed nobody outside knows. */
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  /** The slot of the first `width` numbers; -1: it is not remembered. */
+  find(given: Uint32Array, width: number): number {
+    if (width !== this.#width) return -1;
+    const cell = this.#cellOf(given, width);
+    const [numbers, at] = [this.#numbers, cell * width];
+    for (let i = 0; i < width; i++) if (numbers[at + i] !== given[i]) return -1;
+    return this.#slots[cell] as number;
+  }
+
+  /** @param keys how many there are: the more, the more are remembered. */
+  put(given: Uint32Array, width: number, slot: number, keys: number): void {
+    if (width !== this.#width || (this.#cells < mostCells && keys > this.#cells / 4)) {
+      this.#width = width;
+      while (this.#cells < mostCells && keys > this.#cells / 8) this.#cells *= 2;
+      this.#numbers = new Uint32Array(this.#cells * width);
+      this.#slots = new Int32Array(this.#cells).fill(-1);
+    }
+    const cell = this.#cellOf(given, width);
+    this.#slots[cell] = slot;
+    for (let i = 0; i < width; i++) this.#numbers[cell * width + i] = given[i] as number;
+  }
+
+  /** Forgets all: a slot has gone to another key. */
+  clear(): void {
+    this.#slots.fill(-1);
+  }
+
+  #cellOf(given: Uint32Array, width: number): number {
+    let hash = this.#seed;
+    for (let i = 0; i < width; i++) {
+      hash = Math.imul(hash ^ (given[i] as number), 0x9e3779b1);
+      hash ^= hash >>> 16;
+    }
+    return mixed(hash) & (this.#cells - 1);
+  }
 }
 
 /** Values that are watched by themselves, each with a number, its slot. */

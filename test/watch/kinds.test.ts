@@ -366,3 +366,33 @@ test("true time: a flow is booked when it flowed, by a clock whose offset is kno
   rig.pass(1);
   assert.deepEqual(keysOf(rig), ["192.0.2.3"]);
 });
+
+test("keys of several fields and kinds keep their sums when there are many", async (t) => {
+  const pairs = `rules:
+  - {name: pairs, by: [dst, flow.dst.l4.port.id, flow.export.domain.name], measure: bits_per_second, over: 10s, when: '> 100k', clear: '< 50k for 1h'}
+`;
+  const rig = await startWatch(t, pairs, { maxKeys: 1000 });
+  const sums = new Map<string, number>();
+  for (let second = 0; second < 3; second++) {
+    const flows = Array.from({ length: 3000 }, (_, i) => {
+      const [dst, port, name] = [`192.0.2.${(i * 7) % 11}`, 1000 + ((i * 5) % 13), `router ${(i * 3) % 5}`];
+      const key = `${dst} ${port} ${name}`;
+      const bytes = (i * 31) % 977;
+      sums.set(key, (sums.get(key) ?? 0) + bytes);
+      return { dst, port, bytes, extra: { "flow.export.domain.name": name } };
+    });
+    rig.take(flows);
+    rig.pass(1);
+  }
+  rig.take(
+    [...sums.keys()].map((key) => {
+      const [dst = "", port = "", ...name] = key.split(" ");
+      return { dst, port: Number(port), bytes: 200_000, extra: { "flow.export.domain.name": name.join(" ") } };
+    }),
+  );
+  rig.pass(1);
+  assert.equal(sums.size, 715);
+  const values = new Map(rig.in("firing").map(({ key, value }) => [Object.values(key).join(" "), value] as const));
+  assert.equal(values.size, sums.size);
+  for (const [key, bytes] of sums) assert.ok(Math.abs((values.get(key) ?? 0) - ((bytes + 200_000) * 8) / 10) <= 1, key);
+});
