@@ -9,6 +9,7 @@ import {
   ExploreError,
   flowsTable,
   inScopes,
+  limitedStatus,
   readFlowsQuery,
   readQuery,
   tableArrow,
@@ -59,7 +60,7 @@ import { checkShaping } from "./shaping.ts";
 import { packagePath } from "./package-root.ts";
 import { exporterName } from "./views/collector-views.ts";
 import { createSaved } from "./parts/saved-parts.ts";
-import { FilterCompleter, metadataStates } from "./views/filter-completion.ts";
+import { FilterCompletions, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
 import { RuleTrials } from "./views/rule-trials.ts";
 import { watchOperations } from "./views/watch-views.ts";
@@ -84,7 +85,13 @@ function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: 
   const profiles = new Profiles(explore, () => clock.now());
   const trials = new RuleTrials(explore, rulesPath, clock);
   return {
-    status: (signal) => explained(async () => ({ droppedRows: 0, ...(await explore.status(signal)) })),
+    status: (signal, scopes) =>
+      explained(async () => {
+        const status = await explore.status(signal);
+        if (scopes === undefined) return { droppedRows: 0, ...status };
+        if (status.store === "duckdb") return limitedStatus(status);
+        throw apiError("not_found", "EXPLORE_DISABLED", "Explore is off for those who are limited to scopes");
+      }),
     query: (body, format, signal, scopes) =>
       explained(async () => {
         const query = readQuery(body, clock.now(), format === "json" ? "auto" : "none");
@@ -274,9 +281,9 @@ export function createCollector(options: CollectorOptions): Collector {
   const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
   const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
   const missing = missingForMetadataApi(settings);
-  const completer = new FilterCompleter(
+  const completions = new FilterCompletions(
     {
-      states: () => metadataStates(metadata),
+      states: (limit) => (limit === undefined ? metadataStates(metadata) : (scopes?.states(limit) ?? [])),
       exporters: async () =>
         (await exporters()).map(({ address }) => ({ address, name: exporterName(address, metadata) })),
       explore: questions,
@@ -331,7 +338,7 @@ export function createCollector(options: CollectorOptions): Collector {
       explore: exploreOperations(questions, settings.SVC_PROCESSOR_ENRICH_RULES_PATH, clock),
     }),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
-    completeFilter: (body, mayReadMetadata) => completer.complete(body, mayReadMetadata),
+    completeFilter: (...asked) => completions.complete(...asked),
     savedViews: saved.views,
     annotations: saved.annotations.find,
     udm: writtenMetadata,

@@ -12,4 +12,4 @@ export { objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery
 export { QueryGate } from "./query/run-query.ts";
 export { inScopes } from "./query/limited-engine.ts";
 export { Profiles, profileParts, subjectOf, type Profile } from "./query/profile.ts";
-export type { ExploreStatus } from "./status.ts";
+export { limitedStatus, type ExploreStatus } from "./status.ts";

@@ -1,5 +1,5 @@
-import { findField } from "../record/index.ts";
-import { type Column, type ColumnType, fieldLabel } from "./column.ts";
+import { findField, shownWith } from "../record/index.ts";
+import { type Column, type ColumnType, fieldLabel, isMetadataName } from "./column.ts";
 
 /** A field that can be asked for. */
 export interface FieldStatus {
@@ -32,7 +32,30 @@ export interface ExploreStatus {
   readonly fields: readonly FieldStatus[];
   readonly retention: { readonly hours: number; readonly bytes: number };
   /** Sums by minute, which are kept for longer; absent: there are none. */
-  readonly rollups?: Pick<ExploreStatus, "from" | "to" | "bytes" | "retention">;
+  readonly rollups?: Pick<ExploreStatus, "from" | "to" | "retention"> & Partial<Pick<ExploreStatus, "bytes">>;
+}
+
+/** What callers who are limited to scopes are told: nothing of how much others send, and no key of metadata, for it may be one of others. */
+export function limitedStatus({
+  enabled,
+  store,
+  from,
+  sampling,
+  fields,
+  retention,
+  rollups,
+}: Pick<ExploreStatus, "enabled" | "store" | "sampling" | "fields" | "retention"> &
+  Pick<Partial<ExploreStatus>, "from" | "rollups">): Partial<ExploreStatus> {
+  const since = (at: string | undefined): { readonly from?: string } => (at === undefined ? {} : { from: at });
+  return {
+    enabled,
+    store,
+    ...since(from),
+    sampling,
+    fields: fields.filter(({ name }) => shownWith(name) !== undefined && !isMetadataName(name)),
+    retention,
+    ...(rollups !== undefined && { rollups: { ...since(rollups.from), retention: rollups.retention } }),
+  };
 }
 
 const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {

@@ -1,4 +1,4 @@
-import { leaseLines, type Sink } from "../record/index.ts";
+import { leaseLines, type LimitedLines, type Sink } from "../record/index.ts";
 import type { Clock } from "../base/report/index.ts";
 import { recordTypeOf } from "./delivery/line-fields.ts";
 
@@ -24,6 +24,8 @@ export function fanOut(sinks: readonly Sink[]): Sink {
 export interface TapOptions {
   /** Left out: every flow. */
   readonly matches?: ((line: Buffer, start: number, end: number) => boolean) | undefined;
+  /** Left out: all records as they are. Else no other record is looked at or counted, and the filter finds what is shown. */
+  readonly limit?: LimitedLines | undefined;
   /** Most records a second that are passed on. */
   readonly maxRate: number;
   /** Left out: there is no end. */
@@ -80,6 +82,7 @@ export class RecordTap implements Sink {
 /** Somebody who looks at records as they go by. */
 export class TapListener {
   readonly #matches: TapOptions["matches"];
+  readonly #limit: TapOptions["limit"];
   readonly #examinable: (wanted: number) => number;
   readonly #passable: (wanted: number) => number;
   #counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
@@ -89,7 +92,8 @@ export class TapListener {
   #waitingBytes = 0;
   readonly #onClose: () => void;
 
-  constructor({ matches, maxRate, maxRecords, clock }: TapOptions, onClose: () => void) {
+  constructor({ matches, limit, maxRate, maxRecords, clock }: TapOptions, onClose: () => void) {
+    this.#limit = limit;
     this.#left = maxRecords ?? Number.POSITIVE_INFINITY;
     this.#matches = matches;
     this.#examinable = createBudget(examinedRate, clock);
@@ -98,22 +102,41 @@ export class TapListener {
   }
 
   look(lines: Uint8Array, count: number): void {
+    const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
+    if (this.#limit === undefined) this.#lookAtAll(bytes, count);
+    else this.#lookAtOwn(bytes, this.#limit);
+  }
+
+  #lookAtAll(bytes: Buffer, count: number): void {
     const counts = this.#counts;
     counts.seen += count;
     let left = this.#examinable(count);
-    const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
     for (let at = 0, end = 0; at < bytes.length && left > 0; at = end, left--) {
       end = bytes.indexOf(0x0a, at) + 1 || bytes.length;
       counts.examined++;
-      if (recordTypeOf(bytes, at, end) !== "flow" || this.#matches?.(bytes, at, end) === false) continue;
-      counts.matched++;
-      if (this.#left === 0 || this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) continue;
-      this.#left--;
-      counts.passed++;
-      // Leased bytes are somebody else's again soon.
-      this.#waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
-      this.#waitingBytes += end - at;
+      if (recordTypeOf(bytes, at, end) === "flow") this.#take(bytes, at, end);
     }
+  }
+
+  #lookAtOwn(bytes: Buffer, limit: LimitedLines): void {
+    for (let found = limit.next(bytes, 0); found !== undefined; found = limit.next(bytes, found.end)) {
+      this.#counts.seen++;
+      if (this.#examinable(1) === 0) continue;
+      this.#counts.examined++;
+      const shown = limit.shown(bytes, found.start, found.end);
+      this.#take(shown, 0, shown.length);
+    }
+  }
+
+  #take(bytes: Buffer, at: number, end: number): void {
+    if (this.#matches?.(bytes, at, end) === false) return;
+    this.#counts.matched++;
+    if (this.#left === 0 || this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) return;
+    this.#left--;
+    this.#counts.passed++;
+    // Leased bytes are somebody else's again soon.
+    this.#waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
+    this.#waitingBytes += end - at;
   }
 
   /** Tells whether no more records will be passed on than those that wait. */

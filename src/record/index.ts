@@ -16,6 +16,7 @@ export type { Enricher } from "./enricher.ts";
 export { readLine, splitFields } from "./line-values.ts";
 export { LineValues } from "./line-values.ts";
 export { LineWalker, type VisitField } from "./line-walker.ts";
+export { LimitedLines, scopeFields, shownWith, type ShownWith } from "./scope-limit.ts";
 export { LineBuffer, type AllocateSlab } from "./line-buffer.ts";
 export {
   joinLineEnrichers,

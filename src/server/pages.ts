@@ -9,7 +9,7 @@ import {
   sendTaggedJson,
   writeChunks,
 } from "./http/call.ts";
-import { lacks, type Area, type RouteAccess } from "./access/role.ts";
+import { lacks, type Area, type RouteAccess, type RouteReach } from "./access/role.ts";
 import type { Clock, Health, Reporting } from "../base/report/index.ts";
 import { methodAt, type ListView, type View } from "./methods/collector-methods.ts";
 import {
@@ -44,13 +44,21 @@ export interface StreamPage {
   readonly contentType?: string;
   /** Further forms of an answer beside lines and events. */
   readonly forms?: AnswerFormats;
+  /** Left out: the whole collector, which is not for callers who are limited to scopes. */
+  readonly reach?: RouteReach;
   /**
    * @param signal is aborted when the client has gone, or the server stops.
    * @param form `lines`, `events`, or a word of `forms`.
+   * @param scopes of the metadata to which the caller is limited; undefined: it is not.
    * @returns whole lines, of events, too; the next are asked for when the client has taken those before.
    * @throws ConnectError to refuse.
    */
-  open(query: URLSearchParams, signal: AbortSignal, form: string): AsyncIterable<Uint8Array>;
+  open(
+    query: URLSearchParams,
+    signal: AbortSignal,
+    form: string,
+    scopes: readonly string[] | undefined,
+  ): AsyncIterable<Uint8Array>;
 }
 
 const types = { lines: "application/x-ndjson", events: "text/event-stream" } as const;
@@ -72,7 +80,7 @@ async function serveStream(call: Call, stream: StreamPage): Promise<void> {
     call.answer(200, header, "");
     return;
   }
-  const lines = stream.open(call.query, call.signal, form);
+  const lines = stream.open(call.query, call.signal, form, call.principal?.scopes);
   call.isEndless = stream.contentType === undefined;
   call.begin(200, header, { hasTrailers: false });
   for await (const chunk of lines) {
@@ -208,7 +216,7 @@ export function streamEndpoints(streams: ReadonlyMap<string, StreamPage>): reado
     const responses = { "200": { description: "A line or a row for each.", content }, ...refusals };
     return page(
       path,
-      allowed("viewer", areaAt(path)),
+      allowed("viewer", areaAt(path), stream.reach),
       (call) => serveStream(call, stream),
       describe("collector", pageId("stream", path), stream.summary, responses, { parameters }),
     );

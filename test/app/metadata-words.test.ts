@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { array, assert as check, asyncProperty, constantFrom, string } from "fast-check";
 import { MetadataWords } from "../../src/app/views/metadata-words.ts";
-import { createMetrics, silentLog, type Metrics } from "../../src/base/report/index.ts";
+import { silentLog } from "../../src/base/report/index.ts";
 import type { UdmIndex } from "../../src/metadata/index.ts";
 import { runs } from "../support/runs.ts";
 
@@ -29,14 +29,8 @@ function stateOf(version: number, entries: Iterable<Entry>, size = 1): UdmIndex 
 }
 
 function wordsOf(states: () => readonly UdmIndex[], now = (): number => 0) {
-  const metrics = createMetrics();
   const clock = { now: () => 0, monotonic: now };
-  return { metrics, words: new MetadataWords(states, { clock, log: silentLog, metrics }) };
-}
-
-async function leftOut(metrics: Metrics): Promise<number | undefined> {
-  const family = (await metrics.families()).find(({ name }) => name === "netgloss_completion_words");
-  return family?.samples.find(([labels]) => labels["state"] === "left_out")?.[1];
+  return { words: new MetadataWords(states, { clock, log: silentLog }) };
 }
 
 test("words are found by their beginning as a search through all finds them, few or many", async () => {
@@ -76,17 +70,17 @@ test("words are found by their beginning as a search through all finds them, few
   );
 });
 
-test("what is too long, and kinds that are too many, are left out: the answer and a metric say so", async () => {
+test("what is too long, and kinds that are too many, are left out: the answer and a count say so", async () => {
   const entries = [
     { name: "x".repeat(257), tags: ["kept"] },
     { metadata: Object.fromEntries(Array.from({ length: 1500 }, (_, i) => [`.k${i}`, "v"])) },
   ];
-  const { words, metrics } = wordsOf(() => [stateOf(1, entries)]);
+  const { words } = wordsOf(() => [stateOf(1, entries)]);
   assert.deepEqual(await words.of("tags", 60_000), { words: ["kept"], complete: false });
   assert.deepEqual((await words.of("names", 0)).words, []);
   assert.deepEqual((await words.of("key k0", 0)).words, ["v"]);
   assert.deepEqual((await words.of("key k1499", 0)).words, []);
-  assert.ok(((await leftOut(metrics)) ?? 0) > 500);
+  assert.ok(words.counts.leftOut > 500);
 });
 
 test("changed entries are read again after a rest; a reading that fails leaves what was known", async () => {

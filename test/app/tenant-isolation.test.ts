@@ -2,13 +2,17 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { tableFromIPC } from "apache-arrow";
 import { before, suite, test } from "node:test";
 import { createToken } from "../../src/server/index.ts";
+import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint } from "../../packages/testkit/index.ts";
+import { sendDatagram } from "../support/send-datagram.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { startCommandWorld, type CommandWorld } from "../support/udm-commands.ts";
 import { postJson, type JsonAnswer } from "../server/api-fixture.ts";
 import { scopedServices } from "../server/udm-clients.ts";
 import { allTests } from "../support/clean-up.ts";
+import { until } from "../support/until.ts";
 
 const base = "/api/v1/enrich/ipaddr";
 const tokens = Object.fromEntries(["whole", "acme", "both", "none"].map((name) => [name, createToken(name)] as const));
@@ -38,10 +42,13 @@ suite("a token that is limited to scopes", () => {
       SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
       SVC_PROCESSOR_ENRICH_SCOPES_PATH: file(
         "scopes.yml",
-        `acme: {entries: acme.yml, inherit: false}\nbeta: {entries: beta-${secret}.yml}\n`,
+        `acme: {match: [{vlan: 100}], entries: acme.yml, inherit: false}\nbeta: {match: [{vlan: 200}], entries: beta-${secret}.yml}\n`,
       ),
       SVC_EXPLORE_ENABLE: "true",
       SVC_EXPLORE_PATH: join(directory, "explore"),
+      SVC_FLOW_SERVER_UDP_ENABLE: "true",
+      SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
+      SVC_FLOW_SERVER_UDP_PORT: "0",
     });
     url = `http://127.0.0.1:${world.port}`;
     const put = async (scope: string, word: string): Promise<void> => {
@@ -85,7 +92,9 @@ suite("a token that is limited to scopes", () => {
     assert.deepEqual(open.toSorted(), [
       "get /",
       "get /api/v1/enrich/ipaddr/changes",
+      "get /api/v1/explore/status",
       "get /api/v1/fields",
+      "get /api/v1/flow/tail",
       "get /api/v1/sign-in",
       "get /livez",
       "get /openapi.json",
@@ -94,6 +103,7 @@ suite("a token that is limited to scopes", () => {
       "post /api/v1/explore/flows",
       "post /api/v1/explore/profile",
       "post /api/v1/explore/query",
+      "post /api/v1/filter/completion",
       "post /api/v1/sessions",
       "post /logout",
     ]);
@@ -292,5 +302,104 @@ suite("a token that is limited to scopes", () => {
     const byEnvironment = await world.runWith({ env: { ...env, NETGLOSS_SCOPE: "acme" } }, "udm", "list", "-o", "name");
     assert.match(byEnvironment.out, /10\.8\.8\.8/);
     assert.match((await run("count", "--scope", "a b"))[1], /expected the name of a scope/);
+  });
+
+  test("of flows, as lines, events and Arrow, of completions and of what Explore keeps, gets what is of its own", async () => {
+    const template = { id: 256, fields: fields([8, 4], [12, 4], [58, 2], [59, 2], [1, 4], [82, 8]) };
+    const flow = (vlanIn: number, vlanOut: number): Buffer[] => [
+      ipv4("10.8.8.8"),
+      ipv4("10.9.9.9"),
+      uint(vlanIn, 2),
+      uint(vlanOut, 2),
+      uint(77, 4),
+      Buffer.from("secret-1"),
+    ];
+    // Within one scope, out of it, of others, and of nobody.
+    const flows = [flow(100, 100), flow(100, 200), flow(200, 200), flow(300, 300), flow(200, 100)];
+    const packet = ipfix([ipfixTemplates(template), dataSet(template, ...flows)]);
+    const sending = setInterval(() => void sendDatagram(world.flowPorts[0] ?? 0, packet), 50);
+    const tail = async (query: string, headers: Record<string, string> = {}): Promise<Buffer> => {
+      const response = await fetch(`${url}/api/v1/flow/tail?limit=6&${query}`, {
+        headers: { ...bearer("acme"), ...headers },
+      });
+      assert.equal(response.status, 200);
+      return Buffer.from(await response.arrayBuffer());
+    };
+    const isClean = (text: string): void => assert.doesNotMatch(text, /secret|beta|127\.0\.0\.1/);
+    try {
+      const lines = (await tail("notes=true")).toString();
+      isClean(lines);
+      const said = lines.split("\n").filter((text) => text !== "");
+      const records = said.slice(0, 6).map((text) => JSON.parse(text) as Readonly<Record<string, unknown>>);
+      const ends = records.map((record) => [record["flow.src.ip.subnet.name"], record["flow.dst.ip.subnet.name"]]);
+      assert.deepEqual([...new Set(ends.map((names) => JSON.stringify(names)))].toSorted(), [
+        '["own-name","own-name"]',
+        '["own-name",null]',
+        '[null,"own-name"]',
+      ]);
+      const { tail: counts } = JSON.parse(said[6] ?? "") as { tail: { seen: number; examined: number } };
+      assert.equal(counts.seen % 3, 0, "three of five flows are seen");
+      const events = (await tail("", { accept: "text/event-stream" })).toString();
+      assert.match(events, /^data: \{.*own-name/);
+      isClean(events);
+      const arrow = await tail("format=arrow");
+      const table = tableFromIPC(arrow);
+      assert.equal(table.numRows, 6);
+      for (const row of table)
+        isClean(JSON.stringify(Object.values(row.toJSON()), (_, value: unknown) => String(value)));
+      assert.equal(arrow.includes(secret), false);
+      const filter = encodeURIComponent(
+        "exporter exists or src.name = secret-name or src.scope = beta or flow.in.netif.name exists",
+      );
+      const nothing = await fetch(`${url}/api/v1/flow/tail?filter=${filter}&notes=true`, { headers: bearer("acme") });
+      const reader = nothing.body?.getReader();
+      const first = Buffer.from((await reader?.read())?.value ?? []).toString();
+      await reader?.cancel();
+      assert.match(first, /^\{"tail":\{.*"passed":0\}\}\n$/);
+      const ofNone = await fetch(`${url}/api/v1/flow/tail?notes=true`, { headers: bearer("none") });
+      const noneReader = ofNone.body?.getReader();
+      assert.match(
+        Buffer.from((await noneReader?.read())?.value ?? []).toString(),
+        /^\{"tail":\{"seen":0,"examined":0,"matched":0,"passed":0\}\}\n$/,
+      );
+      await noneReader?.cancel();
+
+      const offers = async (asked: string, of: string, who: string): Promise<readonly string[]> => {
+        const { status, body } = await ask("/api/v1/filter/completion", { filter: asked, of }, bearer(who));
+        assert.equal(status, 200);
+        if (who === "acme") isClean(JSON.stringify(body));
+        return (body["items"] as { insert: string }[]).map(({ insert }) => insert);
+      };
+      const own = async (): Promise<boolean> => (await offers("src.name = ", "records", "acme")).includes("own-name");
+      await until("the words are read", own);
+      assert.deepEqual(await offers("tag = ", "metadata", "acme"), ["own-tag"]);
+      await until(
+        "those of two scopes are read",
+        async () => (await offers("tag = ", "metadata", "both")).length === 2,
+      );
+      assert.deepEqual(await offers("tag = ", "metadata", "none"), []);
+      await until("who may see all has them", async () =>
+        (await offers("exporter = ", "records", "whole")).includes("127.0.0.1"),
+      );
+      for (const field of [
+        "exporter",
+        "src.name",
+        "dst.name",
+        "src.tag",
+        "src.scope",
+        "flow.dst.secret.key",
+        "in.vlan",
+      ])
+        await offers(`${field} = `, "records", "acme");
+      for (const beginning of ["", "sec", "metadata.", "src.se", "exp", "flow.export", "flow.in"])
+        for (const of of ["records", "metadata"]) await offers(beginning, of, "acme");
+    } finally {
+      clearInterval(sending);
+    }
+    const state = await fetch(`${url}/api/v1/explore/status`, { headers: bearer("acme") });
+    const status = (await state.json()) as { fields: { name: string }[] };
+    isClean(JSON.stringify(status));
+    assert.deepEqual(Object.keys(status).toSorted(), ["enabled", "fields", "from", "retention", "sampling", "store"]);
+    assert.ok(status.fields.some(({ name }) => name === "flow.src.ip.subnet.name"));
   });
 });

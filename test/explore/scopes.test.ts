@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inScopes, Profiles, readFlowsQuery, readQuery } from "../../src/explore/index.ts";
+import { isPlain, ofConnection, seenFrom } from "../support/limited-record.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "./query-cases.ts";
@@ -9,13 +10,6 @@ import { lineOf, type ModelRecord } from "./query-model.ts";
 
 const never = new AbortController().signal;
 const places = [undefined, "acme", "beta"];
-const plain =
-  /^(?:@timestamp|flow\.(?:start|end)\.timestamp|flow\.(?:scaled\.)?(?:bytes|packets)|flow\.sample_rate|flow\.(?:src|dst)\.ip\.addr|flow\.(?:src|dst|server)\.l4\.port\.id|l4\.proto\.(?:id|name)|ip\.(?:version\.ver|dscp\.id|ecn\.id)|tcp\.flags\.bits)$/;
-
-/** Shown where both ends are in the scope. */
-const ofConnection =
-  /^(?:app|icmp|ip|l4|tcp)\.|^flow\.(?:client|server|direction|end|community|http|tls)\.|^flow\.locality$/;
-
 /** Each pair of places of the ends, in turn. */
 const withScopes = (record: ModelRecord, i: number): ModelRecord => ({
   ...record,
@@ -23,18 +17,11 @@ const withScopes = (record: ModelRecord, i: number): ModelRecord => ({
   ...(places[Math.floor(i / 3) % 3] !== undefined && { "flow.dst.scope": places[Math.floor(i / 3) % 3] as string }),
 });
 
-/** The record as a caller for the scope sees it; undefined: not at all. */
+/** Bytes count when they flowed by the clock of the collector, which nobody need see. */
 function seen(record: ModelRecord, scope: string): ModelRecord | undefined {
-  const [ofSource, ofDestination] = ["src", "dst"].map((end) => record[`flow.${end}.scope`] === scope);
-  if (ofSource !== true && ofDestination !== true) return undefined;
-  const isShown = (name: string): boolean => {
-    // Bytes count when they flowed by the clock of the collector, which nobody need see.
-    if (plain.test(name) || name === "flow.export.clock.offset") return true;
-    if (name.startsWith("flow.src.")) return ofSource === true;
-    if (name.startsWith("flow.dst.")) return ofDestination === true;
-    return ofSource === true && ofDestination === true && ofConnection.test(name);
-  };
-  return Object.fromEntries(Object.entries(record).filter(([name]) => isShown(name)));
+  const shown = seenFrom(record, scope);
+  const offset = record["flow.export.clock.offset"];
+  return shown === undefined || offset === undefined ? shown : { ...shown, "flow.export.clock.offset": offset };
 }
 
 const records = sampleRecords.map(withScopes);
@@ -82,7 +69,7 @@ test("no field, key, filter or profile gives a word of another scope, of no scop
   const explore = await openExplore(t, { clockNow: () => now, config: { fields: further } });
   const { fields } = explore.status();
   const given = fields.filter(
-    ({ type, isArray, name }) => ["string", "ip"].includes(type) && !isArray && !plain.test(name),
+    ({ type, isArray, name }) => ["string", "ip"].includes(type) && !isArray && !isPlain(name),
   );
   const ofField = (record: ModelRecord, { name, type }: (typeof fields)[number]): string => {
     const end = /^flow\.(src|dst)\./.exec(name)?.[1];

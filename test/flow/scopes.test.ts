@@ -228,7 +228,7 @@ async function setUp(): Promise<{
     await enricher.start();
     enrichers.push(enricher);
     const slow: Enricher = { enrich: (of, rendered) => enricher.enrich(of, rendered) };
-    return createFlowRig({ workspace, enricher: hasLines ? enricher : slow, optionsRecords: false });
+    return createFlowRig({ workspace, enricher: hasLines ? enricher : slow, optionsRecords: false, communityId: true });
   };
   return {
     rigs: [await rigOf(true), await rigOf(false)],

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as fc from "fast-check";
 import { RecordTap } from "../../src/output/index.ts";
+import { compileLineFilter, LimitedLines, parseFilter, recordVocabulary } from "../../src/record/index.ts";
+import { seenFrom } from "../support/limited-record.ts";
+import { runs } from "../support/runs.ts";
 
 const clock = { at: 0, now: () => clock.at, monotonic: () => clock.at };
 const line = (i: number): string => `{"@timestamp":"t","flow.export.ip.addr":"192.0.2.1","n":${i}}\n`;
@@ -64,4 +68,54 @@ test("lent bytes are copied before they are given back", () => {
   const bytes = batch(1, 1);
   tap.lease(bytes, 1, () => bytes.fill(0));
   assert.equal(Buffer.from(listener.take()).toString("utf8"), line(1));
+});
+
+type Flow = Readonly<Record<string, string | number | readonly string[]>>;
+const words = fc.constantFrom("acme", "beta", '.scope":"acme"', 'a"flow.src.scope":"acme"', "\\", "}\n{", "é");
+const names = [
+  "flow.src.ip.subnet.name",
+  "flow.dst.ip.subnet.name",
+  "flow.src.scope_",
+  "flow.in.vrf.name",
+  "flow.scope",
+  "x.src.scope",
+  "app.name",
+];
+const flow = fc.record(
+  {
+    "@timestamp": fc.constant("2026-01-01T00:00:00.000Z"),
+    "flow.export.ip.addr": fc.constant("192.0.2.1"),
+    "flow.bytes": fc.constantFrom(1, 2),
+    "flow.src.scope": fc.constantFrom("acme", "beta", "acme2", "acm"),
+    "flow.src.ip.subnet.tags": fc.array(words, { maxLength: 2 }),
+    "flow.dst.scope": fc.constantFrom("acme", "beta", "acme2", "acm"),
+    ...Object.fromEntries(names.map((name) => [name, words])),
+    "l4.proto.name": fc.constant("TCP"),
+  },
+  { requiredKeys: ["@timestamp", "flow.export.ip.addr", "flow.bytes"] },
+);
+
+test("who is limited to a scope gets the flows of it, with what is shown of each, filters what is shown, and counts no other", () => {
+  const filter = 'src.name = acme or exporter = 192.0.2.1 or dst.scope = beta or app.name ~ "e"';
+  const matches = compileLineFilter(parseFilter(filter, "filter", recordVocabulary));
+  const check = (flows: readonly Flow[], isFiltered: boolean): void => {
+    const tap = new RecordTap({ write() {} });
+    const limit = new LimitedLines(["acme"]);
+    const listener = tap.listen({ limit, maxRate: 1e6, clock, ...(isFiltered && { matches }) });
+    const lines = flows.map((each) => Buffer.from(`${JSON.stringify(each)}\n`));
+    tap.write(Buffer.concat(lines), lines.length);
+    const own = flows.map((each) => seenFrom(each, "acme")).filter((each) => each !== undefined);
+    const wanted = own.filter(
+      (each) =>
+        !isFiltered || each["flow.src.ip.subnet.name"] === "acme" || String(each["app.name"] ?? "").includes("e"),
+    );
+    const got = Buffer.from(listener.take()).toString().split("\n").slice(0, -1);
+    assert.deepEqual(
+      got.map((text) => JSON.parse(text) as unknown),
+      wanted,
+    );
+    const [seen, matched] = [own.length, wanted.length];
+    assert.deepEqual(listener.counts(), { seen, examined: seen, matched, passed: matched });
+  };
+  fc.assert(fc.property(fc.array(flow as fc.Arbitrary<Flow>, { maxLength: 8 }), fc.boolean(), check), runs(100));
 });

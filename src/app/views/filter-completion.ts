@@ -7,12 +7,13 @@ import {
   parseFilter,
   recordVocabulary,
   shortNames,
+  shownWith,
   udmVocabulary,
   valueInFilter,
   recordFields,
   type FilterPlace,
 } from "../../record/index.ts";
-import { isMetadataName, readQuery } from "../../explore/index.ts";
+import { inScopes, isMetadataName, readQuery } from "../../explore/index.ts";
 import { UdmError, type CollectorUdmStore, type UdmIndex } from "../../metadata/index.ts";
 import { apiError, type FilterCompletion } from "../../server/index.ts";
 import type { ExploreQuestions } from "../threads/explore-output.ts";
@@ -22,10 +23,10 @@ type Item = FilterCompletion["items"][number];
 
 /** What values come from. */
 export interface CompletionSources {
-  /** The states of the metadata: what people write, and what sources bring. */
-  readonly states: () => readonly UdmIndex[];
+  /** The states of the metadata: what people write, and what sources bring; those of some scopes alone. */
+  readonly states: (scopes: readonly string[] | undefined) => readonly UdmIndex[];
   readonly exporters: () => Promise<readonly { readonly address: string; readonly name: string | undefined }[]>;
-  readonly explore: ExploreQuestions | undefined;
+  readonly explore: Pick<ExploreQuestions, "query"> | undefined;
 }
 
 /** Returns all states of the metadata; none while no file could be read. */
@@ -75,19 +76,78 @@ const truths: readonly Item[] = [
 ];
 const noWords = { words: [], complete: true };
 
-/** Completes filters: names of fields, operators, and the values that the operator's network has. */
-export class FilterCompleter {
+/** Callers who are limited to different scopes, of whom words and values are known at once. */
+const mostLimits = 16;
+
+/** Completes filters, for callers who are limited to scopes with what is of these alone. */
+export class FilterCompletions {
   readonly #sources: CompletionSources;
-  readonly #clock: Clock;
-  readonly #words: MetadataWords;
-  readonly #log: Log;
-  readonly #traffic = new Map<string, LookUp>();
+  readonly #parts: Omit<Reporting, "health">;
+  readonly #all: FilterCompleter;
+  /** By the scopes; the one that was asked last is the last. */
+  readonly #limited = new Map<string, FilterCompleter>();
 
   constructor(sources: CompletionSources, parts: Omit<Reporting, "health">) {
     this.#sources = sources;
+    this.#parts = parts;
+    this.#all = new FilterCompleter(sources, parts);
+    const sum = (of: keyof MetadataWords["counts"]): number =>
+      [this.#all, ...this.#limited.values()].reduce((total, { words }) => total + words.counts[of], 0);
+    parts.metrics.gaugeFrom(
+      "netgloss_completion_words",
+      "Words of the metadata that filters are completed with: those in memory, and those left out because they are too long or too many. 0 while nobody writes filters.",
+      ["state"],
+      () => [
+        [{ state: "kept" }, sum("kept")],
+        [{ state: "left_out" }, sum("leftOut")],
+      ],
+    );
+    parts.metrics.gaugeFrom("netgloss_completion_words_bytes", "Memory of these words, estimated.", [], () =>
+      sum("bytes"),
+    );
+  }
+
+  /** As {@link FilterCompleter.complete}. @param scopes to which the caller is limited; undefined: it is not. */
+  complete(body: unknown, mayReadMetadata: boolean, scopes: readonly string[] | undefined): Promise<FilterCompletion> {
+    return (scopes === undefined ? this.#all : this.#of(scopes)).complete(body, mayReadMetadata);
+  }
+
+  #of(scopes: readonly string[]): FilterCompleter {
+    const key = scopes.toSorted().join();
+    const { explore, ...sources } = this.#sources;
+    const limited =
+      this.#limited.get(key) ??
+      new FilterCompleter(
+        {
+          ...sources,
+          explore: explore && { query: (query, signal) => explore.query(inScopes(query, scopes), signal) },
+        },
+        this.#parts,
+        scopes,
+      );
+    this.#limited.delete(key);
+    this.#limited.set(key, limited);
+    if (this.#limited.size > mostLimits) this.#limited.delete(this.#limited.keys().next().value as string);
+    return limited;
+  }
+}
+
+/** Completes filters: names of fields, operators, and the values that the operator's network has. */
+class FilterCompleter {
+  readonly words: MetadataWords;
+  readonly #sources: CompletionSources;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #isLimited: boolean;
+  readonly #traffic = new Map<string, LookUp>();
+
+  /** @param scopes whose words are offered, and no field that records do not show then; undefined: all. */
+  constructor(sources: CompletionSources, parts: Omit<Reporting, "health">, scopes?: readonly string[]) {
+    this.#sources = sources;
     this.#clock = parts.clock;
     this.#log = parts.log;
-    this.#words = new MetadataWords(sources.states, parts);
+    this.#isLimited = scopes !== undefined;
+    this.words = new MetadataWords(() => sources.states(scopes), parts);
   }
 
   /**
@@ -117,7 +177,7 @@ export class FilterCompleter {
   /** Names of fields and words of the entries, for a filter over them. */
   async #ofEntries({ expects, field = "", written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
     const words = async (kind: string, beginning?: string): ReturnType<MetadataWords["of"]> =>
-      mayReadMetadata ? this.#words.of(kind, patienceMs, beginning) : noWords;
+      mayReadMetadata ? this.words.of(kind, patienceMs, beginning) : noWords;
     if (expects === "field") {
       const names = [...udmVocabulary.names()].filter((name) => !name.endsWith("."));
       const keys = (await words("keys")).words.map((key) => `metadata.${key}`).filter((name) => /^[\w.-]+$/.test(name));
@@ -141,10 +201,15 @@ export class FilterCompleter {
 
   async #fields({ written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
     const own = mayReadMetadata ? await this.#ownFields() : [];
+    const isShown = (field: string): boolean => !this.#isLimited || shownWith(field) !== undefined;
     const all: Item[] = [
-      ...shortNames.map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
+      ...shortNames
+        .filter(({ fields }) => fields.some(isShown))
+        .map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
       ...own.map((name) => ({ insert: name, kind: "field" as const, detail: "of your metadata" })),
-      ...recordFields.map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
+      ...recordFields
+        .filter(({ name }) => isShown(name))
+        .map(({ name, description }) => ({ insert: name, kind: "field" as const, detail: description })),
       { insert: "not", kind: "word" as const, detail: "the opposite of a term" },
     ];
     return firstOf(ranked(all, written));
@@ -152,7 +217,7 @@ export class FilterCompleter {
 
   /** Keys of metadata as filters name them. */
   async #ownFields(): Promise<readonly string[]> {
-    const keys = await this.#words.of("keys", patienceMs);
+    const keys = await this.words.of("keys", patienceMs);
     const short = keys.words.map((key) => key.replace(/^\./, ""));
     const names = short.flatMap((key) => [`src.${key}`, `dst.${key}`]);
     return [...new Set(names)].filter((name) => /^[\w.]+$/.test(name));
@@ -165,7 +230,9 @@ export class FilterCompleter {
     const traffic = await this.#trafficOf(type === "protocol" ? ["l4.proto.name"] : fields);
     const metadata = mayReadMetadata ? await this.#metadataWords(fields[0] ?? "", written) : noWords;
     const exporters =
-      fields[0] === "flow.export.ip.addr" ? await Promise.race([this.#sources.exporters(), later([])]) : [];
+      fields[0] === "flow.export.ip.addr" && !this.#isLimited
+        ? await Promise.race([this.#sources.exporters(), later([])])
+        : [];
     const names = new Map(exporters.map(({ address, name }) => [address, name]));
     const fixedWords = type === "boolean" ? ["true", "false"] : words;
     const candidates = [...traffic.keys(), ...names.keys(), ...fixedWords, ...metadata.words];
@@ -189,11 +256,11 @@ export class FilterCompleter {
 
   /** Values of entries that a field of records has its values from. */
   #metadataWords(field: string, written: string): ReturnType<MetadataWords["of"]> {
-    if (field.endsWith(".ip.subnet.name")) return this.#words.of("names", patienceMs, written);
-    if (field.endsWith(".ip.subnet.tags")) return this.#words.of("tags", patienceMs, written);
+    if (field.endsWith(".ip.subnet.name")) return this.words.of("names", patienceMs, written);
+    if (field.endsWith(".ip.subnet.tags")) return this.words.of("tags", patienceMs, written);
     if (!isMetadataName(field)) return Promise.resolve(noWords);
     const key = field.replace(/^flow\.(?:src|dst|export)\./, "");
-    return this.#words.of(`key ${key}`, patienceMs, written);
+    return this.words.of(`key ${key}`, patienceMs, written);
   }
 
   async #trafficOf(fields: readonly string[]): Promise<Traffic> {
@@ -232,7 +299,7 @@ export class FilterCompleter {
   }
 
   /** @param otherwise where Explore does not answer, whatever the reason: ranks are all that is lost. */
-  async #askFor(field: string, explore: ExploreQuestions, otherwise: Traffic): Promise<Traffic> {
+  async #askFor(field: string, explore: Pick<ExploreQuestions, "query">, otherwise: Traffic): Promise<Traffic> {
     try {
       const query = readQuery({ dimensions: [field], granularity: "none", limit: mostKept }, this.#clock.now());
       const { rows } = await explore.query(query, AbortSignal.timeout(askMs));

@@ -6,6 +6,7 @@ import {
   columnOf,
   compileLineFilter,
   FilterError,
+  LimitedLines,
   parseFilter,
   recordVocabulary,
   type Column,
@@ -17,6 +18,8 @@ import type { Clock, Metrics } from "../../base/report/index.ts";
 import { quote } from "../../base/text/index.ts";
 
 const maxListeners = 16;
+/** So many listeners leave no room for one who is limited to scopes: these shall not keep the operator out. */
+const maxWithLimited = 12;
 const maxRate = 10_000;
 const defaultRate = 100;
 const maxRecords = 1_000_000_000;
@@ -31,6 +34,7 @@ const restName = "rest";
 
 interface TailParts {
   readonly matches: MatchesLine | undefined;
+  readonly limit: LimitedLines | undefined;
   readonly maxRate: number;
   readonly maxRecords: number;
   readonly clock: Clock;
@@ -61,18 +65,21 @@ export function flowTail(tap: RecordTap, { metrics, clock }: { metrics: Metrics;
       fields: `With format=arrow: the fields that have columns, with commas between them; ${restName} is a column of all others as JSON. Left out: the fields that Explore keeps, and ${restName}.`,
     },
     forms: { arrow: arrowStreamType },
-    open(query, signal, form) {
+    reach: "own",
+    open(query, signal, form, scopes) {
       const matches = filterOf(query.get("filter") ?? "");
       const rate = wholeOf(query, "rate", maxRate) ?? defaultRate;
       const limit = wholeOf(query, "limit", maxRecords) ?? Number.POSITIVE_INFINITY;
       const hasNotes = query.get("notes") === "true";
       const [columns, hasRest] = columnsOf(query.get("fields"), form);
-      if (tap.listeners >= maxListeners) {
-        const message = `no more than ${maxListeners} clients may watch flows`;
+      const most = scopes === undefined ? maxListeners : maxWithLimited;
+      if (tap.listeners >= most) {
+        const message = `no more than ${most} clients may watch flows`;
         throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
       }
       const looks = lookAt(tap, {
         matches,
+        limit: scopes && new LimitedLines(scopes),
         maxRate: rate,
         maxRecords: limit,
         clock,

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock, Log, Reporting } from "../../base/report/index.ts";
+import type { Clock, Log } from "../../base/report/index.ts";
 import type { UdmIndex } from "../../metadata/index.ts";
 
 /** Bytes of entries that are read before other work has its turn. */
@@ -41,25 +41,16 @@ export class MetadataWords {
   #reading: Promise<void> | undefined;
   #idle: NodeJS.Timeout | undefined;
 
-  constructor(states: () => readonly UdmIndex[], { clock, log, metrics }: Omit<Reporting, "health">) {
+  constructor(states: () => readonly UdmIndex[], { clock, log }: { readonly clock: Clock; readonly log: Log }) {
     this.#states = states;
     this.#clock = clock;
     this.#log = log;
-    metrics.gaugeFrom(
-      "netgloss_completion_words",
-      "Words of the metadata that filters are completed with: those in memory, and those left out because they are too long or too many. 0 while nobody writes filters.",
-      ["state"],
-      () => [
-        [{ state: "kept" }, this.#words.size],
-        [{ state: "left_out" }, this.#words.leftOut],
-      ],
-    );
-    metrics.gaugeFrom(
-      "netgloss_completion_words_bytes",
-      "Memory of these words, estimated.",
-      [],
-      () => this.#words.bytes,
-    );
+  }
+
+  /** Words that are kept, and those left out because they are too long or too many; the memory of those kept, bytes. */
+  get counts(): { readonly kept: number; readonly leftOut: number; readonly bytes: number } {
+    const { size, leftOut, bytes } = this.#words;
+    return { kept: size, leftOut, bytes };
   }
 
   /**

@@ -401,7 +401,9 @@ export class KernelContext {
         return writeNumberAddition(memory, at, table, isScoped ? scopedNumber(scope, value) : value);
       },
       chooseScope: (object, fieldsAt, end) => {
-        const text = fieldsAt < end ? memory.toString("utf8", fieldsAt + 1, end) : "";
+        const written = fieldsAt < end ? memory.toString("utf8", fieldsAt + 1, end) : "";
+        // The place of a Community ID is left free until a batch of them is computed.
+        const text = written.replaceAll("\0", "");
         const fields = JSON.parse(`{${text}}`) as Readonly<Record<string, Value>>;
         return this.#scopes().of(object, (name) => (name === exporterName ? this.#address : fields[name]));
       },

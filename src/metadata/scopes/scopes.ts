@@ -126,6 +126,11 @@ export class Scopes implements Component {
     return scope && (scope.store ?? withoutEntries);
   }
 
+  /** Returns the entries of some scopes, of those that have any; the states stay as they are for as long as they are held. */
+  states(names: readonly string[]): readonly UdmIndex[] {
+    return names.flatMap((name) => this.#indexes.get(this.#running.get(name)?.number ?? 0) ?? []);
+  }
+
   /** Returns the scopes in the order in which they are tried, with the number of their entries. */
   list(): readonly (ScopeText & { readonly count: number })[] {
     return Array.from(this.#running.values(), ({ config, number }) => ({

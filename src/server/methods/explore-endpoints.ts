@@ -161,7 +161,7 @@ const exploreStatus = openObject(
     store: choice(["duckdb", "clickhouse"]),
     from: text("Of the oldest record."),
     to: text("Of the newest record."),
-    rows: integer(),
+    rows: integer("Absent for callers who are limited to scopes, as are `to`, `bytes`, and `droppedRows`."),
     bytes: integer("On disk."),
     sampling: number("For how many records one that is taken stands at present."),
     droppedRows: integer("Records that could not be taken in time."),
@@ -188,12 +188,16 @@ const exploreStatus = openObject(
         },
         "from",
         "to",
+        "bytes",
       ),
       "Sums by minute, which are kept for longer. Absent: there are none.",
     ),
   },
   "from",
   "to",
+  "rows",
+  "bytes",
+  "droppedRows",
   "rollups",
 );
 
@@ -364,7 +368,7 @@ export const exploreAnswers = {
  * the metadata to which who asks is limited; undefined: they are not.
  */
 export interface ExploreOperations {
-  status(signal: AbortSignal): Promise<unknown>;
+  status(signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
   /** @returns JSON; of the other formats, bytes. */
   query(body: unknown, format: ExploreFormat, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
@@ -389,8 +393,11 @@ const refused = { ...refusals, "404": failure };
 export function exploreEndpoints(explore: ExploreOperations | undefined, bodies: BodyReader): readonly Endpoint[] {
   const status = page(
     statusPath,
-    ofFlows,
-    async (call) => sendJson(call, 200, await enabled(explore).status(call.signal), { "cache-control": "no-store" }),
+    ofOwnFlows,
+    async (call) => {
+      const state = await enabled(explore).status(call.signal, call.principal?.scopes);
+      return sendJson(call, 200, state, { "cache-control": "no-store" });
+    },
     describe("collector", "exploreStatus", "What is kept of flow records, and which fields can be asked for", {
       "200": jsonResponse("The state.", exploreStatus.schema),
       ...refused,

@@ -45,8 +45,15 @@ export type FilterCompletion = Value<typeof answer>;
 /** For the types of the pages. */
 export const filterAnswers = { filterCompletion: { call: `POST ${path}`, answer } } as const;
 
-/** Completes a filter; with words of the metadata where the caller may read it. */
-export type CompleteFilter = (body: unknown, mayReadMetadata: boolean) => Promise<FilterCompletion>;
+/**
+ * Completes a filter; with words of the metadata where the caller may read it. `scopes` are those to which the caller is limited; undefined: it is
+ * not.
+ */
+export type CompleteFilter = (
+  body: unknown,
+  mayReadMetadata: boolean,
+  scopes: readonly string[] | undefined,
+) => Promise<FilterCompletion>;
 
 /** Returns the row of what completes filters. */
 export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): Endpoint {
@@ -64,14 +71,14 @@ export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): En
   };
   return operation(
     path,
-    allowed("viewer", "flow"),
+    allowed("viewer", "flow", "own"),
     true,
     async (call) => {
       const body = plainJson(decodeJson(await bodies.readAll(call)));
       // A token for flows alone gets what flows have.
-      const mayRead =
-        call.principal === undefined || lacks(call.principal, allowed("viewer", "metadata")) === undefined;
-      return sendJson(call, 200, await complete(body, mayRead), { "cache-control": "no-store" });
+      const { principal } = call;
+      const mayRead = principal === undefined || lacks(principal, allowed("viewer", "metadata", "own")) === undefined;
+      return sendJson(call, 200, await complete(body, mayRead, principal?.scopes), { "cache-control": "no-store" });
     },
     describe(
       "collector",

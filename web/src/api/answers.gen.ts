@@ -673,10 +673,10 @@ export type ExploreStatusAnswer = {
   readonly store: "duckdb" | "clickhouse";
   readonly from?: string;
   readonly to?: string;
-  readonly rows: number;
-  readonly bytes: number;
+  readonly rows?: number;
+  readonly bytes?: number;
   readonly sampling: number;
-  readonly droppedRows: number;
+  readonly droppedRows?: number;
   readonly fields: readonly {
     readonly name: string;
     readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
@@ -690,7 +690,7 @@ export type ExploreStatusAnswer = {
   readonly rollups?: {
     readonly from?: string;
     readonly to?: string;
-    readonly bytes: number;
+    readonly bytes?: number;
     readonly retention: { readonly hours: number; readonly bytes: number };
   };
 };

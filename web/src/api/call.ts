@@ -2,6 +2,7 @@ import { base } from "../navigation/place.ts";
 import { ApiFailure, failureOf } from "./api-failure.ts";
 import { noteAnswer, noteSilence } from "./connection.ts";
 import type { Credentials } from "./credentials.ts";
+import { scopeOfCall } from "./scope.ts";
 
 /** One call of the API: what a page asks, and what "as curl" shows. */
 export interface ApiCall {
@@ -102,6 +103,7 @@ function init(call: ApiCall, credentials: Credentials | undefined): RequestInit 
     "x-requested-with": "netgloss-pages",
   };
   if (credentials !== undefined) headers["authorization"] = credentials.authorization;
+import { scopeOfCall } from "./scope.ts";
   if (method === "POST") headers["content-type"] = contentType;
   if (method === "POST" && csrfToken !== undefined) headers["x-csrf-token"] = csrfToken;
   const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);

@@ -10,6 +10,8 @@ export interface Session {
   readonly role?: Role;
   /** Undefined: all. */
   readonly areas?: readonly Area[];
+  /** The scopes of the metadata to which who looks is limited; undefined: to none. */
+  readonly scopes?: readonly string[];
   readonly by?: "basic" | "token" | "certificate" | "session";
   /** How a session began. */
   readonly proof?: "password" | "token" | "issuer";
@@ -31,6 +33,9 @@ export const SessionContext = createContext<Session>({});
 export function useSession(): Session {
   return useContext(SessionContext);
 }
+
+/** Whether who looks sees their own scopes alone, and not the collector as a whole. */
+export const useIsLimited = (): boolean => useSession().scopes !== undefined;
 
 /** Why who looks at the pages may not do what needs a role in an area, as a sentence; undefined when they may. */
 export function useLack(needed: Role, area?: Area): string | undefined {

@@ -1,7 +1,7 @@
 import type { ComponentType, JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { lookForCollector, useConnection } from "../api/connection.ts";
-import { SessionContext } from "../api/session.ts";
+import { SessionContext, useIsLimited } from "../api/session.ts";
 import { base, usePlace } from "../navigation/place.ts";
 import { Empty, Failure, Loading } from "../ui/states.tsx";
 import { ConnectionBanner } from "./connection-banner.tsx";
@@ -52,7 +52,7 @@ function CurrentPage({ path }: { readonly path: PagePlace["page"] }): JSX.Elemen
   const { connection, comebacks } = useConnection();
   /** The comebacks of the collector when the code could not be loaded. */
   const [brokenAt, setBrokenAt] = useState<number | undefined>(undefined);
-  const load = loadOf(path);
+  const load = loadOf(path, useIsLimited());
   useEffect(() => {
     let isWanted = true;
     load?.().then(

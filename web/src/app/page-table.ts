@@ -6,18 +6,20 @@ export interface PageRow {
   readonly path: PagePath;
   readonly label: string;
   readonly load: LoadPage;
+  /** Whether it has something for those who are limited to scopes; the others are of the whole collector. */
+  readonly isOfScopes?: true;
 }
 
 type LoadPage = () => Promise<{ readonly default: ComponentType }>;
 
 /** The pages in the order of the navigation. */
-export const pageTable: readonly PageRow[] = [
-  { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx") },
-  { path: "explore", label: "Explore", load: () => import("../pages/explore/explore-page.tsx") },
+const pageTable: readonly PageRow[] = [
+  { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx"), isOfScopes: true },
+  { path: "explore", label: "Explore", load: () => import("../pages/explore/explore-page.tsx"), isOfScopes: true },
   { path: "boards", label: "Boards", load: () => import("../pages/boards/boards-page.tsx") },
-  { path: "explain", label: "Explain", load: () => import("../pages/explain/explain-page.tsx") },
-  { path: "metadata", label: "Metadata", load: () => import("../pages/metadata/metadata-page.tsx") },
-  { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx") },
+  { path: "explain", label: "Explain", load: () => import("../pages/explain/explain-page.tsx"), isOfScopes: true },
+  { path: "metadata", label: "Metadata", load: () => import("../pages/metadata/metadata-page.tsx"), isOfScopes: true },
+  { path: "live", label: "Live", load: () => import("../pages/live/live-page.tsx"), isOfScopes: true },
   { path: "exporters", label: "Exporters", load: () => import("../pages/exporters/exporters-page.tsx") },
   { path: "devices", label: "Devices", load: () => import("../pages/devices/devices-page.tsx") },
   { path: "map", label: "Map", load: () => import("../pages/map/map-page.tsx") },
@@ -31,8 +33,12 @@ const deepPages: Readonly<Record<(typeof deepPaths)[number], LoadPage>> = {
   value: loadValuePage,
 };
 
+/** The pages that are offered. @param isLimited whether who looks is limited to scopes. */
+export const offeredPages = (isLimited: boolean): readonly PageRow[] =>
+  isLimited ? pageTable.filter(({ isOfScopes }) => isOfScopes) : pageTable;
+
 /** What loads the code of a page; undefined: there is no such page. */
-export function loadOf(page: PagePlace["page"]): LoadPage | undefined {
+export function loadOf(page: PagePlace["page"], isLimited: boolean): LoadPage | undefined {
   if (page === "address" || page === "value") return deepPages[page];
-  return pageTable.find(({ path }) => path === page)?.load;
+  return offeredPages(isLimited).find(({ path }) => path === page)?.load;
 }

@@ -1,10 +1,12 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { hrefOf } from "../navigation/place.ts";
-import { pageTable } from "./page-table.ts";
+import { useIsLimited } from "../api/session.ts";
+import { offeredPages } from "./page-table.ts";
 
 /** The pages, the current one marked, and in sight where the list is wider than the screen. */
 export function SideBar({ current }: { readonly current: string | undefined }): JSX.Element {
+  const isLimited = useIsLimited();
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
     const link = bar.current?.querySelector<HTMLElement>("[aria-current]");
@@ -24,7 +26,7 @@ export function SideBar({ current }: { readonly current: string | undefined }): 
         <span>netgloss</span>
       </a>
       <ul>
-        {pageTable.map(({ path, label }) => (
+        {offeredPages(isLimited).map(({ path, label }) => (
           <li key={path}>
             <a href={hrefOf(path)} aria-current={path === current ? "page" : undefined}>
               {label}

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { chooseScope, chosenScope } from "../api/scope.ts";
 import type { Session } from "../api/session.ts";
 import { hrefOfText, navigate, usePlace, valueAt } from "../navigation/place.ts";
 import { DropDown } from "../ui/drop-down.tsx";
@@ -16,6 +17,7 @@ export function TopBar({ session, onSignOut }: TopBarProps): JSX.Element {
     <header class="top">
       <ExplainBox />
       <div class="top-end">
+        <ScopeSwitch scopes={session?.scopes} />
         <ThemeSwitch />
         {session?.name !== undefined && (
           <span class="who">
@@ -94,6 +96,29 @@ function ExplainBox(): JSX.Element {
       />
       <kbd aria-hidden="true">/</kbd>
     </form>
+  );
+}
+
+/** Of several scopes, the one whose metadata is shown. */
+function ScopeSwitch({ scopes = [] }: { readonly scopes: readonly string[] | undefined }): JSX.Element | null {
+  if (scopes.length < 2) return null;
+  return (
+    <label class="theme" title="The scope whose metadata is shown; flows are those of all of your scopes">
+      <span class="theme-label">Scope</span>
+      <select
+        value={chosenScope()}
+        onChange={(event) => {
+          chooseScope(event.currentTarget.value);
+          location.reload();
+        }}
+      >
+        {scopes.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

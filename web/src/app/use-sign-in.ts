@@ -3,6 +3,7 @@ import { ApiFailure } from "../api/api-failure.ts";
 import { callApi, keepCsrfToken, onUnauthenticated } from "../api/call.ts";
 import type { Credentials } from "../api/credentials.ts";
 import { useLoad } from "../api/use-call.ts";
+import { settleScope } from "../api/scope.ts";
 import type { Session, SignInWays } from "../api/session.ts";
 import { base } from "../navigation/place.ts";
 
@@ -96,6 +97,7 @@ async function askWho(signal: AbortSignal): Promise<Known> {
   try {
     const session = await callApi<Session>({ path: "session" }, { signal });
     keepCsrfToken(session.csrfToken);
+    settleScope(session.scopes);
     return { session };
   } catch (error) {
     if (!(error instanceof ApiFailure)) throw error;

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import type { ApiCall } from "../api/call.ts";
+import { scopeOfCall } from "../api/scope.ts";
 import { useSession } from "../api/session.ts";
 import { curlOf } from "../format/curl.ts";
 import { base } from "../navigation/place.ts";
@@ -16,6 +17,7 @@ export function AsCurl({ calls }: { readonly calls: readonly ApiCall[] }): JSX.E
       body,
       contentType,
       accept,
+      scope: scopeOfCall(path),
       user: proof === "password" ? name : undefined,
       // Who signs in at an issuer has an API token for commands.
       hasToken: proof === "token" || proof === "issuer",

@@ -4,6 +4,7 @@ import type { ApiCall } from "../../api/call.ts";
 import type { SearchAnswer } from "../../api/entries.ts";
 import type { Entry } from "../../api/entry.ts";
 import { exploreStatusCall, keptSince, profileCall, type ExploreStatus, type Profile } from "../../api/explore.ts";
+import { useIsLimited } from "../../api/session.ts";
 import { useCall } from "../../api/use-call.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
 import { wholeSeconds } from "../../format/time-ranges.ts";
@@ -31,6 +32,7 @@ export default function ValuePage(): JSX.Element {
 }
 
 function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
+  const isLimited = useIsLimited();
   const [turn, setTurn] = useState(0);
   const [edited, setEdited] = useState<{ readonly entry: Entry; readonly isNew: boolean } | undefined>(undefined);
   const [said, setSaid] = useState("");
@@ -51,7 +53,8 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
   const ofAddress = of.field === "address" && !isOn ? `addr = ${of.value}` : undefined;
   const flowFilter = isRefused ? undefined : (traffic.answer?.filter ?? rankings.answer?.filter ?? ofAddress);
   const kind = kindOf(of);
-  const calls = callsOf(of, asked, flowFilter);
+  const hasPort = of.field === "address" && !isLimited;
+  const calls = callsOf(of, asked, flowFilter, hasPort);
   return (
     <Page
       title={titleOf(of)}
@@ -92,7 +95,7 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
         </>
       )}
       {kind.search !== undefined && <Entries of={of} search={kind.search} turn={turn} edit={edit} />}
-      {of.field === "address" && <SwitchPort ip={of.value} />}
+      {hasPort && <SwitchPort ip={of.value} />}
       {flowFilter !== undefined && (
         <LastFlows filter={flowFilter} self={of.field === "address" ? of.value : undefined} />
       )}
@@ -132,6 +135,7 @@ function callsOf(
   of: ValueOf,
   asked: ValueOf & { from: string; to: string },
   filter: string | undefined,
+  hasPort: boolean,
 ): readonly ApiCall[] {
   const { field, value } = of;
   const { search } = kindOf(of);
@@ -141,7 +145,7 @@ function callsOf(
     { ...profileCall(asked, "traffic"), body: asked },
     ...(search === undefined ? [] : [entriesCall({ kind: "words", text: value }, search)]),
     ...(cover === undefined ? [] : [cover]),
-    ...(field === "address" ? [locateCall(value)] : []),
+    ...(hasPort ? [locateCall(value)] : []),
     ...(filter === undefined ? [] : [flowsCall(filter)]),
   ];
 }

@@ -10,6 +10,7 @@ import {
   type ExploreField,
   type ExploreStatus,
 } from "../../api/explore.ts";
+import { useIsLimited } from "../../api/session.ts";
 import { useCall } from "../../api/use-call.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
@@ -20,6 +21,7 @@ import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { MarkedChart } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
+import { ExportersHint } from "../../ui/exporters-hint.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Failure, Loading } from "../../ui/states.tsx";
 import { withCode } from "../../ui/with-code.tsx";
@@ -38,6 +40,7 @@ import "./explore.css";
 export default function ExplorePage(): JSX.Element {
   const [query, setQuery] = useQueryState();
   const state = readState(query);
+  const isLimited = useIsLimited();
   const status = useCall<ExploreStatus>(exploreStatusCall);
   const time = usePageTime(status.answer && keptSince(status.answer));
   const call = exploreQueryCall({ ...state, ...time.asked });
@@ -58,20 +61,22 @@ export default function ExplorePage(): JSX.Element {
       actions={
         status.answer !== undefined && (
           <>
-            <SavedViews
-              shown={{
-                ...addressOf(time.choice),
-                description: "",
-                role: "viewer",
-                filter: state.filter,
-                dimensions: state.dimensions,
-                measure: state.measure,
-                when: state.when,
-                limit: state.limit,
-                compare: state.compare,
-                show: "both",
-              }}
-            />
+            {!isLimited && (
+              <SavedViews
+                shown={{
+                  ...addressOf(time.choice),
+                  description: "",
+                  role: "viewer",
+                  filter: state.filter,
+                  dimensions: state.dimensions,
+                  measure: state.measure,
+                  when: state.when,
+                  limit: state.limit,
+                  compare: state.compare,
+                  show: "both",
+                }}
+              />
+            )}
             <CopyButton text={location.href} label="Copy the address" isQuiet={false} />
             <Download call={call} />
           </>
@@ -146,7 +151,7 @@ function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProp
         Choose {answer.missing === undefined ? "a longer" : "another"} time
         {state.filter === "" ? (
           <>
-            . <a href={hrefOf("exporters")}>Exporters</a> says who sends, and how to point a router here.
+            . <ExportersHint />
           </>
         ) : (
           ", or take a term of the filter away."

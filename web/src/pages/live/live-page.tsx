@@ -8,6 +8,7 @@ import { formatNumber } from "../../format/numbers.ts";
 import { useQueryState } from "../../navigation/place.ts";
 import { FilterInput } from "../../ui/filter-input.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
+import { ExportersHint } from "../../ui/exporters-hint.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Failure } from "../../ui/states.tsx";
 import { FlowTable } from "./flow-table.tsx";
@@ -109,8 +110,7 @@ function Nothing({ filter, seen }: { readonly filter: string; readonly seen: num
   }
   return (
     <Empty title="No flows come in">
-      The page shows the next one at once. <a href="exporters">Exporters</a> says what is wrong, and how to point a
-      router here.
+      The page shows the next one at once. <ExportersHint />
     </Empty>
   );
 }

@@ -1,4 +1,5 @@
 import type { ListTasksAnswer } from "../../api/answers.gen.ts";
+import { useIsLimited } from "../../api/session.ts";
 import { useCall } from "../../api/use-call.ts";
 
 export interface Progress {
@@ -9,7 +10,10 @@ export interface Progress {
 
 /** How far the collector is with the newest task of a kind, while `isOn`. */
 export function useProgress(kind: string, isOn: boolean): Progress | undefined {
-  const tasks = useCall<ListTasksAnswer>(isOn ? { path: "api/v1/progress" } : undefined, { everyMs: 400 });
+  const isLimited = useIsLimited();
+  const tasks = useCall<ListTasksAnswer>(isOn && !isLimited ? { path: "api/v1/progress" } : undefined, {
+    everyMs: 400,
+  });
   const task = tasks.answer?.tasks.findLast((one) => one.kind === kind);
   if (task === undefined) return undefined;
   const { step, done, total } = task;

@@ -2,6 +2,7 @@ import type { GetOverviewAnswer, DiagnoseAnswer, ListOutputsAnswer } from "../..
 import type { JSX } from "preact";
 import type { ApiCall } from "../../api/call.ts";
 import { exploreQueryCall, exploreStatusCall, readWhen, writeWhen, type ExploreStatus } from "../../api/explore.ts";
+import { useIsLimited } from "../../api/session.ts";
 import { useCall, type Loaded } from "../../api/use-call.ts";
 import { formatDuration, formatNumber } from "../../format/numbers.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
@@ -11,7 +12,7 @@ import { Empty, Shown } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import type { ReadyAnswer } from "./overview-answers.ts";
-import { overviewMs, Tiles } from "./overview-tiles.tsx";
+import { overviewMs, Tiles, TrafficTile } from "./overview-tiles.tsx";
 import { alertsCall, NetworkSection } from "./network-section.tsx";
 import { TopTalkers, UnnamedNetworks, talkersQuestion } from "./traffic.tsx";
 import { findTrouble, type Trouble } from "./trouble.ts";
@@ -24,6 +25,31 @@ const outputsCall: ApiCall = { path: "api/v1/outputs" };
 
 /** What goes on now, and what is wrong; each number leads to the page that explains it. */
 export default function OverviewPage(): JSX.Element {
+  return useIsLimited() ? <OwnTraffic /> : <WholeCollector />;
+}
+
+/** For who is limited to scopes: the flows with an end in these. */
+function OwnTraffic(): JSX.Element {
+  const explore = useCall<ExploreStatus>(exploreStatusCall);
+  const [query, setQuery] = useQueryState();
+  const talkers = talkersQuestion(explore.answer?.from, readWhen(query));
+  return (
+    <Page title="Overview" lead="What your networks do now." calls={[exploreQueryCall(talkers)]}>
+      {explore.answer === undefined ? (
+        <WithoutExplore status={explore} />
+      ) : (
+        <>
+          <div class="tiles">
+            <TrafficTile storeFrom={explore.answer.from} />
+          </div>
+          <TopTalkers question={talkers} onWhen={(when) => setQuery({ when: writeWhen(when) })} />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function WholeCollector(): JSX.Element {
   const overview = useCall<GetOverviewAnswer>(overviewCall, { everyMs: overviewMs });
   const diagnosis = useCall<DiagnoseAnswer>(diagnosisCall, { everyMs: 15_000 });
   const ready = useCall<ReadyAnswer>(readyCall, { everyMs: 10_000, keepsOld: true });

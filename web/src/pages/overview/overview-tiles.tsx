@@ -54,7 +54,7 @@ function Unknown({ of }: { readonly of?: Loaded<unknown> }): JSX.Element {
 }
 
 /** Bits per second by the last values of Explore. */
-function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }): JSX.Element {
+export function TrafficTile({ storeFrom }: { readonly storeFrom: string | undefined }): JSX.Element {
   const call = exploreQueryCall({
     // What flowed in the last minutes is reported later in part.
     ...talkersQuestion(undefined, "received"),

@@ -12,6 +12,7 @@ import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
 import { MarkedChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
+import { ExportersHint } from "../../ui/exporters-hint.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { WhenSwitch } from "../../ui/when-switch.tsx";
@@ -56,7 +57,7 @@ export function TopTalkers({
         {(answer) =>
           answer.rows.length === 0 ? (
             <Empty title="No traffic in the last hour">
-              <a href={hrefOf("exporters")}>Exporters</a> says what is wrong, and how to point a router here.
+              <ExportersHint />
             </Empty>
           ) : (
             <Talkers answer={answer} />
