@@ -401,6 +401,8 @@ suite("a token that is limited to scopes", () => {
     } finally {
       clearInterval(sending);
     }
+    // What completions have asked Explore for is answered before this.
+    assert.equal((await ask("/api/v1/explore/query", { granularity: "none" }, bearer("acme"))).status, 200);
     const state = await fetch(`${url}/api/v1/explore/status`, { headers: bearer("acme") });
     const status = (await state.json()) as { fields: { name: string }[] };
     isClean(JSON.stringify(status));

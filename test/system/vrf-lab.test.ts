@@ -98,7 +98,7 @@ test("two VRFs with the same prefixes have their own names, across a leak too, a
     [5, 6].map(() => [i, name(from), `${name(from) || "global"} clients`, name(to), `${name(to) || "global"} server`]),
   );
   assert.deepEqual(named, wanted);
-  assert.deepEqual([...new Set(records.map((record) => record["flow.in.vrf.name"]))].toSorted(), [
+  assert.deepEqual([...new Set(records.map((record) => String(record["flow.in.vrf.name"])))].toSorted(), [
     "blue",
     "mgmt",
     "red",

@@ -103,7 +103,8 @@ function init(call: ApiCall, credentials: Credentials | undefined): RequestInit 
     "x-requested-with": "netgloss-pages",
   };
   if (credentials !== undefined) headers["authorization"] = credentials.authorization;
-import { scopeOfCall } from "./scope.ts";
+  const scope = scopeOfCall(call.path);
+  if (scope !== undefined) headers["udm-scope"] = scope;
   if (method === "POST") headers["content-type"] = contentType;
   if (method === "POST" && csrfToken !== undefined) headers["x-csrf-token"] = csrfToken;
   const sent = body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);

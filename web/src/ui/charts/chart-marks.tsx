@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { annotationsCall, deleteMark, saveMark, type Annotation } from "../../api/annotations.ts";
 import type { AnnotationsAnswer } from "../../api/answers.gen.ts";
+import { useIsLimited } from "../../api/session.ts";
 import { useCall, type LoadOptions } from "../../api/use-call.ts";
 import { bandsOf, groupMarks } from "../../format/chart-marks.ts";
 import type { AskedTime } from "../../format/time-choice.ts";
@@ -53,7 +54,9 @@ export interface Marks {
 /** @param time undefined: there is no chart yet. @param options how often it is asked again. */
 export function useMarks(time: AskedTime | undefined, options: LoadOptions = {}): Marks {
   const [isShown, show] = useShown();
-  const call = time && annotationsCall(time);
+  // They are of the whole collector.
+  const isLimited = useIsLimited();
+  const call = isLimited || time === undefined ? undefined : annotationsCall(time);
   const { answer, reload } = useCall<AnnotationsAnswer>(call, { keepsOld: true, ...options });
   return { answer, isShown, show, reload };
 }
