@@ -11,6 +11,7 @@ import {
   type WatchedPage,
 } from "../../support/browser.ts";
 import { until } from "../../support/until.ts";
+import { formatNumber } from "../../../web/src/format/numbers.ts";
 import { startWithFlows, type CollectorWithFlows } from "./collector-with-flows.ts";
 
 /** Explore has records of half a minute when the stories begin. */
@@ -79,12 +80,22 @@ async function filterAndShare({ page, errors, foreign }: WatchedPage, running: C
   await shareBrowserViews(page, running.url);
   await page.goto(address);
 
-  const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: "CSV" }).click();
-  const file = join(running.directory, "explore.csv");
-  await (await download).saveAs(file);
-  assert.match(readFileSync(file, "utf8"), /flow\.src\.ip\.subnet\.name/);
-  assert.match(readFileSync(file, "utf8"), /web-1|office/);
+  const download = async (name: string): Promise<Buffer> => {
+    const begun = page.waitForEvent("download");
+    await page.getByRole("button", { name }).click();
+    const file = join(running.directory, name);
+    await (await begun).saveAs(file);
+    return readFileSync(file);
+  };
+  await page.getByText("Download", { exact: true }).click();
+  assert.deepEqual(await axeFindings(page), []);
+  const table = (await download("Ranking as CSV")).toString();
+  assert.match(table, /flow\.src\.ip\.subnet\.name/);
+  assert.match(table, /web-1|office/);
+  assert.match((await download("Values over time as CSV")).toString(), /^time,.*flow\.src\.ip\.subnet\.name/m);
+  assert.match((await download("Chart as SVG")).toString(), /^<svg .*Bytes, .*<path .*<\/svg>$/s);
+  assert.equal((await download("Chart as PNG")).subarray(1, 4).toString(), "PNG");
+  await page.keyboard.press("Escape");
   assert.deepEqual(foreign(), []);
   assert.deepEqual(errors(), []);
 }
@@ -108,6 +119,98 @@ async function shareBrowserViews(page: Page, url: string): Promise<void> {
     ["bytes", "nothing", "-6h"],
   );
   assert.equal(await page.evaluate(`localStorage.getItem("${key}")`), null);
+}
+
+/** The same answer drawn in other ways; the name of an address beside it; the way back along the filter. */
+async function looks({ page, errors }: WatchedPage, { url }: CollectorWithFlows): Promise<void> {
+  await page.goto(`${url}/explore?by=flow.src.ip.addr,flow.dst.ip.addr&limit=1&compare=true`);
+  await ranking(page).locator(".own-name", { hasText: "web-1" }).first().waitFor();
+  await page
+    .getByRole("region", { name: "Flow diagram" })
+    .getByRole("img", { name: /^\d+ others: / })
+    .first()
+    .waitFor();
+  for (const shape of ["Lines", "100 %", "Grid", "Stacked"]) {
+    await page.getByRole("combobox", { name: "Chart" }).selectOption({ label: shape });
+    await page
+      .getByRole("img", { name: /over time/ })
+      .first()
+      .waitFor();
+    assert.deepEqual(await axeFindings(page), [], shape);
+  }
+  await page.getByRole("checkbox", { name: "Both ways" }).check();
+  await page.getByText("Below zero: the other way").waitFor();
+  await page.getByRole("checkbox", { name: "p95 and maximum" }).check();
+  await ranking(page).getByRole("columnheader", { name: "Maximum" }).waitFor();
+  assert.match(page.url(), /ways=both&peaks=true/);
+  await ranking(page).getByRole("button", { name: "10.10.20.5", exact: true }).first().click();
+  const way = page.getByRole("navigation", { name: "Narrowed to" });
+  await way.getByText(/^flow\.(?:src|dst)\.ip\.addr = 10\.10\.20\.5$/).waitFor();
+  await way.getByRole("button", { name: "All traffic" }).click();
+  await way.waitFor({ state: "detached" });
+  assert.deepEqual(errors(), []);
+}
+
+/** Fields of a line of the file of records. */
+type FileRecord = Readonly<Record<string, string | number>>;
+
+/** Terms with what they say of a record, found by other means than the filters of the collector. */
+const knownTerms: readonly (readonly [string, (record: FileRecord) => boolean])[] = [
+  ["src = 10.10.20.5", (record) => record["flow.src.ip.addr"] === "10.10.20.5"],
+  ["dst in 10.10.20.0/24", (record) => String(record["flow.dst.ip.addr"]).startsWith("10.10.20.")],
+  ["not src = 192.0.2.77", (record) => record["flow.src.ip.addr"] !== "192.0.2.77"],
+  ["bytes > 2000", (record) => Number(record["flow.bytes"]) > 2000],
+  ["packets in (3, 40)", (record) => [3, 40].includes(Number(record["flow.packets"]))],
+];
+
+/** For ten random filters the page, CSV, the answer of the API and the sum over the records of the file are equal. */
+async function numbersAgree({ page }: WatchedPage, { url, directory }: CollectorWithFlows): Promise<void> {
+  const status = (await (await fetch(`${url}/api/v1/explore/status`)).json()) as { to: string };
+  // Where values over time begin, so that the page asks for no more.
+  const to = new Date(Math.floor((Date.parse(status.to) - 5000) / 10_000) * 10_000);
+  const from = new Date(to.getTime() - 20_000);
+  const records = readFileSync(join(directory, "flows.ndjson"), "utf8")
+    .split("\n")
+    .flatMap((line) => (line === "" ? [] : [JSON.parse(line) as FileRecord]))
+    .filter((record) => {
+      const time = new Date(record["@timestamp"] ?? 0);
+      return time >= from && time < to;
+    });
+  assert.ok(records.length > 100, String(records.length));
+  const ask = async (filter: string, format: string): Promise<string> => {
+    const body = { from: from.toISOString(), to: to.toISOString(), filter, measure: "bytes", when: "received" };
+    const response = await fetch(`${url}/api/v1/explore/query?format=${format}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ ...body, dimensions: ["flow.src.ip.addr"], granularity: "none", limit: 1000 }),
+    });
+    return response.text();
+  };
+  for (let turn = 0; turn < 10; turn++) {
+    const terms = knownTerms.filter(() => Math.random() < 0.5);
+    const isAll = Math.random() < 0.5;
+    const filter = terms.map(([term]) => term).join(isAll ? " and " : " or ");
+    const holds = (record: FileRecord): boolean =>
+      terms.length === 0 || (isAll ? terms.every(([, of]) => of(record)) : terms.some(([, of]) => of(record)));
+    const sum = records.filter(holds).reduce((total, record) => total + Number(record["flow.bytes"]), 0);
+    const answer = JSON.parse(await ask(filter, "json")) as { total: { value: number } };
+    assert.equal(answer.total.value, sum, filter);
+    const [head = "", ...lines] = (await ask(filter, "csv")).trim().split(/\r?\n/);
+    const column = head.split(",").findIndex((name) => /^(?:bytes|value)/.test(name));
+    const ofKeys = lines.filter((line) => /^\d/.test(line));
+    assert.equal(
+      ofKeys.reduce((total, line) => total + Number(line.split(",")[column]), 0),
+      sum,
+      `${head}: ${filter}`,
+    );
+    if (sum === 0) continue;
+    const shown = { from: from.toISOString(), to: to.toISOString(), filter, measure: "bytes", when: "received" };
+    await page.goto(`${url}/explore?${new URLSearchParams({ ...shown, by: "flow.src.ip.addr" }).toString()}`);
+    await ranking(page)
+      .locator("tfoot")
+      .getByText(formatNumber(sum, "B").replaceAll("\u00a0", " "), { exact: true })
+      .waitFor();
+  }
 }
 
 /** A time as people say it, what is none, a zone, and one of those that are offered. */
@@ -281,6 +384,12 @@ test("Explore and what the Overview has of it", async (t) => {
     async () => filterAndShare(await open(), running),
   );
   await t.test("a board shows views that people share", async () => boards(await open("dark"), running));
+  await t.test("drawn in other ways, both ways, with peaks, names and the way back", async () =>
+    looks(await open(), running),
+  );
+  await t.test("page, CSV, API and the records of the file have the same sums", async () =>
+    numbersAgree(await open(), running),
+  );
   await t.test("a part of the chart drawn over is zoomed in on, and buttons move in time", async () =>
     zoom(await open("dark")),
   );

@@ -6,6 +6,7 @@ import { TimeBox } from "../../ui/time-box.tsx";
 import type { PageTime } from "../../ui/use-time.ts";
 import { measures, type ExploreState } from "../../api/explore-state.ts";
 import { fieldLabel } from "./field-label.ts";
+import { shapes, type Look } from "./look.ts";
 
 export interface ControlsProps {
   readonly state: ExploreState;
@@ -14,10 +15,21 @@ export interface ControlsProps {
   readonly fields: readonly ExploreField[];
   readonly filterFault: string | undefined;
   readonly onChange: (changes: Partial<ExploreState>) => void;
+  readonly look: Look;
+  readonly onLook: (changes: Partial<Look>) => void;
 }
 
 /** What is asked: filter, time, measure, dimensions. */
-export function Controls({ state, time, onReload, fields, filterFault, onChange }: ControlsProps): JSX.Element {
+export function Controls({
+  state,
+  time,
+  onReload,
+  fields,
+  filterFault,
+  onChange,
+  look,
+  onLook,
+}: ControlsProps): JSX.Element {
   return (
     <div class="card controls">
       <FilterInput value={state.filter} fault={filterFault} onChange={(filter) => onChange({ filter })} />
@@ -62,6 +74,39 @@ export function Controls({ state, time, onReload, fields, filterFault, onChange 
         </label>
       </div>
       <Dimensions fields={fields} names={state.dimensions} onChange={(dimensions) => onChange({ dimensions })} />
+      <div class="bar">
+        <label class="field">
+          Chart
+          <select
+            value={look.shape}
+            onChange={(event) =>
+              onLook({ shape: shapes.find(([name]) => name === event.currentTarget.value)?.[0] ?? "stacked" })
+            }
+          >
+            {shapes.map(([name, label]) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="check" title="The flows of the other way, source and destination exchanged, below zero">
+          <input
+            type="checkbox"
+            checked={look.isBothWays}
+            onChange={(event) => onLook({ isBothWays: event.currentTarget.checked })}
+          />
+          Both ways
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={look.hasPeaks}
+            onChange={(event) => onLook({ hasPeaks: event.currentTarget.checked })}
+          />
+          p95 and maximum
+        </label>
+      </div>
     </div>
   );
 }

@@ -8,6 +8,7 @@ import {
   keptSince,
   shownUnit,
   type ExploreField,
+  type ExploreQuestion,
   type ExploreStatus,
 } from "../../api/explore.ts";
 import { useIsLimited } from "../../api/session.ts";
@@ -19,7 +20,6 @@ import { wholeSeconds } from "../../format/time-ranges.ts";
 import { formatTime } from "../../format/times.ts";
 import { hrefOf, useQueryState } from "../../navigation/place.ts";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
-import { MarkedChart } from "../../ui/charts/time-chart.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { ExportersHint } from "../../ui/exporters-hint.tsx";
 import { Page, Section } from "../../ui/page.tsx";
@@ -31,7 +31,10 @@ import { measures, readState, writeState, type ExploreState } from "../../api/ex
 import { FlowSankey } from "./flow-sankey.tsx";
 import { fieldLabel } from "./field-label.ts";
 import { usePageTime } from "../../ui/use-time.ts";
-import { chartOf } from "../../ui/charts/explore-chart.ts";
+import { useAddressNames } from "./address-names.ts";
+import { Breadcrumb } from "./breadcrumb.tsx";
+import { otherWay, readLook, timeBefore, writeLook, type Look } from "./look.ts";
+import { Trend } from "./trend.tsx";
 import { RankedTable } from "./ranked-table.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import "./explore.css";
@@ -43,7 +46,9 @@ export default function ExplorePage(): JSX.Element {
   const isLimited = useIsLimited();
   const status = useCall<ExploreStatus>(exploreStatusCall);
   const time = usePageTime(status.answer && keptSince(status.answer));
-  const call = exploreQueryCall({ ...state, ...time.asked });
+  const look = readLook(query);
+  const question: ExploreQuestion = { ...state, ...time.asked };
+  const call = exploreQueryCall(question);
   const answer = useCall<ExploreAnswer>(status.answer === undefined ? undefined : call, {
     keepsOld: true,
     timeoutMs: 60_000,
@@ -78,7 +83,12 @@ export default function ExplorePage(): JSX.Element {
               />
             )}
             <CopyButton text={location.href} label="Copy the address" isQuiet={false} />
-            <Download call={call} />
+            <Download
+              call={call}
+              chart={
+                answer.answer === undefined ? undefined : { answer: answer.answer, label: chartTitle(state), look }
+              }
+            />
           </>
         )
       }
@@ -94,6 +104,8 @@ export default function ExplorePage(): JSX.Element {
             fields={fields}
             filterFault={filterFault}
             onChange={change}
+            look={look}
+            onLook={(changes) => setQuery(writeLook(changes))}
           />
           {answer.failure !== undefined && filterFault === undefined && (
             <Failure failure={answer.failure} retry={answer.reload} />
@@ -103,7 +115,12 @@ export default function ExplorePage(): JSX.Element {
           ) : (
             <div class={answer.isLoading ? "asking results" : "results"} aria-busy={answer.isLoading}>
               {filterFault !== undefined && <p class="note">Below is the answer to the filter before.</p>}
-              <Results answer={answer.answer} fields={fields} state={state} onChange={change} onTime={time.choose} />
+              <Results
+                answer={answer.answer}
+                {...{ fields, state, look, question }}
+                onChange={change}
+                onTime={time.choose}
+              />
             </div>
           )}
         </>
@@ -133,15 +150,24 @@ interface ResultsProps {
   readonly answer: ExploreAnswer;
   readonly fields: readonly ExploreField[];
   readonly state: ExploreState;
+  readonly look: Look;
+  readonly question: ExploreQuestion;
   readonly onChange: (changes: Partial<ExploreState>) => void;
   readonly onTime: (choice: TimeChoice) => void;
 }
 
-function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProps): JSX.Element {
+function Results({ answer: whole, fields, state, look, question, onChange, onTime }: ResultsProps): JSX.Element {
   const answer = useMemo(() => withoutBegunBucket(whole), [whole]);
+  const names = useAddressNames(question, answer);
+  const further = { keepsOld: true, timeoutMs: 60_000 };
+  // Of the same time to the millisecond, so that what is one flow on both sides is in both.
+  const exact = { ...question, from: answer.from, to: answer.to };
+  const reversed = useCall<ExploreAnswer>(look.isBothWays ? exploreQueryCall(otherWay(exact)) : undefined, further);
+  const beforeQuestion = timeBefore(question, answer);
+  const before = useCall<ExploreAnswer>(beforeQuestion && exploreQueryCall(beforeQuestion), further);
   const unit = shownUnit(answer.unit);
   const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
-  const { times, series } = useMemo(() => chartOf(answer), [answer]);
+  const times = answer.times ?? [];
   const pick = (dimension: string, value: KeyValue, isExcluded = false): void =>
     onChange({ filter: andTerm(state.filter, filterTerm(dimension, value, isExcluded)) });
   if (answer.rows.length === 0 && answer.total.value === 0) {
@@ -160,15 +186,18 @@ function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProp
     );
   }
   // With the change, the table needs all of the width.
-  const hasColumns = answer.dimensions.length === 2 && answer.total.previous === undefined;
+  const hasColumns = answer.dimensions.length === 2 && answer.total.previous === undefined && !look.hasPeaks;
   return (
     <>
+      <Breadcrumb filter={state.filter} onFilter={(filter) => onChange({ filter })} />
       <Section title={chartTitle(state)} note={<Facts answer={answer} fields={fields} />}>
         {times.length > 1 ? (
-          <MarkedChart
+          <Trend
+            answer={answer}
+            reversed={look.isBothWays ? reversed.answer : undefined}
+            before={before.answer}
+            look={look}
             label={`${chartTitle(state)} over time; the table below has the numbers`}
-            times={times}
-            series={series}
             unit={unit}
             isLastBegun={isLastBegun(answer)}
             onZoom={(from, to) => onTime(wholeSeconds(from * 1000, to * 1000))}
@@ -177,7 +206,18 @@ function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProp
           <p class="note">The time is too short for a trend.</p>
         )}
         {times.length > 1 && isLastBegun(answer) && <p class="note">Hatched: the last value is not complete yet.</p>}
-        <p class="note on-screen">Draw over a part of the chart to zoom in.</p>
+        <p class="note on-screen">
+          {look.isBothWays &&
+            (reversed.answer === undefined
+              ? "Asking for the other way … "
+              : "Below zero: the other way, source and destination exchanged. ")}
+          {before.answer !== undefined &&
+            look.shape !== "share" &&
+            look.shape !== "grid" &&
+            "Dashed: all, the time before. "}
+          Draw over a part of the chart to zoom in.
+        </p>
+        {reversed.failure !== undefined && <Failure failure={reversed.failure} retry={reversed.reload} />}
       </Section>
       <div class={hasColumns ? "explore-columns" : "results"}>
         <Section
@@ -188,7 +228,14 @@ function Results({ answer: whole, fields, state, onChange, onTime }: ResultsProp
             )
           }
         >
-          <RankedTable answer={answer} unit={unit} labels={labels} onPick={pick} />
+          <RankedTable
+            answer={answer}
+            unit={unit}
+            labels={labels}
+            names={names}
+            hasPeaks={look.hasPeaks}
+            onPick={pick}
+          />
         </Section>
         {answer.dimensions.length >= 2 && answer.rows.length > 0 && (
           <Section title="Flow diagram" note={labels.slice(0, 3).join(" → ")}>

@@ -36,7 +36,7 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
     observer.observe(element);
     return () => observer.disconnect();
   }, [columns]);
-  const picture = useMemo(() => flowPicture(answer.rows, columns), [answer, columns]);
+  const picture = useMemo(() => flowPicture(answer.rows, columns, answer.others.value), [answer, columns]);
   const tallest = Math.max(
     ...labels.slice(0, columns).map((_, at) => picture.nodes.filter((n) => n.column === at).length),
   );
@@ -55,12 +55,17 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
       ])({ nodes: picture.nodes.map((node) => ({ ...node })), links: picture.links.map((link) => ({ ...link })) });
   }, [picture, width, height]);
 
-  const textOf = ({ key, column }: PictureNode): string => keyText(key, answer.dimensions[column] ?? "");
+  const textOf = ({ key, column, isOthers = false }: PictureNode): string =>
+    isOthers ? `${String(answer.others.keys)} others` : keyText(key, answer.dimensions[column] ?? "");
   const longest = Math.max(8, Math.min(30, Math.floor(width / columns / letterWidth)));
   const path = sankeyLinkHorizontal();
   const firsts = picture.nodes.filter(({ column }) => column === 0).map(({ id }) => id);
   const colorOfNode = (node: PictureNode): string =>
-    node.column === 0 ? colorName(Math.min(firsts.indexOf(node.id), seriesColors)) : "--line-strong";
+    node.isOthers === true
+      ? "--c-others"
+      : node.column === 0
+        ? colorName(Math.min(firsts.indexOf(node.id), seriesColors))
+        : "--line-strong";
   return (
     <div class="sankey-scroll" ref={holder} tabIndex={0} role="region" aria-label="Flow diagram">
       {laid !== undefined && (
@@ -102,17 +107,19 @@ export function FlowSankey({ answer, unit, labels, onPick }: FlowSankeyProps): J
             const { x0 = 0, x1 = 0, y0 = 0, y1 = 0 } = node;
             const isLast = node.column === columns - 1;
             const text = textOf(node);
+            const isOthers = node.isOthers === true;
             const pick = (): void => onPick(answer.dimensions[node.column] ?? "", node.key);
             return (
               <g
                 key={node.id}
-                class="sankey-node"
-                role="button"
+                class={isOthers ? "sankey-node others" : "sankey-node"}
+                role={isOthers ? "img" : "button"}
                 // SVG knows it in small letters only.
-                tabindex={0}
-                aria-label={`${text}: ${formatNumber(node.value, unit)}. Show only this`}
-                onClick={pick}
+                tabindex={isOthers ? undefined : 0}
+                aria-label={`${text}: ${formatNumber(node.value, unit)}${isOthers ? "" : ". Show only this"}`}
+                onClick={isOthers ? undefined : pick}
                 onKeyDown={(event) => {
+                  if (isOthers) return;
                   if (event.key !== "Enter" && event.key !== " ") return;
                   event.preventDefault();
                   pick();

@@ -7,17 +7,22 @@ import { hrefOfValue } from "../../navigation/place.ts";
 import { shortened } from "../../format/shortened.ts";
 import { fieldOfKey } from "../../format/value-kinds.ts";
 import { keyText, rowText } from "../../format/key-text.ts";
+import { percentileOf } from "../../format/percentile.ts";
+import { nameKey, type AddressNames } from "./address-names.ts";
 
 export interface RankedTableProps {
   readonly answer: ExploreAnswer;
   readonly unit: Unit;
   /** Of the dimensions. */
   readonly labels: readonly string[];
+  readonly names: AddressNames;
+  /** Whether there are columns of the 95th percentile and the maximum. */
+  readonly hasPeaks: boolean;
   readonly onPick: (dimension: string, value: KeyValue, isExcluded: boolean) => void;
 }
 
 /** The largest first, the others in one row, the total below. A click on a value filters by it. */
-export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps): JSX.Element {
+export function RankedTable({ answer, unit, labels, names, hasPeaks, onPick }: RankedTableProps): JSX.Element {
   const { rows, others, total, dimensions } = answer;
   const isCompared = total.previous !== undefined;
   const hasSeries = answer.times !== undefined;
@@ -54,6 +59,16 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
             <th scope="col" class="number">
               {unit === "bit/s" || unit === "packets/s" ? "Average" : "Sum"}
             </th>
+            {hasPeaks && hasSeries && (
+              <>
+                <th scope="col" class="number" title="95 % of the values over time are not above it">
+                  p95
+                </th>
+                <th scope="col" class="number">
+                  Maximum
+                </th>
+              </>
+            )}
             <th scope="col" class={shareClass}>
               Share
             </th>
@@ -81,6 +96,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                     >
                       {shortened(keyText(value, dimensions[at] ?? ""))}
                     </button>
+                    <OwnName name={names.get(nameKey(dimensions[at] ?? "", value))} />
                     <PageLink dimension={dimensions[at] ?? ""} value={value} />
                     <button
                       type="button"
@@ -100,6 +116,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                 </td>
               )}
               <td class="number">{formatNumber(row.value, unit)}</td>
+              {hasPeaks && hasSeries && <Peaks series={row.series} unit={unit} />}
               <ShareCell share={row.share} className={shareClass} />
               {isCompared && <td class="number">{change(row)}</td>}
             </tr>
@@ -116,6 +133,7 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
                 </td>
               )}
               <td class="number">{formatNumber(others.value, unit)}</td>
+              {hasPeaks && hasSeries && <Peaks series={others.series} unit={unit} />}
               <ShareCell share={others.share} className={shareClass} />
               {isCompared && <td class="number">{change(others)}</td>}
             </tr>
@@ -133,12 +151,37 @@ export function RankedTable({ answer, unit, labels, onPick }: RankedTableProps):
               </td>
             )}
             <td class="number">{formatNumber(total.value, unit)}</td>
+            {hasPeaks && hasSeries && <Peaks series={total.series} unit={unit} />}
             <td class={shareClass} />
             {isCompared && <td class="number">{change(total)}</td>}
           </tr>
         </tfoot>
       </table>
     </div>
+  );
+}
+
+/** The name of an address beside it. */
+function OwnName({ name }: { readonly name: string | undefined }): JSX.Element | null {
+  return name === undefined ? null : (
+    <span class="own-name" title={name}>
+      {shortened(name, 30)}
+    </span>
+  );
+}
+
+function Peaks({
+  series = [],
+  unit,
+}: {
+  readonly series?: readonly number[] | undefined;
+  readonly unit: Unit;
+}): JSX.Element {
+  return (
+    <>
+      <td class="number">{formatNumber(percentileOf(series, 95), unit)}</td>
+      <td class="number">{formatNumber(percentileOf(series, 100), unit)}</td>
+    </>
   );
 }
 

@@ -4,7 +4,7 @@ import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { shortened } from "../../format/shortened.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
-import { stack } from "../../format/stack.ts";
+import { layersOf } from "../../format/stack.ts";
 import { formatAxisTime, formatTime } from "../../format/times.ts";
 import { useTheme } from "../theme.ts";
 import { useZone } from "../time-zone.ts";
@@ -19,6 +19,8 @@ export interface ChartSeries {
   readonly values: readonly number[];
   /** Whether they are of a time before: a thin dashed line. */
   readonly isBefore?: boolean;
+  /** Whether they are of the other way: drawn below zero. */
+  readonly isDown?: boolean;
 }
 
 export interface TimeChartProps {
@@ -52,7 +54,7 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
   useEffect(() => {
     const holder = place.current;
     if (holder === null || times.length === 0) return undefined;
-    const shown = isStacked ? stack(series.map(({ values }) => values)) : series.map(({ values }) => values);
+    const shown = layersOf(series, isStacked);
     // The highest of a stack is drawn first: those below lie over it.
     const order = isStacked ? series.map((_, index) => index).toReversed() : series.map((_, index) => index);
     let isOnPaper = false;
@@ -70,7 +72,10 @@ export function TimeChart(props: TimeChartProps): JSX.Element {
           drag: { x: latest.current.onZoom !== undefined, y: false, setScale: false },
           points: { show: false },
         },
-        scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.05 : 1] } },
+        scales: {
+          x: { time: true },
+          y: { range: (_, min, max) => [min < 0 ? min * 1.05 : 0, max > 0 ? max * 1.05 : 1] },
+        },
         axes: [timeAxis(ink), valueAxis(ink, unit)],
         series: [{}, ...order.map((index) => drawing(series[index], isStacked))],
         hooks: {
@@ -140,7 +145,7 @@ type Ink = (name: string, onPaper: string) => () => string;
 
 function drawing(series: ChartSeries | undefined, isStacked: boolean): UPlot.Series {
   const color = colorOf(series?.color ?? "--accent");
-  return isStacked
+  return isStacked && series?.isBefore !== true
     ? { stroke: colorOf("--card"), width: 0.6, fill: color, points: { show: false } }
     : {
         stroke: color,
@@ -207,7 +212,7 @@ function valueAxis(ink: Ink, unit: Unit): UPlot.Axis {
   return {
     ...lines(ink),
     size: 88,
-    values: (_, splits) => splits.map((value) => formatNumber(value, unit)),
+    values: (_, splits) => splits.map((value) => formatNumber(Math.abs(value), unit)),
     space: 42,
   };
 }
@@ -238,7 +243,11 @@ function showTip(
     return;
   }
   const values = series
-    .map(({ label, color, values: all }) => ({ label, color, value: all[idx] ?? 0 }))
+    .map(({ label, color, values: all, isDown = false }) => ({
+      label: isDown ? `↓ ${label}` : label,
+      color,
+      value: all[idx] ?? 0,
+    }))
     .filter(({ value }) => value > 0)
     .toSorted((one, other) => other.value - one.value);
   const rows = values.slice(0, namedSeries).map(({ label, color, value }) => {

@@ -1,0 +1,24 @@
+/** Names of fields of one end of a flow, and of the other. */
+const ends: Readonly<Record<string, string>> = { src: "dst", dst: "src" };
+/** The interfaces by which flows come and go; alone, `in` is a word of the language. */
+const ways: Readonly<Record<string, string>> = { in: "out", out: "in" };
+
+/** Returns the name of the field that has of the other end, or way, of a flow what this one has: `flow.dst.ip.addr`. */
+export function reversedField(name: string): string {
+  const parts = name.split(".");
+  const at = parts[0] === "flow" ? 1 : 0;
+  const part = parts[at] ?? "";
+  const other = ends[part] ?? (parts.length > at + 1 ? ways[part] : undefined);
+  return other === undefined ? name : parts.with(at, other).join(".");
+}
+
+/** Returns the filter of docs/filters.md that finds the flows of the other way; what stands in quotes and behind `#` stays. */
+export function reversedFilter(filter: string): string {
+  return filter.replaceAll(
+    /"(?:\\.|[^"\\])*"|'[^']*'|#[^\n]*|`([^`]*)`|[A-Za-z_@][\w@.]*/g,
+    (text, quoted: string | undefined) => {
+      if (quoted !== undefined) return `\`${reversedField(quoted)}\``;
+      return /^["'#]/.test(text) ? text : reversedField(text);
+    },
+  );
+}
