@@ -244,7 +244,6 @@ function readLine(from: usize, end: usize): void {
   rows = row + 1;
 }
 
-@inline
 function beginLine(): void {
   beginFollowing();
   known = fieldsBefore();
@@ -258,7 +257,6 @@ function beginLine(): void {
 }
 
 /** Passes over fields at `at` that are the same as in the line before. @returns behind them. */
-@inline
 function passSame(at: usize): usize {
   let field = known;
   const end = knownEnd;

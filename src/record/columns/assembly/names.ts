@@ -1,5 +1,5 @@
 // The names of fields: each remembers the two that followed it last, which are compared first. Behind them the fields of the line before.
-import * as L from "../layout";
+import { columnField } from "../layout";
 import { allocate, areSame, maskOf } from "./memory";
 import { isJsonText } from "./json";
 import { backslash, colon, endOfText, hasEscapes } from "./scan";
@@ -224,19 +224,19 @@ export function noteAgain(to: usize, known: usize, column: usize): void {
 
 @inline
 function holdBy(column: usize, field: usize): void {
-  store<u32>(column, <u32>field, L.columnField);
+  store<u32>(column, <u32>field, columnField);
 }
 
 /** Whether it is the field that the value of a column goes on with. */
 @inline
 export function isHeld(column: usize, field: usize): bool {
-  return <usize>load<u32>(column, L.columnField) == field;
+  return <usize>load<u32>(column, columnField) == field;
 }
 
 /** Whether a column has a value of one of the fields from `from` to `end`. */
 @inline
 export function isHeldWithin(column: usize, from: usize, end: usize): bool {
-  return <usize>load<u32>(column, L.columnField) - from < end - from;
+  return <usize>load<u32>(column, columnField) - from < end - from;
 }
 
 @inline
