@@ -10,7 +10,7 @@ export { recordVocabulary } from "./filter/vocabulary.ts";
 export { shortNames } from "./filter/vocabulary.ts";
 export { udmVocabulary } from "./filter/vocabulary.ts";
 
-export { copyBytes, copyLines, fewBytes } from "./line-buffer.ts";
+export { copyBytes, copyLines, fewBytes, viewOf } from "./line-buffer.ts";
 export { decodedSegments } from "./record-fields.ts";
 export type { Enricher } from "./enricher.ts";
 export { readLine, splitFields } from "./line-values.ts";

@@ -315,8 +315,9 @@ export class LineBuffer {
   }
 }
 
-function viewOf(slab: Buffer): DataView {
-  return new DataView(slab.buffer, slab.byteOffset, slab.length);
+/** The same memory, to be read and written in whole numbers. */
+export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length);
 }
 
 /** Returns how many decimal digits a uint32 has. */

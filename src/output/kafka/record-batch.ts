@@ -3,7 +3,7 @@ import { endOfKey, type KeyFinder } from "../delivery/line-fields.ts";
 import { recordTypeOf } from "../delivery/line-fields.ts";
 import { recordTypes, type RecordType } from "../delivery/settings.ts";
 import type { KafkaSettings } from "./settings.ts";
-import { copyBytes, copyLines, fewBytes } from "../../record/index.ts";
+import { copyBytes, copyLines, fewBytes, viewOf } from "../../record/index.ts";
 
 /**
  * Holds where the records of a batch lie, by the index of the record. Numbers in arrays, because an object for each record
@@ -218,8 +218,6 @@ function writeRecords(out: Buffer, start: number, records: RecordPlaces, indexes
   }
   return at;
 }
-
-const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length);
 
 /** Attributes, time and headers take a byte each. @param keyLength -1: no key. */
 function recordLength(index: number, keyLength: number, valueLength: number): number {
