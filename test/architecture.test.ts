@@ -120,7 +120,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   enrich: [
-    ["settings.ts", "place-fields.ts", "recent-cache.ts", "files"],
+    ["settings.ts", "place-fields.ts", "recent-cache.ts", "shape-lines.ts", "files"],
     "address",
     ["apps", "dns", "mmdb", "names", "netif"],
     "rules",

@@ -227,7 +227,7 @@ export function createCollector(options: CollectorOptions): Collector {
     plainSettings(settings),
     metadata && { watch: metadata.watchAddresses },
     reporting,
-    { forFlows: decodesHere },
+    { forFlows: decodesHere, names: names && { watch: names.watchAddresses } },
   );
   const sink = new RecordTap(fanOut([...outputs.sinks, ...sinks]));
   const exporters = async (): Promise<readonly ExporterView[]> => (await flows?.exporters()) ?? [];
@@ -254,7 +254,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const flowState = createFlowState(settings, reporting);
   const exporterInterfaces = createExporterInterfacesPart(settings, snmp, exporters, reporting);
   const shared = createSharedExporters(settings, fleet, reporting);
-  const sources = { enrichment, metadata, snmp, exporterInterfaces, state: flowState, shared, sink, takers };
+  const sources = { enrichment, metadata, names, snmp, exporterInterfaces, state: flowState, shared, sink, takers };
   const flows = createFlows(settings, sources, reporting);
   const listening = {
     enabled: flows !== undefined,
@@ -293,6 +293,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const explainer = new ObjectExplainer(
     plainSettings(settings),
     metadata && { watch: metadata.watchAddresses },
+    names && { watch: names.watchAddresses },
     exporterInterfaces?.watch ?? (snmp && ((listener) => snmp.watchInterfaces(listener))),
     reporting,
   );

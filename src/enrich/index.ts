@@ -40,4 +40,5 @@ export {
   servicePorts,
   type PortNames,
 } from "./names/name-enricher.ts";
+export { OwnNames } from "./names/own-names.ts";
 export { NetifEnricher, netifsShape, readNetifs, type NetifExporter } from "./netif/netif-enricher.ts";

@@ -13,7 +13,7 @@ export { udmVocabulary } from "./filter/vocabulary.ts";
 export { copyBytes, copyLines, fewBytes, viewOf } from "./line-buffer.ts";
 export { decodedSegments } from "./record-fields.ts";
 export type { Enricher } from "./enricher.ts";
-export { readLine, splitFields } from "./line-values.ts";
+export { endOfValue, readLine, splitFields } from "./line-values.ts";
 export { LineValues } from "./line-values.ts";
 export { LineWalker, type VisitField } from "./line-walker.ts";
 export { LimitedLines, scopeFields, shownWith, type ShownWith } from "./scope-limit.ts";

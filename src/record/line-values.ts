@@ -72,7 +72,8 @@ function stringEnd(bytes: Buffer, at: number): number {
   return end + 1;
 }
 
-function endOfValue(bytes: Buffer, at: number, end: number): number {
+/** Returns where the value of a line of ours ends that begins at `at`. */
+export function endOfValue(bytes: Buffer, at: number, end: number): number {
   if (bytes[at] === quote) return stringEnd(bytes, at);
   let p = at;
   if (bytes[at] === bracket) {

@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 692,
+  files: 694,
   singleUserFiles: 108,
-  interfaces: 1130,
+  interfaces: 1131,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

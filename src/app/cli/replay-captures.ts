@@ -21,7 +21,7 @@ import {
   type Metrics,
   type Component,
 } from "../../base/report/index.ts";
-import { createMetadata } from "../parts/metadata-parts.ts";
+import { createMetadata, createNames } from "../parts/metadata-parts.ts";
 import { createOutputs } from "../parts/output-parts.ts";
 import { decodingOptions } from "../parts/decoding-options.ts";
 import { createEnrichment } from "../enrichment/enrichment.ts";
@@ -59,9 +59,16 @@ export async function replayCaptures(
   const metrics = createMetrics();
   const reporting: Reporting = { log, metrics, clock: systemClock, health: createHealth() };
   const metadata = createMetadata(settings, reporting);
-  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, { forFlows: true });
+  const names = createNames(settings, reporting);
+  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, {
+    names: names && { watch: names.watchAddresses },
+  });
   const taker = options.outputs === true ? configuredOutputs(settings, reporting) : standardOutput(terminal);
-  const components = [...(metadata === undefined ? [] : [metadata]), ...enrichment.components, ...taker.components];
+  const components = [
+    ...[metadata, names].filter((store) => store !== undefined),
+    ...enrichment.components,
+    ...taker.components,
+  ];
   const { elements } = flowElements(settings);
   const pipeline = new FlowPipeline(
     decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink: taker.sink }),

@@ -7,6 +7,7 @@ import {
   MmdbSource,
   NameEnricher,
   NetifEnricher,
+  OwnNames,
   createPrivateSystems,
   createResolver,
   AddressEnricher,
@@ -43,6 +44,8 @@ export interface Enrichment {
   /** Adds what a file says of applications by address and port. */
   readonly apps: Enricher | undefined;
   readonly addresses: AddressEnricher | undefined;
+  /** Adds what people named by the API: behind all others but rules. Undefined where there are no such names. */
+  readonly ownNames: OwnNames | undefined;
   /** The rules of a file, as they are now; undefined when there is no such file. */
   readonly rules: (() => readonly Rule[] | undefined) | undefined;
   /** The applications by their ids, as a file has them now. */
@@ -67,6 +70,8 @@ export interface EnrichmentOptions {
   readonly threads?: number;
   /** Default true. Without it there is metadata alone: nothing else is asked about the records of devices. */
   readonly forFlows?: boolean;
+  /** The store of names; left out: there is none. */
+  readonly names?: { readonly watch: WatchAddresses } | undefined;
   /** Holds tables, with room for {@link enrichmentBytes}. Left out: they lie in one of their own. */
   readonly workspace?: Workspace;
 }
@@ -85,7 +90,7 @@ export function createEnrichment(
   settings: PlainSettings,
   metadata: { readonly watch: WatchAddresses } | undefined,
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },
-  { threads = 1, forFlows = true, workspace }: EnrichmentOptions = {},
+  { threads = 1, forFlows = true, names: own, workspace }: EnrichmentOptions = {},
 ): Enrichment {
   const files: MapFile<unknown>[] = [];
   const follow = <T>(
@@ -178,6 +183,7 @@ export function createEnrichment(
           readApplications,
         )
       : undefined;
+  const ownNames = forFlows && own !== undefined ? new OwnNames((use) => own.watch(use), reporting.metrics) : undefined;
   const registry = hasPorts ? knownPortNames() : undefined;
   if (files.length > 0) registerMapFiles(reporting.metrics, files);
   return {
@@ -188,10 +194,11 @@ export function createEnrichment(
         : undefined,
     apps,
     addresses,
+    ownNames,
     rules: rulesFile && (() => rulesFile.current()),
     applications: appFile && (() => appFile.current()),
     samplingFile: ratesFile && (() => ratesFile.current()),
-    components: [...files, ...askers, ...(addresses === undefined ? [] : [addresses])],
+    components: [...files, ...askers, ...[addresses, ownNames].filter((part) => part !== undefined)],
     async reload() {
       await databases?.reload();
       for (const file of files) await file.reload();

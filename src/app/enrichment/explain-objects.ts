@@ -1,5 +1,5 @@
 import type { ExplainedObject, ExplainObject, ObjectQuestion } from "../../server/index.ts";
-import { RuleEnricher, type WatchAddresses } from "../../enrich/index.ts";
+import { RuleEnricher, type OwnNames, type WatchAddresses } from "../../enrich/index.ts";
 import { readLine, renderFields, type Enricher, type RecordFields, type RenderedFields } from "../../record/index.ts";
 import { createMetrics, type Component, type Reporting } from "../../base/report/index.ts";
 import { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "../../snmp/index.ts";
@@ -7,7 +7,7 @@ import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
 /** Enrichers to ask, each in the order in which flows ask it; undefined for those that the settings do not ask for. */
-export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "apps" | "addresses">> & {
+export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "apps" | "addresses" | "ownNames">> & {
   readonly interfaces?: Enricher | undefined;
   readonly rules?: RuleEnricher | undefined;
 };
@@ -27,6 +27,7 @@ export class ObjectExplainer implements Component {
   readonly name = "explanations";
   readonly #settings: PlainSettings;
   readonly #metadata: { readonly watch: WatchAddresses } | undefined;
+  readonly #names: { readonly watch: WatchAddresses } | undefined;
   readonly #watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
   readonly #reporting: Reporting;
   #made: Promise<Running> | undefined;
@@ -36,11 +37,13 @@ export class ObjectExplainer implements Component {
   constructor(
     settings: PlainSettings,
     metadata: { readonly watch: WatchAddresses } | undefined,
+    names: { readonly watch: WatchAddresses } | undefined,
     watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined,
     reporting: Reporting,
   ) {
     this.#settings = settings;
     this.#metadata = metadata;
+    this.#names = names;
     this.#watchInterfaces = watchInterfaces;
     this.#reporting = reporting;
   }
@@ -65,12 +68,12 @@ export class ObjectExplainer implements Component {
     // A question here is no work of the collector: it has metrics of its own, which nobody reads.
     const reporting = { ...this.#reporting, metrics: createMetrics() };
     const small = { ...this.#settings, SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: cached };
-    const enrichment = createEnrichment(small, this.#metadata, reporting);
+    const enrichment = createEnrichment(small, this.#metadata, reporting, { names: this.#names });
     for (const component of enrichment.components) await component.start();
     const directory = new InterfaceDirectory();
     const unwatch = this.#watchInterfaces?.((change) => directory.change(change));
     const interfaces = this.#watchInterfaces && new InterfaceEnricher(directory, reporting.metrics);
-    const named = [enrichment.netifs, interfaces].filter((source) => source !== undefined);
+    const named = [enrichment.netifs, interfaces, enrichment.ownNames].filter((source) => source !== undefined);
     const rules = enrichment.rules && new RuleEnricher(enrichment.rules, named, reporting.metrics);
     return {
       enrichers: { ...enrichment, interfaces, rules },
@@ -108,9 +111,31 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
   else enrichers.addresses?.enrichIn(scope, record, rendered);
   record.delete("flow.locality");
   const own = rendered.filter((bytes) => !Buffer.from(bytes).toString("latin1").startsWith(flowLocality));
+  if (enrichers.ownNames !== undefined) addNames(enrichers.ownNames, question, { record, sources }, own);
   if (enrichers.rules !== undefined) applyRules(enrichers, enrichers.rules, question, { record, sources }, own);
   const bytes = Buffer.concat([renderFields([...record]), ...own]);
   return { json: `{${bytes.toString("utf8", 1)}}`, asked: new Set(asked.keys()), sources };
+}
+
+/** Adds the names that people gave to what the record has. */
+function addNames(
+  names: OwnNames,
+  { netif }: ObjectQuestion,
+  { record, sources }: { readonly record: RecordFields; readonly sources: Map<string, string> },
+  rendered: RenderedFields[],
+): void {
+  const line = Buffer.concat([Buffer.from("{"), Buffer.concat(rendered).subarray(1)]);
+  const own = rendered.length === 0 ? [] : readLine(line, 0, line.length);
+  const all: RecordFields = new Map([...record, ...own]);
+  if (netif !== undefined) all.set(exporterField, netif.exporter);
+  const before = new Map(all);
+  names.explain(all, (keys, fields) => {
+    for (const field of fields) sources.set(field, `names ${keys}`);
+  });
+  const given = [...all].filter(([field, value]) => before.get(field) !== value);
+  if (given.length === 0) return;
+  rendered.length = 0;
+  for (const [field, value] of [...own, ...given]) record.set(field, value);
 }
 
 /** Adds what rules say of the record, its interface and that interface's exporter. */

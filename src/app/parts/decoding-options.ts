@@ -18,7 +18,7 @@ export interface DecodingParts {
   readonly workspace?: Workspace;
   readonly enrichment: Pick<
     Enrichment,
-    "netifs" | "names" | "apps" | "addresses" | "rules" | "applications" | "samplingFile"
+    "netifs" | "names" | "apps" | "addresses" | "ownNames" | "rules" | "applications" | "samplingFile"
   >;
   /** Names the interfaces of exporters. */
   readonly interfaces?: (Enricher & InterfaceSource) | undefined;
@@ -44,7 +44,8 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     metrics,
     clock,
   } = parts;
-  const named = [enrichment.netifs, interfaces].filter((source) => source !== undefined);
+  const { ownNames } = enrichment;
+  const named = [enrichment.netifs, interfaces, ownNames].filter((source) => source !== undefined);
   const rules = enrichment.rules && new RuleEnricher(enrichment.rules, named, metrics);
   return {
     elements,
@@ -68,13 +69,22 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
       ...(sharesExporters(settings) && heldLimits),
     },
     filter: recordFilter(settings),
-    shape: inTurn(rules?.shape, flowShape(settings, metrics, clock)),
+    shape: inTurn(inTurn(ownNames?.shape, rules?.shape), flowShape(settings, metrics, clock)),
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     communityIdSeed: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_SEED,
     ends: endsOptions(settings),
+    // What people named by the API stands in place of what all others say of it, and rules see it.
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know. Rules see what all of them said.
-    enricher: inOrder([enrichment.netifs, interfaces, enrichment.names, enrichment.apps, enrichment.addresses, rules]),
+    enricher: inOrder([
+      enrichment.netifs,
+      interfaces,
+      enrichment.names,
+      enrichment.apps,
+      enrichment.addresses,
+      ownNames,
+      rules,
+    ]),
     isMeasured,
     sink,
     ...(allocate !== undefined && { allocate }),

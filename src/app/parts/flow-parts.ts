@@ -89,6 +89,7 @@ interface FlowSources {
   /** The enrichment of this thread. */
   readonly enrichment: Enrichment;
   readonly metadata: CollectorUdmStore | undefined;
+  readonly names: CollectorUdmStore | undefined;
   readonly snmp: Snmp | undefined;
   /** Names the interfaces of exporters, polled ones included; undefined: SNMP does. */
   readonly exporterInterfaces: ExporterInterfaces | undefined;
@@ -103,7 +104,7 @@ interface FlowSources {
 /** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!receivesFlows(settings)) return undefined;
-  const { enrichment, metadata, snmp, exporterInterfaces, state, shared, sink, takers } = sources;
+  const { enrichment, metadata, names, snmp, exporterInterfaces, state, shared, sink, takers } = sources;
   const { elements, warnings } = flowElements(settings);
   for (const warning of warnings) reporting.log.warn({}, warning);
   const plain = plainSettings(settings);
@@ -119,6 +120,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
         count,
         streams,
         metadata,
+        names,
         sink,
         feeds: takers.map(({ feed }) => feed),
         watchInterfaces,

@@ -18,6 +18,7 @@ const {
   settings,
   elements,
   metadata: handle,
+  names: nameHandle,
   ring,
   memory,
   lines,
@@ -52,11 +53,12 @@ const sampled = SampledSink.chain(outbox, feeds, ({ name }) => outputMetrics.out
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
 const metadata = handle && new ThreadMetadata(new SharedIndexReader(handle));
+const names = nameHandle && new ThreadMetadata(new SharedIndexReader(nameHandle));
 const enrichment = createEnrichment(
   settings,
   metadata,
   { log, metrics, clock: systemClock },
-  { threads: count, workspace },
+  { threads: count, names, workspace },
 );
 const options = decodingOptions(settings, {
   elements,
@@ -86,6 +88,7 @@ metrics.counterFrom(
 const decoder = {
   take(bytes: Buffer, address: string, port: number, receivedAt: number) {
     metadata?.look();
+    names?.look();
     processor.take(bytes, address, port, receivedAt);
   },
   handOver: () => processor.flush(),

@@ -151,6 +151,7 @@ export class ThreadMetadata {
     return {
       covering: (address) => reader.covering(address),
       texts: (addresses, count, use, scopes) => reader.texts(addresses, count, use, scopes),
+      hasWithin: (bounds) => reader.hasWithin(bounds),
       scopes: () => reader.scopes(),
     };
   }
@@ -270,6 +271,8 @@ export interface DecodeThreadData {
   readonly count: number;
   /** For its look into the metadata; absent: there is none. */
   readonly metadata: SharedIndexHandle | undefined;
+  /** The same for names. */
+  readonly names: SharedIndexHandle | undefined;
   readonly ring: RingHandle;
   /** In which it works; the slabs of its lines come first in it. */
   readonly memory: WorkspaceMemory;

@@ -42,6 +42,8 @@ interface FlowThreadSources {
   readonly streams: StreamOptions | undefined;
   /** Gives each thread a look into the metadata; absent: there is none. */
   readonly metadata: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
+  /** The same for names. */
+  readonly names: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
   /** The feeds of those who take records in threads of their own. */
   readonly feeds: readonly RecordFeed[];
@@ -253,7 +255,7 @@ export class FlowThreads implements Component {
 
 function startDecoder(
   settings: PlainSettings,
-  { elements, count, metadata, sink, feeds }: FlowThreadSources,
+  { elements, count, metadata, names, sink, feeds }: FlowThreadSources,
   log: Log,
   ring: RingHandle,
   number: number,
@@ -261,10 +263,12 @@ function startDecoder(
 ): Thread {
   const { memory, lines } = decodeMemory(settings);
   const inbox = new LineInbox(lines, sink);
-  let handle = metadata?.readerHandle();
+  const [handle, ofNames] = [metadata?.readerHandle(), names?.readerHandle()];
+  let isOpen = true;
   const closeReader = (): void => {
-    if (handle !== undefined) metadata?.closeReader(handle);
-    handle = undefined;
+    if (isOpen && handle !== undefined) metadata?.closeReader(handle);
+    if (isOpen && ofNames !== undefined) names?.closeReader(ofNames);
+    isOpen = false;
   };
   const thread = startThread({
     name: `decode ${number}`,
@@ -274,6 +278,7 @@ function startDecoder(
       elements,
       count,
       metadata: handle,
+      names: ofNames,
       ring,
       memory,
       lines,

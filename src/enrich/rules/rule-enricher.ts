@@ -1,5 +1,4 @@
 import {
-  LineValues,
   readLine,
   renderFields,
   type Enricher,
@@ -15,6 +14,7 @@ import {
 import type { Metrics } from "../../base/report/index.ts";
 import { placeFields } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
+import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 import type { Rule } from "./read-rules.ts";
 import { RuleProgram, type CompiledRule } from "./rule-program.ts";
 
@@ -78,25 +78,6 @@ class Overlay implements FieldValues {
   }
 }
 
-/** The values of a line, each read once. */
-class RememberedValues implements FieldValues {
-  readonly #line = new LineValues();
-  readonly #read = new Map<string, Value | undefined>();
-
-  use(bytes: Buffer, start: number, end: number): void {
-    this.#line.use(bytes, start, end);
-    this.#read.clear();
-  }
-
-  get(name: string): Value | undefined {
-    const known = this.#read.get(name);
-    if (known !== undefined || this.#read.has(name)) return known;
-    const value = this.#line.get(name);
-    this.#read.set(name, value);
-    return value;
-  }
-}
-
 /**
  * Gives records the fields that rules say. Each rule sees what those before it gave. Rules that speak of exporters and interfaces alone are
  * decided once for each of these; the others are asked of each record, in its line.
@@ -111,7 +92,6 @@ export class RuleEnricher implements Enricher {
   /** About the bytes of what was decided of interfaces since all was forgotten. */
   #keptBytes = 0;
   readonly #overlay = new Overlay();
-  readonly #values = new RememberedValues();
   /** Of the exporter of the datagram at hand. */
   #now: Decided | undefined;
   #records = 0;
@@ -134,7 +114,14 @@ export class RuleEnricher implements Enricher {
       return program;
     };
     this.#sources = sources;
-    this.shape = (lines, count) => ({ lines: this.#shapeLines(lines), count });
+    const shaper = new LineShaper(
+      (values) => this.#given(values),
+      (record, given) => this.#place(record, given),
+    );
+    this.shape = (lines, count) => ({
+      lines: this.#program().ofRecords.length === 0 ? lines : shaper.shape(lines),
+      count,
+    });
     this.lines = {
       begin: () => void (this.#now = undefined),
       numbers: [...ways.map((way) => this.#whole(way)), ...ways.map((way) => this.#additions(way))],
@@ -284,35 +271,14 @@ export class RuleEnricher implements Enricher {
     return { rules: renderFields(rules), whole: isNamed ? renderFields([...facts, ...rules]) : undefined };
   }
 
-  #shapeLines(lines: Uint8Array): Uint8Array {
-    const { ofRecords } = this.#program();
-    if (ofRecords.length === 0) return lines;
-    const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
-    const parts: Uint8Array[] = [];
-    let copied = 0;
-    for (let at = 0, end = 0; at < from.length; at = end) {
-      end = from.indexOf(lineFeed, at) + 1 || from.length;
-      this.#values.use(from, at, end);
-      const given = applyRules(ofRecords, this.#values, this.#overlay);
-      if (given.size === 0) continue;
-      this.#records++;
-      // Up to the brace at the end.
-      const brace = end - (from[end - 1] === lineFeed ? 2 : 1);
-      if (isFree(from.subarray(at, brace), given)) {
-        parts.push(from.subarray(copied, brace), renderFields([...given]));
-      } else {
-        const record = readLine(from, at, brace);
-        this.#place(record, given);
-        const text = renderFields([...record]);
-        parts.push(from.subarray(copied, at), openBrace, text.subarray(1));
-      }
-      copied = brace;
-    }
-    return parts.length === 0 ? lines : Buffer.concat([...parts, from.subarray(copied)]);
+  #given(values: FieldValues): GivenFields | undefined {
+    const given = applyRules(this.#program().ofRecords, values, this.#overlay);
+    if (given.size === 0) return undefined;
+    this.#records++;
+    return givenFields(given);
   }
 }
 
-const lineFeed = 0x0a;
 const openBrace = Buffer.from("{");
 
 /** Asks rules in turn. @returns what they gave, until the next call. */
@@ -347,15 +313,4 @@ function takeRendered(record: RecordFields, rendered: readonly RenderedFields[])
     const line = Buffer.concat([openBrace, text.subarray(1)]);
     for (const [name, value] of readLine(line, 0, line.length)) record.set(name, value);
   }
-}
-
-/** Tells whether a line has none of the names, nothing below them, and no value above them. A text that looks alike counts, too. */
-function isFree(line: Buffer, given: ReadonlyMap<string, Value>): boolean {
-  for (const name of given.keys()) {
-    if (line.includes(`"${name}`)) return false;
-    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) {
-      if (line.includes(`"${name.slice(0, dot)}":`)) return false;
-    }
-  }
-  return true;
 }

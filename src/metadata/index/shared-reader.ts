@@ -1,19 +1,20 @@
 import type { AddressIndex, CoveringEntryTexts, ScopeList } from "../model/udm-store.ts";
 import type { ScopeDefinition } from "../model/scope.ts";
 import { definitionsSerial, isIsolated, readDefinitions, scopeValue, snapshotOf } from "./scope-table.ts";
-import { addressWords, setBytesWords } from "./key-limbs.ts";
-import { compareKeys, type Address, type Family } from "../../base/ip/index.ts";
+import { addressWords, createKeyWords, setBytesWords, setKeyWords } from "./key-limbs.ts";
+import { compareKeys, type Address, type Family, type Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { CoveringSearch } from "./covering-entries.ts";
 import { CoveringTexts } from "./entry-precedence.ts";
 import { EntryReader } from "./entry-block.ts";
-import { blockOf } from "./tree-nodes.ts";
+import { blockOf, layouts, TreeCursor } from "./tree-nodes.ts";
 import {
   ChangeReader,
   type Changes,
   SnapshotPin,
   type ReaderSlot,
   layersNear,
+  rootOf,
   firstState,
   scopesOf,
   mostStates,
@@ -118,6 +119,23 @@ export class SharedIndexReader implements AddressIndex {
     try {
       this.#texts.find(addresses, count, this.#searched, this.#chooseForTexts);
       return use(this.#texts.read);
+    } finally {
+      this.#pin.unpin();
+    }
+  }
+
+  hasWithin(bounds: Key): boolean {
+    if (!this.#isOpen) throw new Error("this reader was closed");
+    const view = this.#pin.pin();
+    try {
+      const { family } = bounds;
+      const words = setKeyWords(createKeyWords(), bounds);
+      const found = new Int32Array(1);
+      for (let s = 0; s < stateCount(this.#views, view); s++) {
+        const root = rootOf(this.#heapWords, this.#views[firstState(view) + s] as number, family);
+        if (new TreeCursor(this.#heapWords, layouts[family], root, words).next(found) > 0) return true;
+      }
+      return false;
     } finally {
       this.#pin.unpin();
     }

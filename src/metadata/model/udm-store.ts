@@ -28,6 +28,8 @@ export interface AddressIndex {
     use: (read: (i: number) => CoveringEntryTexts) => T,
     scopes?: Int32Array,
   ): T;
+  /** Tells whether any entry lies within a key. Left out: there may be some. */
+  hasWithin?(bounds: Key): boolean;
   /** The scopes; another list after each change of them, with another number. Left out: there are none. */
   scopes?(): ScopeList;
 }

@@ -231,6 +231,7 @@ export class PublishedState {
     return {
       covering: (address) => open.covering(address),
       texts: (addresses, count, use, scopes) => open.texts(addresses, count, use, scopes),
+      hasWithin: (bounds) => open.hasWithin(bounds),
       scopes: () => open.scopes(),
     };
   }

@@ -2735,7 +2735,8 @@ export const ExplainAddressRequestSchema: GenMessage<ExplainAddressRequest, {jso
 export type ExplainedOrigin = Message<"udm.v1.ExplainedOrigin"> & {
   /**
    * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`, `ports` (names of ports), `apps` (the file
-   * of applications by address and port), `netif` (the file of interfaces), `snmp` (interfaces of devices).
+   * of applications by address and port), `netif` (the file of interfaces), `snmp` (interfaces of devices), `names` with the
+   * keys of names that people gave.
    *
    * @generated from field: string source = 1;
    */
@@ -2799,7 +2800,8 @@ export type ExplainedOrigin = Message<"udm.v1.ExplainedOrigin"> & {
 export type ExplainedOriginJson = {
   /**
    * `metadata`, `mmdb` (databases of locations and systems), `dns` (names of hosts), `locality`, `ports` (names of ports), `apps` (the file
-   * of applications by address and port), `netif` (the file of interfaces), `snmp` (interfaces of devices).
+   * of applications by address and port), `netif` (the file of interfaces), `snmp` (interfaces of devices), `names` with the
+   * keys of names that people gave.
    *
    * @generated from field: string source = 1;
    */
