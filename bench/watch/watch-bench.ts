@@ -47,6 +47,7 @@ async function watchBy(rules: string, maxKeys: number): Promise<{ watch: Watch; 
       io: nodeFileIo,
       newId: () => `${passed}`,
       onRecord() {},
+      onNews() {},
       onFault(fault) {
         if (fault !== undefined) throw new Error(fault);
       },

@@ -51,7 +51,8 @@ export {
 } from "./methods/post-endpoints.ts";
 export type { UdmSource } from "./udm/udm-service.ts";
 export type { SnmpApplied, SnmpDeviceId, SnmpOperations, SnmpSearched } from "./methods/snmp-endpoints.ts";
-export type { StreamPage } from "./pages.ts";
+export { badParameter, type StreamPage } from "./pages.ts";
+export { alertEvent, type AlertStreamEvent } from "./methods/watch-answers.ts";
 export { apiError } from "./api-error.ts";
 export type { ExplainedObject, ExplainObject, ObjectQuestion } from "./tools/tools-context.ts";
 

@@ -11,6 +11,7 @@ import {
 } from "./http/call.ts";
 import { lacks, type Area, type RouteAccess, type RouteReach } from "./access/role.ts";
 import type { Clock, Health, Reporting } from "../base/report/index.ts";
+import { quote } from "../base/text/index.ts";
 import { methodAt, type ListView, type View } from "./methods/collector-methods.ts";
 import {
   allowed,
@@ -31,7 +32,7 @@ import {
   type AnswerFormats,
   type Endpoint,
 } from "./methods/endpoint.ts";
-import { flag, list, openObject, text as textShape, type JsonSchema } from "./methods/shape.ts";
+import { flag, list, openObject, text as textShape, type JsonSchema, type Shape } from "./methods/shape.ts";
 import { apiError } from "./api-error.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
@@ -42,6 +43,10 @@ export interface StreamPage {
   readonly parameters: Readonly<Record<string, string>>;
   /** The type of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
   readonly contentType?: string;
+  /** What a line has; left out: any object. */
+  readonly line?: Shape;
+  /** The name of a line, of a stream that goes on after one: as the parameter `after`, or the header `Last-Event-ID`. */
+  readonly idOf?: (line: string) => string | undefined;
   /** Further forms of an answer beside lines and events. */
   readonly forms?: AnswerFormats;
   /** Left out: the whole collector, which is not for callers who are limited to scopes. */
@@ -80,20 +85,33 @@ async function serveStream(call: Call, stream: StreamPage): Promise<void> {
     call.answer(200, header, "");
     return;
   }
-  const lines = stream.open(call.query, call.signal, form, call.principal?.scopes);
+  const query = stream.idOf === undefined ? call.query : withLastEvent(call);
+  const lines = stream.open(query, call.signal, form, call.principal?.scopes);
   call.isEndless = stream.contentType === undefined;
   call.begin(200, header, { hasTrailers: false });
   for await (const chunk of lines) {
     if (call.isGone()) return;
-    await writeBytes(call, form === "events" ? toEvents(chunk) : chunk);
+    await writeBytes(call, form === "events" ? toEvents(chunk, stream.idOf) : chunk);
   }
   call.end();
 }
 
+/** The query of a call; a browser that goes on says where in a header. */
+function withLastEvent(call: Call): URLSearchParams {
+  const last = headerOf(call.headers, "last-event-id");
+  if (last === undefined || call.query.has("after")) return call.query;
+  const query = new URLSearchParams(call.query);
+  query.set("after", last);
+  return query;
+}
+
 /** An event for each line, a comment for an empty one. */
-function toEvents(lines: Uint8Array): Uint8Array {
+function toEvents(lines: Uint8Array, idOf?: StreamPage["idOf"]): Uint8Array {
   const text = Buffer.from(lines).toString("utf8").replace(/\n$/, "");
-  const events = text.split("\n").map((line) => (line === "" ? ":\n\n" : `data: ${line}\n\n`));
+  const events = text.split("\n").map((line) => {
+    const id = line === "" ? undefined : idOf?.(line);
+    return line === "" ? ":\n\n" : `${id === undefined ? "" : `id: ${id}\n`}data: ${line}\n\n`;
+  });
   return Buffer.from(events.join(""));
 }
 
@@ -185,21 +203,38 @@ export function viewEndpoints(views: ReadonlyMap<string, View | ListView>): read
       "200": jsonResponse("The state.", method?.answer.schema ?? {}),
       ...(hasId(path) && { "404": failure }),
     };
-    const parameters = hasId(path) ? { parameters: [idParameter] } : {};
+    const asked = Object.entries(method?.parameters ?? {});
+    const ofQuery = asked.map(([name, text]) => parameter(name, text, { type: "string" }));
+    const all = [...(hasId(path) ? [idParameter] : []), ...ofQuery];
+    const parameters = all.length > 0 ? { parameters: all } : {};
     const summary = method?.summary ?? `The state at ${path}`;
     const described = describe("collector", pageId("view", path), summary, responses, parameters);
     const access = allowed(method?.role ?? "viewer", method?.area ?? areaAt(path), method?.reach);
     const serve = (call: Call): Promise<void> =>
-      typeof view === "function" ? sendView(call, path, view) : sendList(call, view);
+      typeof view === "function" ? sendView(call, path, view, method?.parameters) : sendList(call, view);
     return page(path, access, serve, described);
   });
 }
 
-async function sendView(call: Call, path: string, view: View): Promise<void> {
+async function sendView(
+  call: Call,
+  path: string,
+  view: View,
+  parameters?: Readonly<Record<string, string>>,
+): Promise<void> {
+  // A slip in the name of a parameter would ask for more than is meant.
+  const unknown = parameters && [...call.query.keys()].find((name) => !Object.hasOwn(parameters, name));
+  if (unknown !== undefined) throw badParameter(unknown, `expected ${Object.keys(parameters ?? {}).join(", ")}`);
   const id = hasId(path) ? idIn(path, call.path) : "";
-  const shown = id === undefined ? undefined : await view(id);
+  const shown = id === undefined ? undefined : await view(id, call.query);
   if (shown !== undefined || !hasId(path)) return sendTaggedJson(call, shown, asked);
   throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
+}
+
+/** The error of a parameter of the query. */
+export function badParameter(name: string, expected: string): Error {
+  const description = `the parameter ${quote(name.slice(0, 100))} of the query: ${expected}`;
+  return apiError("invalid_argument", "BAD_PARAMETER", description, { violations: [{ field: name, description }] });
 }
 
 /** Returns the rows of what goes on. */
@@ -211,7 +246,7 @@ export function streamEndpoints(streams: ReadonlyMap<string, StreamPage>): reado
     );
     if (Object.keys(forms).length > 1) parameters.push(formatParameter(forms));
     const content = Object.fromEntries(
-      Object.entries(forms).map(([form, type]) => [type, { schema: schemas[form] ?? binary }]),
+      Object.entries(forms).map(([form, type]) => [type, { schema: stream.line?.schema ?? schemas[form] ?? binary }]),
     );
     const responses = { "200": { description: "A line or a row for each.", content }, ...refusals };
     return page(
@@ -224,7 +259,7 @@ export function streamEndpoints(streams: ReadonlyMap<string, StreamPage>): reado
 }
 
 function areaAt(path: string): Area {
-  if (path.startsWith("/api/v1/flow/")) return "flow";
+  if (path.startsWith("/api/v1/flow/") || path.startsWith("/api/v1/watch/")) return "flow";
   if (path.startsWith("/api/v1/snmp/")) return "snmp";
   return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";
 }

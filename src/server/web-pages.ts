@@ -99,6 +99,7 @@ function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHash
 /** Below `/`; the table of the pages themselves is in `web/src/navigation/page-paths.ts`, and a test holds both equal. */
 export const pagePaths: readonly string[] = [
   "",
+  "alerts",
   "explore",
   "boards",
   "explain",

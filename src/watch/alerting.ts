@@ -1,10 +1,23 @@
 import type { FileIo } from "../base/file/index.ts";
 import type { Clock, Log, Metrics } from "../base/report/index.ts";
 import { AlertFile } from "./alert-file.ts";
-import { AlertBook, recordOf, toldOf, type Alert, type AlertList, type Evidence, type Notice } from "./alerts.ts";
+import { readAlertQuery, type AlertFilter, type AlertQuery } from "./alert-filter.ts";
+import {
+  AlertBook,
+  AlertNews,
+  briefOf,
+  recordOf,
+  toldOf,
+  type Alert,
+  type AlertEvent,
+  type AlertList,
+  type Evidence,
+  type FoundAlerts,
+  type Notice,
+} from "./alerts.ts";
 import type { Answer, Answers } from "./answers/index.ts";
 import { FleetAlerts, type FleetAnswer, type FleetRound, type FleetSession } from "./fleet-alerts.ts";
-import { Notifier, type ActionStatus } from "./notifier.ts";
+import { Notifier, type ActionStatus, type NoticeState } from "./notifier.ts";
 import type { Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
@@ -20,6 +33,8 @@ export interface AlertingSurroundings {
   readonly newId: () => string;
   /** Is given a record for each alert that has begun or ended: a line of JSON. */
   readonly onRecord: (line: string) => void;
+  /** Is given what has happened to alerts: once a second, and at once what a person did. */
+  readonly onNews: (events: readonly AlertEvent[]) => void;
 }
 
 /** After a save this many times as long as it took is none. */
@@ -34,6 +49,7 @@ export class Alerting {
   readonly #book: AlertBook;
   readonly #notifier: Notifier;
   readonly #silences: Silences;
+  readonly #news = new AlertNews((alert) => this.#silenceOf(alert));
   readonly #file: AlertFile | undefined;
   /** The other collectors; undefined: there are none. */
   readonly #fleet: FleetAlerts | undefined;
@@ -82,6 +98,9 @@ export class Alerting {
     this.#notifier.restore(kept);
     this.#onFault(kept.fault);
     if (kept.fault !== undefined) this.#log.error({}, kept.fault);
+    // They are no news.
+    const now = this.#around.clock.now();
+    this.#news.take(this.#book, this.#silences.inForce(now), now);
   }
 
   async stop(): Promise<void> {
@@ -110,6 +129,7 @@ export class Alerting {
   tick(): void {
     const others = this.#others;
     if (others === undefined) this.#tellHeld(this.#around.clock.now());
+    this.#tellNews();
     this.#notifier.tick((action) => {
       if (others !== undefined)
         return others.held().flatMap(({ alert, act }) => (act.includes(action) && !alert.untold ? [alert] : []));
@@ -161,10 +181,29 @@ export class Alerting {
     return this.#book.firing(rule);
   }
 
-  list(): AlertList {
-    const now = this.#around.clock.now();
-    const { alerts, ...counts } = this.#book.list(this.#others?.firing());
-    return { ...counts, alerts: alerts.map((alert) => withSilence(alert, this.#silences, now)) };
+  /** Those that pass a filter, or all; up to a number. */
+  list(filter?: AlertFilter, limit?: number): AlertList {
+    const { alerts, ...counts } = this.#book.list(this.#others?.firing(), filter, limit);
+    return { ...counts, alerts: alerts.map((alert) => this.#shown(alert)) };
+  }
+
+  /** The alerts that somebody asks for. */
+  find(query: AlertQuery): FoundAlerts | Refused {
+    const filter = readAlertQuery(query, this.#keyFields());
+    if ("fault" in filter) return { refused: filter.fault.split("\n") };
+    const list = this.list(filter, query.limit);
+    return query.hasEvidence === false ? { ...list, alerts: list.alerts.map(briefOf) } : list;
+  }
+
+  /** The alert of an id, also one that has ended. */
+  get(id: string): Alert | undefined {
+    const alert = this.#book.find(id) ?? this.#others?.firing().find((each) => each.id === id);
+    return alert && this.#shown(alert);
+  }
+
+  /** What became of the notices of an alert. */
+  noticesOf(id: string): readonly NoticeState[] {
+    return this.#notifier.noticesOf(id);
   }
 
   /** Notes who has seen an alert. @returns undefined where there is none. */
@@ -172,7 +211,9 @@ export class Alerting {
     const acknowledged = { by, at: this.#around.clock.now() };
     this.#isChanged = true;
     const here = this.#book.change(id, (alert) => ({ acknowledged, ...alert }));
-    return this.#fleet?.say(id, { acknowledged }) ?? here;
+    const alert = this.#fleet?.say(id, { acknowledged }) ?? here;
+    this.#tellNews();
+    return alert;
   }
 
   /** Sends no notices of an alert for a time; of one that fires on they are sent again. @returns undefined where there is none. */
@@ -183,6 +224,7 @@ export class Alerting {
     this.#isChanged = true;
     const here = this.#book.change(id, (before) => ({ ...before, snoozed }));
     const alert = this.#fleet?.say(id, { snoozed }) ?? here;
+    this.#tellNews();
     return alert?.state === "cleared" ? { refused: ["the alert has ended"] } : alert;
   }
 
@@ -193,11 +235,11 @@ export class Alerting {
   /** Sends no notices of some alerts for a time, as a request has it. */
   silence(by: string, given: unknown): Silence | Refused {
     this.#isChanged = true;
-    const keys = new Set(this.#rules.flatMap((rule) => rule.by.map(({ field }) => field)));
-    const silence = this.#silences.add(given, by, keys, this.#around.clock.now());
+    const silence = this.#silences.add(given, by, this.#keyFields(), this.#around.clock.now());
     if ("refused" in silence) return silence;
     this.#around.log.info({ by, silence: silence.id }, `silenced: ${silence.filter}`);
     this.#fleet?.silenced(silence);
+    this.#tellNews();
     return silence;
   }
 
@@ -208,6 +250,7 @@ export class Alerting {
     if (ended === undefined) return undefined;
     this.#around.log.info({ by, silence: id }, `a silence has ended: ${ended.filter}`);
     this.#fleet?.silenced(ended);
+    this.#tellNews();
     return ended;
   }
 
@@ -290,6 +333,27 @@ export class Alerting {
     }
   }
 
+  #tellNews(): void {
+    const now = this.#around.clock.now();
+    const events = this.#news.take(this.#book, this.#silences.inForce(now), now);
+    if (events.length > 0) this.#around.onNews(events);
+  }
+
+  /** The fields that keys of alerts have. */
+  #keyFields(): ReadonlySet<string> {
+    return new Set(this.#rules.flatMap((rule) => rule.by.map(({ field }) => field)));
+  }
+
+  #silenceOf(alert: Alert): Alert["silence"] {
+    const silence = alert.state === "firing" ? this.#silences.of(alert, this.#around.clock.now()) : undefined;
+    return silence && { id: silence.id, until: silence.until };
+  }
+
+  #shown(alert: Alert): Alert {
+    const silence = this.#silenceOf(alert);
+    return silence === undefined ? alert : { ...alert, silence };
+  }
+
   /** Tells of alerts that fire on when their silence, or the time for which they were to be left alone, is over. */
   #tellHeld(now: number): void {
     for (const alert of this.#book.allFiring()) {
@@ -328,9 +392,4 @@ export class Alerting {
         this.#saveFrom = ended + restOfSave * (ended - began);
       });
   }
-}
-
-function withSilence(alert: Alert, silences: Silences, now: number): Alert {
-  const silence = alert.state === "firing" ? silences.of(alert, now) : undefined;
-  return silence === undefined ? alert : { ...alert, silence: { id: silence.id, until: silence.until } };
 }

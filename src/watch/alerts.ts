@@ -1,3 +1,4 @@
+import type { AlertFilter } from "./alert-filter.ts";
 import type { Rule } from "./rule.ts";
 import type { Top } from "./close-look.ts";
 import type { Verdict } from "./rule-watch.ts";
@@ -15,6 +16,8 @@ export interface Alert {
   readonly clearedAt?: number;
   readonly value: number;
   readonly peak: number;
+  /** What the value was compared with when it fired, in its unit. */
+  readonly limit?: number;
   readonly unit: string;
   readonly text: string;
   /** The largest values of some fields of the records that it is about, with their share, 0 to 1. */
@@ -32,6 +35,22 @@ export interface Alert {
   readonly note?: string;
   /** Why it ended, where its value did not. */
   readonly because?: string;
+}
+
+/** An alert without its evidence, which is most of it. */
+export type BriefAlert = Omit<Alert, "top" | "series">;
+
+/** Something that happened to an alert. */
+export interface AlertEvent {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /**
+   * A state that it has now; `gone`: it was pending, and the condition holds no more. Acknowledged, snoozed, silenced: by a person; `told`: a
+   * silence of it, or the time for which it was left alone, is over.
+   */
+  readonly change: Alert["state"] | "gone" | "acknowledged" | "snoozed" | "silenced" | "told";
+  /** As it is after that. */
+  readonly alert: BriefAlert;
 }
 
 /** What receivers are told: an alert has begun or ended, or many of one rule have. */
@@ -81,11 +100,15 @@ export interface Evidence {
 /** The alerts that are shown, and how many there are by state. */
 export type AlertList = ReturnType<AlertBook["list"]>;
 
+/** The same, where evidence may not be asked for. */
+export type FoundAlerts = Omit<AlertList, "alerts"> & { readonly alerts: readonly (BriefAlert & Partial<Alert>)[] };
+
 /** Alerts that have not ended, at a time; and those that have, which are kept for people. */
 const maxAlerts = 10_000;
 const maxCleared = 1000;
 /** Each has some kilobytes of evidence, and pages ask again and again. */
 const maxShown = 1000;
+const all: AlertFilter = { passes: () => true };
 
 /** Returns the unit of what a rule measures. */
 export function unitOf({ measure, when }: Rule): string {
@@ -148,7 +171,7 @@ export class AlertBook {
    *
    * @param elsewhere alerts that fire for other collectors, and may fire here, too.
    */
-  list(elsewhere: readonly Alert[] = []) {
+  list(elsewhere: readonly Alert[] = [], filter: AlertFilter = all, limit = maxShown) {
     const open = [...this.#open.values()];
     const pending = open.filter(({ state }) => state === "pending");
     const newest = (a: Alert, b: Alert): number => (b.clearedAt ?? b.since) - (a.clearedAt ?? a.since);
@@ -157,12 +180,24 @@ export class AlertBook {
     const firing = [...here, ...elsewhere.filter(({ id }) => !ids.has(id))];
     const firingIds = new Set(firing.map(({ id }) => id));
     const cleared = this.#cleared.filter(({ id }) => !firingIds.has(id));
+    const found = [firing, pending, cleared].map((some) => some.filter((alert) => filter.passes(alert)));
     return {
       firing: firing.length,
       pending: pending.length,
       cleared: cleared.length,
-      alerts: [firing, pending, cleared].flatMap((some) => some.toSorted(newest)).slice(0, maxShown),
+      matched: found.reduce((sum, { length }) => sum + length, 0),
+      alerts: found.flatMap((some) => some.toSorted(newest)).slice(0, Math.min(limit, maxShown)),
     };
+  }
+
+  /** Those that have not ended. */
+  open(): Iterable<Alert> {
+    return this.#open.values();
+  }
+
+  /** The alert of an id, also one that has ended. */
+  find(id: string): Alert | undefined {
+    return this.change(id, (alert) => alert);
   }
 
   /** How many there are of a state. */
@@ -273,6 +308,7 @@ export class AlertBook {
     ahead: number,
   ): Alert {
     const { key, value, since, note = known?.note } = verdict;
+    const limit = known?.firedAt === undefined ? verdict.limit : known.limit;
     const isNew = known?.firedAt === undefined && verdict.state === "firing";
     const state = verdict.state === "clear" ? "cleared" : verdict.state;
     const top = state === "cleared" ? (known?.top ?? {}) : evidence.top(key);
@@ -285,6 +321,7 @@ export class AlertBook {
       unit: unitOf(rule),
       top: Object.keys(top).length > 0 ? top : (known?.top ?? {}),
       series: isNew || known === undefined ? { stepMs: evidence.stepMs, values: evidence.series(key) } : known.series,
+      ...(Number.isFinite(limit) && { limit: limit as number }),
       ...(note !== undefined && { note }),
       ...(known?.acknowledged && { acknowledged: known.acknowledged }),
       ...(known?.snoozed && { snoozed: known.snoozed }),
@@ -377,4 +414,67 @@ function amountText(value: number, unit: string): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(value))) / 3)));
   const shown = Number((value / 1000 ** power).toPrecision(4));
   return `${shown} ${["", "k", "M", "G", "T"][power] ?? ""}${unit}`;
+}
+
+/** The alert without its evidence. */
+export function briefOf({ top: _top, series: _series, ...brief }: Alert): BriefAlert {
+  return brief;
+}
+
+/** What was told last of an alert. */
+interface Told {
+  readonly alert: Alert;
+  readonly silence: Alert["silence"];
+}
+
+/** Finds what has happened to alerts since the last time. */
+export class AlertNews {
+  readonly #silenceOf: (alert: Alert) => Alert["silence"];
+  #told = new Map<string, Told>();
+  #inForce = "";
+
+  /** @param silenceOf the silence that an alert has now. */
+  constructor(silenceOf: (alert: Alert) => Alert["silence"]) {
+    this.#silenceOf = silenceOf;
+  }
+
+  /**
+   * Looks at all alerts. Whether one has a silence is asked when it begins to fire, and when other silences are in force than before.
+   *
+   * @param inForce a text that is another one when other silences are in force.
+   */
+  take(book: AlertBook, inForce: string, now: number): readonly AlertEvent[] {
+    const told = new Map<string, Told>();
+    const events: AlertEvent[] = [];
+    const isSame = inForce === this.#inForce;
+    this.#inForce = inForce;
+    for (const alert of book.open()) {
+      const before = this.#told.get(alert.id);
+      const isAsked = !isSame || before?.alert.state !== alert.state;
+      const silence = isAsked ? this.#silenceOf(alert) : before.silence;
+      told.set(alert.id, { alert, silence });
+      if (before?.alert === alert && before.silence === silence) continue;
+      const brief = { ...briefOf(alert), ...(silence !== undefined && { silence }) };
+      for (const change of changesOf(before, alert, silence)) events.push({ at: now, change, alert: brief });
+    }
+    for (const [id, { alert }] of this.#told) {
+      if (told.has(id)) continue;
+      const ended = book.find(id);
+      events.push({ at: now, change: ended === undefined ? "gone" : "cleared", alert: briefOf(ended ?? alert) });
+    }
+    this.#told = told;
+    return events;
+  }
+}
+
+function changesOf(before: Told | undefined, alert: Alert, silence: Alert["silence"]): readonly AlertEvent["change"][] {
+  const changes: AlertEvent["change"][] = [];
+  if (before?.alert.state !== alert.state) changes.push(alert.state);
+  if (alert.acknowledged !== undefined && before?.alert.acknowledged === undefined) changes.push("acknowledged");
+  const snoozed = before?.alert.snoozed;
+  if (alert.snoozed !== undefined && alert.snoozed.until !== snoozed?.until) changes.push("snoozed");
+  if (silence !== undefined && silence.id !== before?.silence?.id) changes.push("silenced");
+  const isOver = before?.silence !== undefined && silence === undefined;
+  if (isOver || (snoozed !== undefined && alert.snoozed === undefined)) changes.push("told");
+  return changes;
 }

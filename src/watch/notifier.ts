@@ -18,6 +18,18 @@ export interface ActionStatus {
   readonly fault?: string;
 }
 
+/** What became of a notice of an alert. */
+export interface NoticeState {
+  readonly action: string;
+  readonly kind: Notice["kind"];
+  /** Aside: its receiver refuses it. */
+  readonly state: "waiting" | "sent" | "aside";
+  /** When it was taken or set aside, milliseconds since the epoch. */
+  readonly at?: number;
+  /** Why it waits, where a try failed, or why it was set aside. */
+  readonly because?: string;
+}
+
 type Lists<T> = Readonly<Record<string, readonly T[]>>;
 type KeptNotices = Pick<KeptAlerts, "waiting"> & Required<Pick<KeptAlerts, "refused">>;
 
@@ -101,6 +113,22 @@ export class Notifier {
     const lists = <T>(of: (queue: ActionQueue) => T): Readonly<Record<string, T>> =>
       Object.fromEntries(this.#queues.map((queue) => [queue.name, of(queue)]));
     return { waiting: lists((queue) => queue.waitingBut(isKept)), refused: lists(({ refused }) => refused) };
+  }
+
+  /** The notices of an alert: those that were taken, as far as they are remembered, those that wait, and those that were set aside. */
+  noticesOf(alert: string): readonly NoticeState[] {
+    const isOf = (notice: Notice): boolean => notice.alert.id === alert;
+    return this.#queues.flatMap(({ name: action, waiting, refused, taken, fault }) => [
+      ...taken
+        .filter((one) => one.alert === alert)
+        .map(({ kind, at }): NoticeState => ({ action, kind, state: "sent", at })),
+      ...waiting
+        .filter(isOf)
+        .map(({ kind }): NoticeState => ({ action, kind, state: "waiting", ...(fault && { because: fault }) })),
+      ...refused
+        .filter(({ notice }) => isOf(notice))
+        .map(({ notice: { kind }, because, at }): NoticeState => ({ action, kind, state: "aside", because, at })),
+    ]);
   }
 
   status(): readonly ActionStatus[] {

@@ -1,8 +1,6 @@
 import { defaulted, mapping, readShape, required, scalar } from "../base/yaml/index.ts";
-import { nearName } from "../base/text/index.ts";
-import { columnOf, compileFilter, FilterError, parseFilter, type Filter, type Matches } from "../record/index.ts";
+import { readAlertFilter, type AlertFilter } from "./alert-filter.ts";
 import type { Alert } from "./alerts.ts";
-import { sources } from "./sources.ts";
 
 /** Alerts of which nobody is told for a time; plain data. */
 export interface Silence {
@@ -21,9 +19,6 @@ export interface Refused {
   readonly refused: readonly string[];
 }
 
-/** Keys of alerts have names of any kind of record; which of them there are is asked of the rules. */
-const alertVocabulary = sources.snmp.vocabulary;
-
 const maxSilences = 1000;
 const maxMs = 366 * 86_400_000;
 /** Silences that have ended are shown for this long. */
@@ -36,13 +31,8 @@ const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => {
   return ms > 0 && ms <= maxMs ? ms : undefined;
 });
 const filterText = scalar("a filter, see docs/filters.md", (text, at) => {
-  try {
-    parseFilter(text, "filter", alertVocabulary);
-    return text;
-  } catch (error) {
-    if (!(error instanceof FilterError)) throw error;
-    return at.error(`${error.fault}, column ${error.location.column}`);
-  }
+  const read = readAlertFilter(text);
+  return "fault" in read ? at.error(read.fault) : text;
 });
 const instant = scalar("a time such as 2026-11-27T18:00:00Z", (text) => {
   const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
@@ -72,7 +62,7 @@ export function readSnooze(given: unknown): { readonly for: number } | Refused {
 
 interface Known {
   readonly silence: Silence;
-  readonly matches: Matches;
+  readonly filter: AlertFilter;
 }
 
 /** The silences of a collector. */
@@ -87,12 +77,8 @@ export class Silences {
   /** Takes those of another run. What its filter cannot be read of is left out. */
   restore(silences: readonly Silence[]): void {
     this.#known = silences.flatMap((silence) => {
-      try {
-        return [this.#compiled(silence)];
-      } catch (error) {
-        if (!(error instanceof FilterError)) throw error;
-        return [];
-      }
+      const filter = readAlertFilter(silence.filter);
+      return "fault" in filter ? [] : [{ silence, filter }];
     });
   }
 
@@ -116,18 +102,15 @@ export class Silences {
   add(given: unknown, by: string, keys: ReadonlySet<string>, now: number): Silence | Refused {
     const read = readForm(silenceForm, given);
     if ("refused" in read) return read;
-    const refused = unknownFields(
-      parseFilter(read.filter, "filter", alertVocabulary),
-      new Set([...keys, ...ownFields.keys()]),
-    );
-    if (refused.length > 0) return { refused };
+    const readFilter = readAlertFilter(read.filter, keys);
+    if ("fault" in readFilter) return { refused: readFilter.fault.split("\n") };
     this.#known = this.#known.filter(({ silence }) => silence.until > now - keepMs);
     if (this.#known.length >= maxSilences) return { refused: [`there are ${maxSilences} silences, which is the most`] };
     const from = read.from === 0 ? now : read.from;
     if (from + read.for <= now) return { refused: ["the silence would have ended before now"] };
     const { filter, comment: why } = read;
     const silence = { id: this.#newId(), filter, from, until: from + read.for, by, comment: why };
-    this.#known = [...this.#known, this.#compiled(silence)];
+    this.#known = [...this.#known, { silence, filter: readFilter }];
     return silence;
   }
 
@@ -142,41 +125,13 @@ export class Silences {
 
   /** The silence of an alert at a time; undefined: it has none. */
   of(alert: Alert, now: number): Silence | undefined {
-    return this.#known.find(
-      ({ silence, matches }) =>
-        silence.from <= now && now < silence.until && matches({ get: (field) => valueOf(alert, field) }),
-    )?.silence;
+    return this.#known.find(({ silence, filter }) => isOn(silence, now) && filter.passes(alert))?.silence;
   }
 
-  #compiled(silence: Silence): Known {
-    return { silence, matches: compileFilter(parseFilter(silence.filter, "filter", alertVocabulary)) };
+  /** The ids of those that are in force: a text that is the same as long as they are. */
+  inForce(now: number): string {
+    return this.#known.flatMap(({ silence }) => (isOn(silence, now) ? [silence.id] : [])).join(" ");
   }
 }
 
-/** Fields of alerts beside those of their keys. */
-const ownFields = new Map<string, (alert: Alert) => string | number>([
-  ["alert.rule.name", ({ rule }: Alert) => rule],
-  ["alert.id", ({ id }: Alert) => id],
-  ["alert.text", ({ text }: Alert) => text],
-  ["alert.value", ({ value }: Alert) => value],
-  ["alert.peak", ({ peak }: Alert) => peak],
-]);
-
-/** The value that a filter sees of an alert. */
-function valueOf(alert: Alert, field: string): string | number | undefined {
-  const text = alert.key[field];
-  if (text === undefined) return ownFields.get(field)?.(alert);
-  const type = columnOf(field)?.type;
-  return type === undefined || type === "text" || type === "address" ? text : Number(text);
-}
-
-/** What is wrong with a filter that asks for what no alert has: it would never hold back any. */
-function unknownFields(filter: Filter, known: ReadonlySet<string>): readonly string[] {
-  if (filter.kind === "not") return unknownFields(filter.filter, known);
-  if (!("fields" in filter)) return filter.filters.flatMap((one) => unknownFields(one, known));
-  if (filter.fields.some((field) => known.has(field))) return [];
-  const [field = ""] = filter.fields;
-  const near = nearName(field, known);
-  const hint = near === undefined ? `, expected one of ${[...known].join(", ")}` : `, did you mean ${near}?`;
-  return [`no rule has alerts with ${field}${hint}`];
-}
+const isOn = ({ from, until }: Silence, now: number): boolean => from <= now && now < until;

@@ -1,6 +1,7 @@
 import { WatchedFile } from "../base/file/index.ts";
 import { limitLog, type Log, type Metrics } from "../base/report/index.ts";
 import { Alerting, type AlertingSurroundings } from "./alerting.ts";
+import type { Alert } from "./alerts.ts";
 import {
   AnswerJournal,
   Answers,
@@ -12,7 +13,7 @@ import {
 } from "./answers/index.ts";
 import type { FleetAnswer } from "./fleet-alerts.ts";
 import { HistoryFiles, HistoryKeeper } from "./history.ts";
-import type { ActionStatus } from "./notifier.ts";
+import type { ActionStatus, NoticeState } from "./notifier.ts";
 import { readReadyRules, type ReadyRule } from "./ready.ts";
 import { RuleSet } from "./rule-set.ts";
 import type { Source } from "./sources.ts";
@@ -53,6 +54,15 @@ export interface WatchStatus {
   readonly fault?: string;
   readonly rules: readonly RuleStatus[];
   readonly actions: readonly ActionStatus[];
+}
+
+/** An alert with all that is known of it. */
+export interface AlertDetails {
+  readonly alert: Alert;
+  /** The values up to now, one for each step, the oldest first; undefined where it has ended, or its key is not watched any more. */
+  readonly recent?: Alert["series"];
+  /** What became of its notices, by action. */
+  readonly notices: readonly NoticeState[];
 }
 
 /** Where Watch lives: the clock, the disk, and the receivers of what it finds. */
@@ -201,6 +211,20 @@ export class Watch {
   goAlone(why = "it is no member"): void {
     this.alerting.goAlone();
     this.#setFault("fleet", `alerts are not shared with the fleet, and may be told of twice: ${why}`);
+  }
+
+  /** All that is known of an alert. @returns undefined where there is none of this id. */
+  alert(id: string): AlertDetails | undefined {
+    const alert = this.alerting.get(id);
+    if (alert === undefined) return undefined;
+    const isOpen = alert.state !== "cleared";
+    const watch = this.#rules.watches.find(({ rule }) => isOpen && rule.name === alert.rule);
+    const values = watch?.series(Object.values(alert.key)) ?? [];
+    return {
+      alert,
+      ...(watch !== undefined && values.length > 0 && { recent: { stepMs: watch.stepMs, values } }),
+      notices: this.alerting.noticesOf(id),
+    };
   }
 
   status(): WatchStatus {

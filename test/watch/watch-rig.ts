@@ -8,7 +8,13 @@ import { fileURLToPath } from "node:url";
 import type { TestContext } from "node:test";
 import { nodeFileIo, type FileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
-import { Watch, type Alert, type AnswerLimits, type WatchSurroundings } from "../../src/watch/index.ts";
+import {
+  Watch,
+  type Alert,
+  type AlertEvent,
+  type AnswerLimits,
+  type WatchSurroundings,
+} from "../../src/watch/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { until } from "../support/until.ts";
 import type { MemoryFileIo } from "../support/memory-file-io.ts";
@@ -37,6 +43,7 @@ export interface WatchRig {
   readonly watch: Watch;
   readonly records: Readonly<Record<string, unknown>>[];
   readonly faults: (string | undefined)[];
+  readonly news: AlertEvent[];
   readonly directory: string;
   /** Takes flows now, each of which stands for `weight`. */
   take(flows: readonly TestFlow[], weight?: number): void;
@@ -109,6 +116,7 @@ export async function startWatch(
   const clock = { now: () => start + passed + set, monotonic: () => passed };
   const records: Readonly<Record<string, unknown>>[] = [];
   const faults: (string | undefined)[] = [];
+  const news: AlertEvent[] = [];
   const metrics = createMetrics();
   const watch = new Watch(
     {
@@ -130,6 +138,7 @@ export async function startWatch(
       openSpeaker,
       newId: () => `alert${member ?? ""}${start}-${++ids}`,
       onRecord: (line) => records.push(JSON.parse(line) as Record<string, unknown>),
+      onNews: (events) => news.push(...events),
       onFault: (fault) => faults.push(fault),
     },
     "test",
@@ -140,6 +149,7 @@ export async function startWatch(
     watch,
     records,
     faults,
+    news,
     directory: folder,
     take(flows, weight = 1) {
       if (flows.length === 0) return;

@@ -83,7 +83,7 @@ test("alerts that fire lead to what they are about, silent exporters to their pa
   const found = findNetworkTrouble(
     {
       links: [],
-      alerts: { enabled: true, firing: alerts.length, pending: 0, cleared: 0, alerts },
+      alerts: { enabled: true, firing: alerts.length, pending: 0, cleared: 0, matched: 2, alerts },
       diagnosis: { diagnoses },
     },
     now,

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import { readFile } from "node:fs/promises";
-import type { CollectorAnswer } from "../../server/index.ts";
+import type { AlertStreamEvent, CollectorAnswer } from "../../server/index.ts";
 import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { readyRulesPath, shippedReadyRules } from "../ready-rules.ts";
+import type { ApiClient } from "./client/api-call.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
 import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
@@ -20,8 +21,13 @@ export const defineWatch: DefineCommand = (watch, context) => {
   const alerts = addOutput(addClientOptions(watch.command("alerts").helpGroup(throughApi)))
     .description("list the alerts; exit code 1 when one fires")
     .option("--all", "those that have ended, too")
-    .action(async ({ all = false, output }: { all?: boolean; output: OutputFormat }) => {
+    .option("--follow", "then show what happens to alerts, as it happens")
+    .action(async ({ all = false, follow = false, output }: AlertOptions) => {
       const client = await clientOf(alerts, terminal);
+      if (follow) {
+        await followAlerts(client, output, terminal);
+        return;
+      }
       const answer = (await client.ask("GET", "/api/v1/watch/alerts")) as CollectorAnswer<"listAlerts">;
       if (!answer.enabled) throw off;
       const shown = answer.alerts.filter(({ state }) => all || state !== "cleared");
@@ -90,6 +96,39 @@ export const defineWatch: DefineCommand = (watch, context) => {
       }
     });
 };
+
+interface AlertOptions {
+  readonly all?: boolean;
+  readonly follow?: boolean;
+  readonly output: OutputFormat;
+}
+
+/** Writes the alerts that there are, and then what happens to them, until nobody reads it any more. */
+async function followAlerts(client: ApiClient, output: OutputFormat, terminal: Terminal): Promise<void> {
+  if (output !== "text" && output !== "json")
+    throw new CommandError("usage", `--follow writes text or json lines, not ${output}`);
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of await client.read("GET", "/api/v1/watch/alerts/stream", { isEndless: true })) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line === "") continue;
+      const text = output === "json" ? `${line}\n` : eventText(JSON.parse(line) as AlertStreamEvent);
+      terminal.out(text);
+    }
+    if (!(await terminal.drained())) return;
+  }
+}
+
+/** `2026-11-27 18:00:00  firing  <id>  <text>`, a line for each alert. */
+function eventText({ at, change, alert, alerts = [] }: AlertStreamEvent): string {
+  const rowOf = (time: number, word: string, { id, text }: Omit<Alert, "top" | "series">): string =>
+    `${shownTime(time)}  ${word.padEnd(12)}  ${id}  ${printable(text)}\n`;
+  if (alert !== undefined) return rowOf(at, change, alert);
+  const open = alerts.filter(({ state }) => state !== "cleared");
+  return open.map((each) => rowOf(each.firedAt ?? each.since, each.state, each)).join("");
+}
 
 type Silence = CollectorAnswer<"listSilences">["silences"][number];
 

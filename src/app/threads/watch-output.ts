@@ -13,8 +13,11 @@ import type { Sink } from "../../record/index.ts";
 import { setOpen } from "../../explore/sampling/index.ts";
 import type {
   Alert,
-  AlertList,
+  AlertDetails,
+  AlertEvent,
+  AlertQuery,
   Answer,
+  FoundAlerts,
   Refused,
   Silence,
   Source,
@@ -34,8 +37,14 @@ export interface WatchThreadData {
   readonly logLevel: LogLevel;
 }
 
-/** A message that the thread sends by itself: a record of an alert, or what is wrong; null: nothing any more. */
-export type WatchNote = { readonly record: string } | { readonly fault: string | null };
+/** A message that the thread sends by itself: a record of an alert, what happened to alerts, or what is wrong; null: nothing any more. */
+export type WatchNote =
+  | { readonly record: string }
+  | { readonly events: readonly AlertEvent[] }
+  | { readonly fault: string | null };
+
+/** Is told what happens to alerts; undefined: some of it may have been missed. */
+export type AlertListener = (events: readonly AlertEvent[] | undefined) => void;
 
 /** What somebody wants of an alert or a silence. */
 export interface WatchRequest {
@@ -75,6 +84,7 @@ export class WatchOutput implements Component {
   readonly #others: SampledSink;
   readonly #othersFeed: RecordFeed;
   #timer: NodeJS.Timeout | undefined;
+  #listeners: readonly AlertListener[] = [];
 
   /**
    * @param states of exporters and outputs, which are asked for where rules are about them.
@@ -103,6 +113,7 @@ export class WatchOutput implements Component {
         onChange: (isAlive) => {
           setOpen(others.sampling, isAlive);
           if (!isAlive) this.#said = undefined;
+          else this.#hear(undefined);
           this.#setFault(isAlive ? this.#said : "its thread died and is being started again");
         },
       },
@@ -135,9 +146,19 @@ export class WatchOutput implements Component {
     };
   }
 
+  /** Calls the listener with what happens to alerts from now on. */
+  listen(listener: AlertListener): void {
+    this.#listeners = [...this.#listeners, listener];
+  }
+
   /** @returns undefined while its thread is being started again. */
-  async alerts(): Promise<AlertList | undefined> {
-    return this.taker.thread()?.call("alerts");
+  async find(query: AlertQuery): Promise<FoundAlerts | Refused | undefined> {
+    return this.taker.thread()?.call("find", query);
+  }
+
+  /** @returns undefined where there is none of the id. */
+  async alert(id: string): Promise<AlertDetails | undefined> {
+    return this.taker.thread()?.call("alert", id);
   }
 
   /** @returns undefined while its thread is being started again. */
@@ -207,7 +228,12 @@ export class WatchOutput implements Component {
 
   #heard(note: WatchNote): void {
     if ("fault" in note) this.#setFault((this.#said = note.fault ?? undefined));
+    else if ("events" in note) this.#hear(note.events);
     else this.#sink.write(Buffer.from(note.record), 1);
+  }
+
+  #hear(events: readonly AlertEvent[] | undefined): void {
+    for (const listener of this.#listeners) listener(events);
   }
 
   #setFault(fault: string | undefined): void {

@@ -7,6 +7,7 @@ import {
   AnswerRefusal,
   openSpeaker,
   Watch,
+  type AlertQuery,
   type Answer,
   type FleetAnswer,
   type FleetSession,
@@ -34,6 +35,7 @@ const watch = new Watch(
     newId,
     openSpeaker,
     onRecord: (record) => postNote({ record } satisfies WatchNote),
+    onNews: (events) => postNote({ events } satisfies WatchNote),
     onFault: (fault) => postNote({ fault: fault ?? null } satisfies WatchNote),
   },
   newId().replaceAll(/[^A-Za-z0-9]/g, "x"),
@@ -70,7 +72,8 @@ serveThread({
     await watch.start();
     look();
   },
-  alerts: () => watch.alerting.list(),
+  find: (query: AlertQuery) => watch.alerting.find(query),
+  alert: (id: string) => watch.alert(id),
   status: () => watch.status(),
   sources: () => watch.sources(),
   acknowledge: ({ id, by }: WatchRequest) => watch.alerting.acknowledge(id, by),

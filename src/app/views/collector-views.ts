@@ -35,6 +35,7 @@ import {
   topologyView,
 } from "./snmp-views.ts";
 import type { Doctor } from "../doctor/doctor.ts";
+import { AlertStream } from "./alert-stream.ts";
 import { flowTail } from "./flow-tail.ts";
 import { outputsView } from "./outputs-view.ts";
 import { createOverview } from "./overview-view.ts";
@@ -226,7 +227,8 @@ export function collectorViews(
       getTopology: () => topologyView(snmp),
       getNeighbors: (id) => neighborsView(snmp, id),
       locate: (address) => locate(snmp, address),
-      listAlerts: () => alertsView(watch),
+      listAlerts: (_, query) => alertsView(watch, query),
+      getAlert: (id) => watch?.alert(id),
       listSilences: () => silencesView(watch),
       getWatch: () => watchView(watch),
       listAnswers: () => answersView(watch, settings),
@@ -239,6 +241,7 @@ export function collectorViews(
         : []),
       ["/api/v1/flow/tail", flowTail(tap, { metrics, clock })],
       ["/api/v1/progress/events", progressEvents(progress)],
+      ["/api/v1/watch/alerts/stream", new AlertStream(watch, metrics).page()],
     ]),
   };
 }

@@ -1,5 +1,5 @@
-import { apiError, type CollectorAnswer, type Operation } from "../../server/index.ts";
-import type { Answer, Refused } from "../../watch/index.ts";
+import { apiError, badParameter, type CollectorAnswer, type Operation } from "../../server/index.ts";
+import type { Alert, AlertQuery, Answer, Refused } from "../../watch/index.ts";
 import type { Settings } from "../settings/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 
@@ -7,12 +7,51 @@ function restarting(): Error {
   return apiError("unavailable", "WATCH_RESTARTS", "the thread that watches flows is being started again");
 }
 
-/** Answers `GET /api/v1/watch/alerts`. */
-export async function alertsView(watch: WatchOutput | undefined): Promise<CollectorAnswer<"listAlerts">> {
-  if (watch === undefined) return { enabled: false, firing: 0, pending: 0, cleared: 0, alerts: [] };
-  const list = await watch.alerts();
+/** Answers `GET /api/v1/watch/alerts`. @throws ConnectError for a parameter that cannot be. */
+export async function alertsView(
+  watch: WatchOutput | undefined,
+  query = new URLSearchParams(),
+): Promise<CollectorAnswer<"listAlerts">> {
+  const asked = alertQueryOf(query);
+  if (watch === undefined) return { enabled: false, firing: 0, pending: 0, cleared: 0, matched: 0, alerts: [] };
+  const list = accepted(await watch.find(asked));
   if (list === undefined) throw restarting();
   return { enabled: true, ...list };
+}
+
+const states: readonly Alert["state"][] = ["pending", "firing", "cleared"];
+const maxListed = 1000;
+
+/** Reads which alerts are asked for. @throws ConnectError */
+function alertQueryOf(query: URLSearchParams): AlertQuery {
+  const text = (name: string): string | undefined => query.get(name) ?? undefined;
+  const [from, to] = [timeOf("from", text("from")), timeOf("to", text("to"))];
+  const [rule, filter, names, evidence = "true"] = [text("rule"), text("filter"), text("names"), text("evidence")];
+  const limit = Number(text("limit") ?? maxListed);
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxListed)
+    throw badParameter("limit", `expected a whole number from 1 to ${maxListed}`);
+  if (evidence !== "true" && evidence !== "false") throw badParameter("evidence", "expected true or false");
+  const given = text("state")?.split(",");
+  if (given?.some((state) => !states.includes(state as Alert["state"])) === true)
+    throw badParameter("state", `expected ${states.join(", ")}, or several of them with commas between`);
+  return {
+    limit,
+    hasEvidence: evidence === "true",
+    ...(given !== undefined && { states: given as Alert["state"][] }),
+    ...(rule !== undefined && { rule }),
+    ...(filter !== undefined && filter.trim() !== "" && { filter }),
+    ...(names !== undefined && { names }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  };
+}
+
+/** Milliseconds since the epoch. */
+function timeOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+  if (Number.isNaN(time)) throw badParameter(name, "expected a time such as 2026-11-27T18:00:00Z");
+  return time;
 }
 
 /** Answers `GET /api/v1/watch/silences`. */

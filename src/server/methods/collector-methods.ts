@@ -16,14 +16,14 @@ import {
   sources,
 } from "./answers.ts";
 import { location, neighbors, topology } from "./topology-answers.ts";
-import { alerts, answers, silences, watchState } from "./watch-answers.ts";
+import { alertDetails, alertParameters, alerts, answers, silences, watchState } from "./watch-answers.ts";
 import type { Shape, Value } from "./shape.ts";
 
 /**
  * A read-only view: what it returns, or promises, is answered as JSON. A path whose last segment, or the one before it, is `{id}` takes
  * any one segment there, which is handed to the view; undefined is answered as not found.
  */
-export type View = (id: string) => unknown;
+export type View = (id: string, query: URLSearchParams) => unknown;
 
 /** A view with a list that may be long: its elements are made while it is sent. */
 export interface ListView {
@@ -41,6 +41,8 @@ export interface CollectorMethod<T = unknown> {
   readonly area: Area;
   readonly reach?: RouteReach;
   readonly summary: string;
+  /** The parameters that may stand in the query, with what they mean. */
+  readonly parameters?: Readonly<Record<string, string>>;
   readonly answer: Shape<T>;
 }
 
@@ -64,7 +66,16 @@ export const collectorMethods = {
     diagnosis,
     "Why flows of one exporter are missing or wrong; also of one that was never heard",
   ),
-  listAlerts: row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
+  listAlerts: {
+    ...row("/api/v1/watch/alerts", "flow", alerts, "What the rules on flows have found, and what has ended"),
+    parameters: alertParameters,
+  },
+  getAlert: row(
+    "/api/v1/watch/alerts/{id}",
+    "flow",
+    alertDetails,
+    "One alert with its evidence, its values up to now, and what became of its notices",
+  ),
   listSilences: row("/api/v1/watch/silences", "flow", silences, "Alerts of which nobody is told for a time"),
   getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and the receivers of notices"),
   listAnswers: row(
@@ -138,7 +149,10 @@ export type CollectorAnswer<Name extends CollectorMethodName> = Value<(typeof co
 export type CollectorViews = {
   readonly [Name in CollectorMethodName]:
     | ListView
-    | ((id: string) => CollectorAnswer<Name> | undefined | Promise<CollectorAnswer<Name> | undefined>);
+    | ((
+        id: string,
+        query: URLSearchParams,
+      ) => CollectorAnswer<Name> | undefined | Promise<CollectorAnswer<Name> | undefined>);
 };
 
 /** @returns the views by path. */

@@ -1,4 +1,22 @@
-import { choice, constant, described, flag, instant, integer, list, map, number, object, text } from "./shape.ts";
+import {
+  choice,
+  constant,
+  described,
+  flag,
+  instant,
+  integer,
+  list,
+  map,
+  number,
+  object,
+  text,
+  type Value,
+} from "./shape.ts";
+
+const series = object({
+  stepMs: number("Milliseconds of each step."),
+  values: list(number(), "Oldest first."),
+});
 
 /** An alert of one rule and one key. */
 export const alert = object(
@@ -15,16 +33,14 @@ export const alert = object(
     clearedAt: instant("When it ended"),
     value: number("The last value, in its unit."),
     peak: number("The greatest value."),
+    limit: number("What the value was compared with when it fired, in its unit."),
     unit: text(undefined, "bits/s"),
     text: text("In the words of the rule."),
     top: map(
       list(object({ value: text(), share: number("0 to 1.") })),
-      "By field the largest values of the records that it is about. Empty where they were not looked at.",
+      "By field the largest values of the records that it is about. Empty where they were not looked at; absent where evidence was not asked for.",
     ),
-    series: object({
-      stepMs: number("Milliseconds of each step."),
-      values: list(number(), "The values before it fired, oldest first."),
-    }),
+    series: described(series, "The values before it fired; absent where evidence was not asked for."),
     snoozed: object({ by: text("The user."), until: instant("Until when no notices of it are sent") }),
     untold: described(constant(true), "No notices were sent: it has a silence."),
     silence: object({ id: text(), until: instant("When it ends") }),
@@ -34,6 +50,9 @@ export const alert = object(
   },
   "firedAt",
   "clearedAt",
+  "limit",
+  "top",
+  "series",
   "note",
   "snoozed",
   "untold",
@@ -48,11 +67,76 @@ export const alerts = object({
   firing: integer("How many alerts fire."),
   pending: integer("How many are pending."),
   cleared: integer("How many that have ended are kept."),
+  matched: integer("How many of all of them are asked for; more than are listed where that is limited."),
   alerts: list(
     alert,
     "Up to 1000 of them: those that fire first, then the pending, then those that have ended, the newest first.",
   ),
 });
+
+/** A line of the stream of alerts. */
+export const alertEvent = object(
+  {
+    id: text("Of this line, for who comes back."),
+    at: instant("When it happened"),
+    change: choice(
+      ["list", "pending", "firing", "cleared", "gone", "acknowledged", "snoozed", "silenced", "told"],
+      "List: all alerts, up to 1000, which take the place of those known before. Gone: it was pending, and the condition holds no more. Told: a silence or snooze of it is over.",
+    ),
+    alert: described(alert, "As it is now, without evidence; absent in a list."),
+    firing: integer("In a list: how many alerts fire."),
+    pending: integer("In a list: how many are pending."),
+    cleared: integer("In a list: how many that have ended are kept."),
+    alerts: list(alert, "In a list: without evidence."),
+  },
+  "alert",
+  "firing",
+  "pending",
+  "cleared",
+  "alerts",
+);
+
+export type AlertStreamEvent = Value<typeof alertEvent>;
+
+/** The answer about one alert. */
+export const alertDetails = object(
+  {
+    alert: alert,
+    recent: described(series, "The values up to now; absent where it has ended."),
+    notices: list(
+      object(
+        {
+          action: text("The name of the action."),
+          kind: choice(["firing", "cleared", "summary"]),
+          state: choice(
+            ["waiting", "sent", "aside"],
+            "Aside: the receiver refuses it though it takes others; it can be sent again.",
+          ),
+          at: instant("When it was taken or set aside"),
+          because: text("Why the last try failed."),
+        },
+        "at",
+        "because",
+      ),
+      "By action: the notices that were taken since the start, as far as they are remembered, and those that were not.",
+    ),
+  },
+  "recent",
+);
+
+/** What a caller may say of the alerts that are asked for. */
+export const alertParameters = {
+  state: "pending, firing, cleared, or several of them with commas between; all when left out.",
+  rule: "The name of a rule.",
+  filter:
+    "An expression over the fields of keys, and alert.rule.name, alert.text, alert.value, alert.peak, as silences have.",
+  from: "RFC 3339, or milliseconds since the epoch: those that went on then or later.",
+  to: "The same: those that began before.",
+  names:
+    "A value of their key or one of the largest in their evidence; an address or a network is in those around it and has those in it, too.",
+  limit: "How many to list, 1 to 1000.",
+  evidence: "false: without series and top, which are most of an alert.",
+} as const;
 
 /** Alerts of which no notices are sent for a time. */
 export const silence = object({

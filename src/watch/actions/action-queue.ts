@@ -35,6 +35,8 @@ interface Waiting {
 
 const maxWaiting = 10_000;
 const maxRefused = 100;
+/** Notices that were taken are remembered for those who look at their alert. */
+const maxTaken = 1000;
 const maxAtOnce = 100;
 const sendMs = 10_000;
 const longestTestMs = 30_000;
@@ -66,6 +68,7 @@ export class ActionQueue {
   readonly #rates = new Map<string, { readonly from: number; count: number }>();
   #waiting: Waiting[] = [];
   #refused: readonly RefusedNotice[] = [];
+  #taken: readonly { readonly alert: string; readonly kind: Notice["kind"]; readonly at: number }[] = [];
   /** Those that are being sent. */
   #underWay: ReadonlySet<Waiting> = new Set();
   /** When those of the last group are sent. */
@@ -124,6 +127,11 @@ export class ActionQueue {
   /** Notices that were set aside, the last ones. */
   get refused(): readonly RefusedNotice[] {
     return this.#refused;
+  }
+
+  /** The last notices that were taken, without repetitions; `at` is in milliseconds since the epoch. */
+  get taken(): readonly { readonly alert: string; readonly kind: Notice["kind"]; readonly at: number }[] {
+    return this.#taken;
   }
 
   /** Takes what waited in an earlier queue, or run. */
@@ -289,6 +297,10 @@ export class ActionQueue {
       this.#failures = 0;
       this.#atOnce = Math.min(maxAtOnce, 2 * this.#atOnce);
       this.fault = undefined;
+      const at = this.#clock.now();
+      const taken = batch.filter(({ isRepeat }) => !isRepeat);
+      const news = taken.map(({ notice: { kind, alert } }) => ({ alert: alert.id, kind, at }));
+      this.#taken = [...this.#taken, ...news].slice(-maxTaken);
       this.#remove(batch);
       return 0;
     } catch (error) {

@@ -114,6 +114,7 @@ export type ListAlertsAnswer = {
   readonly firing: number;
   readonly pending: number;
   readonly cleared: number;
+  readonly matched: number;
   readonly alerts: readonly {
     readonly id: string;
     readonly rule: string;
@@ -124,15 +125,50 @@ export type ListAlertsAnswer = {
     readonly clearedAt?: number;
     readonly value: number;
     readonly peak: number;
+    readonly limit?: number;
     readonly unit: string;
     readonly text: string;
-    readonly top: Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
-    readonly series: { readonly stepMs: number; readonly values: readonly number[] };
+    readonly top?: Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
+    readonly series?: { readonly stepMs: number; readonly values: readonly number[] };
     readonly snoozed?: { readonly by: string; readonly until: number };
     readonly untold?: true;
     readonly silence?: { readonly id: string; readonly until: number };
     readonly acknowledged?: { readonly by: string; readonly at: number };
     readonly note?: string;
+    readonly because?: string;
+  }[];
+};
+
+/** What `GET /api/v1/watch/alerts/{id}` answers. */
+export type GetAlertAnswer = {
+  readonly alert: {
+    readonly id: string;
+    readonly rule: string;
+    readonly key: Readonly<Record<string, string>>;
+    readonly state: "pending" | "firing" | "cleared";
+    readonly since: number;
+    readonly firedAt?: number;
+    readonly clearedAt?: number;
+    readonly value: number;
+    readonly peak: number;
+    readonly limit?: number;
+    readonly unit: string;
+    readonly text: string;
+    readonly top?: Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
+    readonly series?: { readonly stepMs: number; readonly values: readonly number[] };
+    readonly snoozed?: { readonly by: string; readonly until: number };
+    readonly untold?: true;
+    readonly silence?: { readonly id: string; readonly until: number };
+    readonly acknowledged?: { readonly by: string; readonly at: number };
+    readonly note?: string;
+    readonly because?: string;
+  };
+  readonly recent?: { readonly stepMs: number; readonly values: readonly number[] };
+  readonly notices: readonly {
+    readonly action: string;
+    readonly kind: "firing" | "cleared" | "summary";
+    readonly state: "waiting" | "sent" | "aside";
+    readonly at?: number;
     readonly because?: string;
   }[];
 };

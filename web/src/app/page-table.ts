@@ -15,6 +15,7 @@ type LoadPage = () => Promise<{ readonly default: ComponentType }>;
 /** The pages in the order of the navigation. */
 const pageTable: readonly PageRow[] = [
   { path: "", label: "Overview", load: () => import("../pages/overview/overview-page.tsx"), isOfScopes: true },
+  { path: "alerts", label: "Alerts", load: () => import("../pages/alerts/alerts-page.tsx") },
   { path: "explore", label: "Explore", load: () => import("../pages/explore/explore-page.tsx"), isOfScopes: true },
   { path: "boards", label: "Boards", load: () => import("../pages/boards/boards-page.tsx") },
   { path: "explain", label: "Explain", load: () => import("../pages/explain/explain-page.tsx"), isOfScopes: true },

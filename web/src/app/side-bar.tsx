@@ -1,5 +1,8 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { alertsCall } from "../api/alerts.ts";
+import type { ListAlertsAnswer } from "../api/answers.gen.ts";
+import { useCall } from "../api/use-call.ts";
 import { hrefOf } from "../navigation/place.ts";
 import { useIsLimited } from "../api/session.ts";
 import { offeredPages } from "./page-table.ts";
@@ -30,10 +33,25 @@ export function SideBar({ current }: { readonly current: string | undefined }): 
           <li key={path}>
             <a href={hrefOf(path)} aria-current={path === current ? "page" : undefined}>
               {label}
+              {path === "alerts" && <FiringCount />}
             </a>
           </li>
         ))}
       </ul>
     </nav>
+  );
+}
+
+const countCall = alertsCall({ state: "firing", limit: 1 });
+
+/** How many alerts fire; nothing where there are none, or who looks may not see them. */
+function FiringCount(): JSX.Element | null {
+  const { answer } = useCall<ListAlertsAnswer>(countCall, { everyMs: 15_000 });
+  if (answer === undefined || answer.firing === 0) return null;
+  return (
+    <span class="count">
+      {answer.firing}
+      <span class="hidden"> firing</span>
+    </span>
   );
 }

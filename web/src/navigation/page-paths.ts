@@ -1,6 +1,7 @@
 /** The pages by the segment of their path; "" is the Overview. */
 export const pagePaths = [
   "",
+  "alerts",
   "explore",
   "boards",
   "explain",

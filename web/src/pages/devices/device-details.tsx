@@ -8,6 +8,7 @@ import { formatAge } from "../../format/times.ts";
 import { hrefOf } from "../../navigation/place.ts";
 import { AddressLink } from "../../ui/address-link.tsx";
 import { ActionButton } from "../../ui/action-button.tsx";
+import { OpenAlerts } from "../../ui/alert-parts.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
@@ -42,47 +43,50 @@ export function DeviceDetails({ id, changed }: { readonly id: string; readonly c
     changed();
   };
   return (
-    <Section
-      title={device.answer?.name ?? id}
-      note={device.answer && <DeviceState device={device.answer} />}
-      actions={
-        <>
-          <ActionButton
-            needs="editor"
-            area="snmp"
-            lack={device.answer === undefined ? "The device is not known yet." : undefined}
-            onAction={() => device.answer && rediscover(device.answer)}
-          >
-            Rediscover
-          </ActionButton>
-          <a class="button quiet" href={hrefOf("devices")}>
-            Close
-          </a>
-        </>
-      }
-    >
-      <div role="status" aria-live="polite">
-        {outcome !== "" && <p class="state">{outcome}</p>}
-      </div>
-      {action.failure !== undefined && <Failure failure={action.failure} />}
-      {device.failure?.status === 404 ? (
-        <Empty title="This device is not polled">
-          The definitions do not have it, or no longer. Close shows the others.
-        </Empty>
-      ) : (
-        <Shown of={device}>
-          {(answer) => (
-            <>
-              <Facts device={answer} />
-              <h3 class="sub">Interfaces</h3>
-              <Interfaces states={answer.interfaceStates} name={answer.name} ip={answer.ip} />
-              <Neighbors id={id} name={answer.name} />
-              <Plan device={answer} />
-            </>
-          )}
-        </Shown>
-      )}
-    </Section>
+    <>
+      {device.answer !== undefined && <OpenAlerts names={device.answer.ip} />}
+      <Section
+        title={device.answer?.name ?? id}
+        note={device.answer && <DeviceState device={device.answer} />}
+        actions={
+          <>
+            <ActionButton
+              needs="editor"
+              area="snmp"
+              lack={device.answer === undefined ? "The device is not known yet." : undefined}
+              onAction={() => device.answer && rediscover(device.answer)}
+            >
+              Rediscover
+            </ActionButton>
+            <a class="button quiet" href={hrefOf("devices")}>
+              Close
+            </a>
+          </>
+        }
+      >
+        <div role="status" aria-live="polite">
+          {outcome !== "" && <p class="state">{outcome}</p>}
+        </div>
+        {action.failure !== undefined && <Failure failure={action.failure} />}
+        {device.failure?.status === 404 ? (
+          <Empty title="This device is not polled">
+            The definitions do not have it, or no longer. Close shows the others.
+          </Empty>
+        ) : (
+          <Shown of={device}>
+            {(answer) => (
+              <>
+                <Facts device={answer} />
+                <h3 class="sub">Interfaces</h3>
+                <Interfaces states={answer.interfaceStates} name={answer.name} ip={answer.ip} />
+                <Neighbors id={id} name={answer.name} />
+                <Plan device={answer} />
+              </>
+            )}
+          </Shown>
+        )}
+      </Section>
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { useCall } from "../../api/use-call.ts";
 import { useTurnedCall } from "../../api/use-turned-call.ts";
 import { wholeSeconds } from "../../format/time-ranges.ts";
 import { hrefOf, usePlace, valueAt } from "../../navigation/place.ts";
+import { OpenAlerts } from "../../ui/alert-parts.tsx";
 import { EntryDialog } from "../../ui/entry-dialog.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Empty, Failure } from "../../ui/states.tsx";
@@ -71,6 +72,7 @@ function ValueView({ of }: { readonly of: ValueOf }): JSX.Element {
       <div role="status" aria-live="polite">
         {said !== "" && <p class="state good">{said}. The next flow carries it.</p>}
       </div>
+      <OpenAlerts names={of.value} />
       {of.field === "address" && <AddressCard ip={of.value} turn={turn} edit={edit} />}
       {status.failure?.status === 404 ? (
         <Empty title="This collector keeps no records to look back at">

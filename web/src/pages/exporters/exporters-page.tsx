@@ -5,6 +5,7 @@ import { useCall } from "../../api/use-call.ts";
 import { formatNumber, formatWhole } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
 import { usePlace } from "../../navigation/place.ts";
+import { OpenAlerts } from "../../ui/alert-parts.tsx";
 import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Page, Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
@@ -36,6 +37,7 @@ export default function ExportersPage(): JSX.Element {
         {(answer) => (
           <>
             {answer.exporters.length > 0 && <Totals exporters={answer.exporters} diagnoses={found} />}
+            {chosen !== null && <OpenAlerts names={chosen} />}
             {chosen !== null && (
               <ExporterDetail
                 key={chosen}

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiFailure } from "../../api/api-failure.ts";
-import { request, type ApiCall } from "../../api/call.ts";
+import type { ApiCall } from "../../api/call.ts";
 import { noteSilence, useConnection } from "../../api/connection.ts";
-import { createLineSplitter } from "../../format/lines.ts";
+import { follow } from "../../api/follow.ts";
 
 export type RecordFields = Readonly<Record<string, unknown>>;
 
@@ -72,17 +72,4 @@ export function useTail(call: ApiCall, isOn: boolean): Tail {
   }, [path, isOn, comebacks, again]);
 
   return { records, counts, failure, clear: () => setRecords([]), retry: () => setAgain((count) => count + 1) };
-}
-
-/** Calls `take` with each line until the stream ends, which is an error. */
-async function follow(call: ApiCall, take: (line: string) => void, signal: AbortSignal): Promise<never> {
-  const response = await request(call, { signal });
-  const split = createLineSplitter();
-  const decoder = new TextDecoder();
-  const reader = response.body?.getReader();
-  for (;;) {
-    const piece = await reader?.read();
-    if (piece === undefined || piece.done) throw new Error("the stream ended");
-    for (const line of split(decoder.decode(piece.value, { stream: true }))) take(line);
-  }
 }

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { DiagnoseAnswer, ListAlertsAnswer } from "../../api/answers.gen.ts";
-import type { ApiCall } from "../../api/call.ts";
+import { firingCall } from "../../api/alerts.ts";
 import { exploreQueryCall, type ExploreQuestion } from "../../api/explore.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
 import { useCall } from "../../api/use-call.ts";
@@ -9,8 +9,6 @@ import { Section } from "../../ui/page.tsx";
 import { Failure } from "../../ui/states.tsx";
 import { Badge } from "../../ui/tile.tsx";
 import { findNetworkTrouble, type Way } from "./network-trouble.ts";
-
-export const alertsCall: ApiCall = { path: "api/v1/watch/alerts" };
 
 /** A storm of alerts does not bury the page. */
 const mostShown = 20;
@@ -46,7 +44,7 @@ export function NetworkSection({
   readonly hasExplore: boolean;
 }): JSX.Element {
   const everyMs = 15_000;
-  const alerts = useCall<ListAlertsAnswer>(alertsCall, { everyMs });
+  const alerts = useCall<ListAlertsAnswer>(firingCall, { everyMs });
   const into = useCall<ExploreAnswer>(hasExplore ? exploreQueryCall(linkQuestion("in")) : undefined, { everyMs });
   const out = useCall<ExploreAnswer>(hasExplore ? exploreQueryCall(linkQuestion("out")) : undefined, { everyMs });
   const links = [["in", into.answer] as const, ["out", out.answer] as const];
@@ -63,19 +61,29 @@ export function NetworkSection({
       {ofLinks?.failure !== undefined && <Failure failure={ofLinks.failure} retry={ofLinks.reload} />}
       {trouble.length > 0 ? (
         <ul class="trouble">
-          {trouble.slice(0, mostShown).map(({ id, state, sentence, note, page, query }) => (
+          {trouble.slice(0, mostShown).map(({ id, state, sentence, note, alert, page, query }) => (
             <li key={id}>
               <Badge state={state}>{state === "bad" ? "problem" : "seen"}</Badge>
               <div>
                 <a href={hrefOf(page, query)}>{sentence}</a>
-                {note !== undefined && <p class="note">{note}</p>}
+                {note !== undefined && (
+                  <p class="note">
+                    {note}
+                    {alert !== undefined && (
+                      <>
+                        {" · "}
+                        <a href={hrefOf("alerts", { alert })}>evidence</a>
+                      </>
+                    )}
+                  </p>
+                )}
               </div>
             </li>
           ))}
           {trouble.length > mostShown && (
             <li>
               <p class="note">
-                … and {trouble.length - mostShown} more: <code>netgloss watch alerts</code> lists all alerts.
+                … and {trouble.length - mostShown} more: <a href={hrefOf("alerts")}>Alerts</a> lists all alerts.
               </p>
             </li>
           )}

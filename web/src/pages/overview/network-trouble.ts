@@ -1,5 +1,6 @@
 import type { DiagnoseAnswer, ListAlertsAnswer } from "../../api/answers.gen.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
+import { viewOfAlert } from "../../format/alert-text.ts";
 import { andTerm, filterTerm } from "../../format/filter-terms.ts";
 import { formatNumber } from "../../format/numbers.ts";
 import { formatAge } from "../../format/times.ts";
@@ -11,6 +12,8 @@ export interface NetworkTrouble {
   readonly state: "bad" | "warn";
   readonly sentence: string;
   readonly note?: string | undefined;
+  /** The id of the alert that it is. */
+  readonly alert?: string;
   readonly page: PagePath;
   readonly query: Readonly<Record<string, string>>;
 }
@@ -46,36 +49,18 @@ export function findNetworkTrouble(
   ];
 }
 
-/** An alert on flows leads to the flows that it is about, from a while before it began. */
-function ofAlert({ id, rule, key, text, firedAt, since, acknowledged }: Alert, now: number): NetworkTrouble {
-  const fields = Object.entries(key);
-  const isOfFlows = fields.every(([field]) => /^(?:flow|l4|app|tcp|icmp)\./.test(field));
-  const begun = firedAt ?? since;
-  const filter = fields.reduce((terms, [field, value]) => andTerm(terms, termOf(field, value)), "");
-  const exporter = key["exporter"];
+/** An alert leads to what it is about. */
+function ofAlert(alert: Alert, now: number): NetworkTrouble {
+  const { id, rule, text, firedAt, since, acknowledged } = alert;
   return {
     id: `alert ${id}`,
     state: acknowledged === undefined ? "bad" : "warn",
     sentence: text,
-    note: `Rule ${rule}, began ${formatAge(begun, now)}${acknowledged === undefined ? "" : `, seen by ${acknowledged.by}`}`,
-    ...(isOfFlows
-      ? {
-          page: "explore",
-          query: { filter, from: new Date(begun - 600_000).toISOString(), by: "flow.src.ip.addr,flow.dst.ip.addr" },
-        }
-      : exporter === undefined
-        ? { page: "devices", query: {} }
-        : { page: "exporters", query: { exporter } }),
+    note: `Rule ${rule}, began ${formatAge(firedAt ?? since, now)}${acknowledged === undefined ? "" : `, seen by ${acknowledged.by}`}`,
+    alert: id,
+    ...viewOfAlert(alert),
   };
 }
-
-/** A rule may watch networks, by `dst/24`: an address is one of theirs. */
-const termOf = (field: string, value: string): string =>
-  /^[\da-f.:]+\/\d{1,3}$/i.test(value) && field.endsWith(".ip.addr")
-    ? `${field} in ${value}`
-    : filterTerm(field, valueOf(value));
-
-const valueOf = (text: string): string | number => (/^\d{1,15}$/.test(text) ? Number(text) : text);
 
 function fullLinks(way: Way, { rows, times = [], to, granularitySeconds }: ExploreAnswer): readonly NetworkTrouble[] {
   // The minute that goes on still fills.

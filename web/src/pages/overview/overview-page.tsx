@@ -1,5 +1,6 @@
 import type { GetOverviewAnswer, DiagnoseAnswer, ListOutputsAnswer } from "../../api/answers.gen.ts";
 import type { JSX } from "preact";
+import { firingCall } from "../../api/alerts.ts";
 import type { ApiCall } from "../../api/call.ts";
 import { exploreQueryCall, exploreStatusCall, readWhen, writeWhen, type ExploreStatus } from "../../api/explore.ts";
 import { useIsLimited } from "../../api/session.ts";
@@ -13,7 +14,7 @@ import { Badge } from "../../ui/tile.tsx";
 import { withCode } from "../../ui/with-code.tsx";
 import type { ReadyAnswer } from "./overview-answers.ts";
 import { overviewMs, Tiles, TrafficTile } from "./overview-tiles.tsx";
-import { alertsCall, NetworkSection } from "./network-section.tsx";
+import { NetworkSection } from "./network-section.tsx";
 import { TopTalkers, UnnamedNetworks, talkersQuestion } from "./traffic.tsx";
 import { findTrouble, type Trouble } from "./trouble.ts";
 import "./overview.css";
@@ -68,7 +69,7 @@ function WholeCollector(): JSX.Element {
       lead="What goes on now, and what is wrong."
       calls={[
         overviewCall,
-        alertsCall,
+        firingCall,
         diagnosisCall,
         readyCall,
         outputsCall,

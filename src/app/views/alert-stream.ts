@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Metrics } from "../../base/report/index.ts";
+import { alertEvent, apiError, type StreamPage } from "../../server/index.ts";
+import type { AlertEvent } from "../../watch/index.ts";
+import type { WatchOutput } from "../threads/watch-output.ts";
+
+const maxFollowers = 64;
+/** Events that are kept for who comes back, and that wait for one who follows. */
+const maxKept = 1000;
+const maxWaiting = 1000;
+/** An empty line finds out whether anybody is still there. */
+const aliveMs = 5000;
+/** The time until the thread of Watch is asked again while it begins anew. */
+const againMs = 500;
+
+/** What the stream needs of Watch. */
+type AlertSource = Pick<WatchOutput, "listen" | "find">;
+
+/** One who follows alerts. */
+class Follower {
+  /** Lines that were not sent yet. */
+  #waiting: string[] = [];
+  /** Whether all that there is has to be sent: at first, and when some was left out. */
+  #isBehind: boolean;
+  #wake: (() => void) | undefined;
+
+  /** @param waiting what came after that of which it knows; undefined: it knows of nothing. */
+  constructor(waiting: readonly string[] | undefined) {
+    this.#isBehind = waiting === undefined;
+    this.#waiting = [...(waiting ?? [])];
+  }
+
+  /** Gives it lines; undefined: there are some that nobody has. @returns how many are left out, which it makes up for by a list of all alerts. */
+  give(lines: readonly string[] | undefined): number {
+    this.#wake?.();
+    if (lines === undefined) {
+      this.#isBehind = true;
+      this.#waiting = [];
+      return 0;
+    }
+    if (this.#isBehind) return 0;
+    if (this.#waiting.length + lines.length <= maxWaiting) {
+      this.#waiting.push(...lines);
+      return 0;
+    }
+    const left = this.#waiting.length + lines.length;
+    this.#isBehind = true;
+    this.#waiting = [];
+    return left;
+  }
+
+  /** What there is to send: lines, or `all` alerts; undefined: nothing came for a while. */
+  async next(signal: AbortSignal): Promise<readonly string[] | "all" | undefined> {
+    if (!this.#isBehind && this.#waiting.length === 0) {
+      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
+      const ended = new AbortController();
+      const late = pause(aliveMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
+      await Promise.race([woken, late]);
+      ended.abort();
+      this.#wake = undefined;
+    }
+    if (this.#isBehind) {
+      this.#isBehind = false;
+      return "all";
+    }
+    const lines = this.#waiting;
+    this.#waiting = [];
+    return lines.length === 0 ? undefined : lines;
+  }
+}
+
+/**
+ * `GET /api/v1/watch/alerts/stream`: what happens to alerts. Who begins gets all alerts first, and so does one who comes back too late, or is so
+ * slow that events would pile up.
+ */
+export class AlertStream {
+  readonly #watch: AlertSource | undefined;
+  readonly #followers = new Set<Follower>();
+  /** Another one in each run: numbers begin anew. */
+  #run = newRun();
+  #next = 1;
+  /** The last events, the newest last. */
+  #kept: readonly string[] = [];
+  #left = 0;
+
+  constructor(watch: AlertSource | undefined, metrics: Metrics) {
+    this.#watch = watch;
+    watch?.listen((events) => this.#take(events));
+    metrics.gaugeFrom("netgloss_watch_stream_followers", "Clients that follow alerts.", [], () => [
+      [{}, this.#followers.size],
+    ]);
+    metrics.counterFrom(
+      "netgloss_watch_stream_dropped_events_total",
+      "Events of alerts that a client was not sent one by one: it was too slow, and got a list of all alerts.",
+      ["reason"],
+      () => [[{ reason: "slow" }, this.#left]],
+    );
+  }
+
+  page(): StreamPage {
+    return {
+      summary:
+        "What happens to alerts, as it happens: first a list of all, then one JSON object a line or event for each change",
+      parameters: {
+        after:
+          "The id of the last event that the client has: only what came after it is sent. Also by the header Last-Event-ID. One that is too old, or of another run, begins with a list of all.",
+      },
+      line: alertEvent,
+      idOf: (line) => /^\{"id":"([\w-]{1,100})"/.exec(line)?.[1],
+      open: (query, signal) => {
+        if (this.#watch === undefined)
+          throw apiError(
+            "unimplemented",
+            "WATCH_DISABLED",
+            "no rules are set up: SVC_WATCH_RULES_PATH names their file",
+          );
+        if (this.#followers.size >= maxFollowers) {
+          const message = `no more than ${maxFollowers} clients may follow alerts`;
+          throw apiError("resource_exhausted", "TOO_MANY_WATCHERS", message);
+        }
+        return this.#follow(this.#watch, new Follower(this.#after(query.get("after") ?? "")), signal);
+      },
+    };
+  }
+
+  async *#follow(watch: AlertSource, follower: Follower, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    this.#followers.add(follower);
+    try {
+      while (!signal.aborted) {
+        const next = await follower.next(signal);
+        const lines = next === "all" ? await this.#all(watch, follower, signal) : (next ?? [""]);
+        yield Buffer.from(lines.map((line) => `${line}\n`).join(""));
+      }
+    } finally {
+      this.#followers.delete(follower);
+    }
+  }
+
+  /** The line of all alerts. What came before it may come again after it: an event has the whole of its alert. */
+  async #all(watch: AlertSource, follower: Follower, signal: AbortSignal): Promise<readonly string[]> {
+    const id = this.#idOf(this.#next - 1);
+    const list = await watch.find({ hasEvidence: false }).catch(() => undefined);
+    if (list !== undefined && "alerts" in list)
+      return [JSON.stringify({ id, at: Date.now(), change: "list", ...list, matched: undefined })];
+    await pause(againMs, undefined, { signal }).catch(() => {});
+    follower.give(undefined);
+    return [""];
+  }
+
+  #take(events: readonly AlertEvent[] | undefined): void {
+    let lines: readonly string[] | undefined;
+    if (events === undefined) {
+      this.#run = newRun();
+      this.#next = 1;
+      this.#kept = [];
+    } else {
+      lines = events.map((event) => JSON.stringify({ id: this.#idOf(this.#next++), ...event }));
+      this.#kept = [...this.#kept, ...lines].slice(-maxKept);
+    }
+    for (const follower of this.#followers) this.#left += follower.give(lines);
+  }
+
+  /** The lines after one that a client has; undefined where they are not known any more. */
+  #after(id: string): readonly string[] | undefined {
+    const [run, number = ""] = id.split("-");
+    const missed = this.#next - 1 - Number(number);
+    if (run !== this.#run || !/^\d{1,15}$/.test(number) || missed < 0 || missed > this.#kept.length) return undefined;
+    return missed === 0 ? [] : this.#kept.slice(-missed);
+  }
+
+  #idOf(number: number): string {
+    return `${this.#run}-${number}`;
+  }
+}
+
+const newRun = (): string => randomUUID().slice(0, 8);

@@ -1,0 +1,119 @@
+import { keyContains, KeyError, parseKey, type Key } from "../base/ip/index.ts";
+import { nearName } from "../base/text/index.ts";
+import { columnOf, compileFilter, FilterError, parseFilter, type Filter } from "../record/index.ts";
+import type { Alert } from "./alerts.ts";
+import { sources } from "./sources.ts";
+
+/** A filter over alerts. */
+export interface AlertFilter {
+  passes(alert: Alert): boolean;
+}
+
+/** Which alerts somebody asks for; plain data. What is left out asks for nothing. */
+export interface AlertQuery {
+  readonly states?: readonly Alert["state"][];
+  readonly rule?: string;
+  /** An expression over the fields of keys, and those of alerts. */
+  readonly filter?: string;
+  /** Only those that went on at some time from here, milliseconds since the epoch. */
+  readonly from?: number;
+  /** Only those that began before. */
+  readonly to?: number;
+  /** A value of their key, or one of the largest in their evidence; an address is in its network, too. */
+  readonly names?: string;
+  readonly limit?: number;
+  /** False: without series and largest values, which are most of an alert. */
+  readonly hasEvidence?: boolean;
+}
+
+/** Keys of alerts have names of any kind of record; which of them there are is asked of the rules. */
+const alertVocabulary = sources.snmp.vocabulary;
+
+/** Fields of alerts beside those of their keys. */
+const ownFields = new Map<string, (alert: Alert) => string | number>([
+  ["alert.rule.name", ({ rule }: Alert) => rule],
+  ["alert.id", ({ id }: Alert) => id],
+  ["alert.text", ({ text }: Alert) => text],
+  ["alert.value", ({ value }: Alert) => value],
+  ["alert.peak", ({ peak }: Alert) => peak],
+]);
+
+/**
+ * Reads a filter over alerts.
+ *
+ * @param keys the fields that keys of alerts have: one that asks for none of them would never pass any. Left out: that is not looked at.
+ * @returns the filter, or what is wrong with it, a line for each fault.
+ */
+export function readAlertFilter(text: string, keys?: ReadonlySet<string>): AlertFilter | { readonly fault: string } {
+  try {
+    const filter = parseFilter(text, "filter", alertVocabulary);
+    const unknown = keys === undefined ? [] : unknownFields(filter, new Set([...keys, ...ownFields.keys()]));
+    if (unknown.length > 0) return { fault: unknown.join("\n") };
+    const matches = compileFilter(filter);
+    return { passes: (alert) => matches({ get: (field) => valueOf(alert, field) }) };
+  } catch (error) {
+    if (!(error instanceof FilterError)) throw error;
+    return { fault: `${error.fault}, column ${error.location.column}` };
+  }
+}
+
+/** Makes what tells which alerts are asked for. @param keys the fields that keys of alerts have. */
+export function readAlertQuery(
+  { states, rule, filter, from = -Infinity, to = Infinity, names }: AlertQuery,
+  keys: ReadonlySet<string>,
+): AlertFilter | { readonly fault: string } {
+  const read = filter === undefined ? undefined : readAlertFilter(filter, keys);
+  if (read !== undefined && "fault" in read) return read;
+  const isNamed = names === undefined ? undefined : namer(names);
+  return {
+    passes: (alert) =>
+      states?.includes(alert.state) !== false &&
+      (rule === undefined || alert.rule === rule) &&
+      alert.since < to &&
+      (alert.clearedAt ?? Infinity) >= from &&
+      isNamed?.(alert) !== false &&
+      read?.passes(alert) !== false,
+  };
+}
+
+/** Tells whether alerts name a value: it is in their key, or their evidence. Addresses and networks are named by those around and in them, too. */
+function namer(wanted: string): (alert: Alert) => boolean {
+  const network = keyOf(wanted);
+  const isIt = (value: string): boolean => {
+    if (value === wanted || network === undefined) return value === wanted;
+    const other = keyOf(value);
+    return other !== undefined && (keyContains(other, network) || keyContains(network, other));
+  };
+  return ({ key, top }) =>
+    Object.values(key).some(isIt) || Object.values(top).some((values) => values.some(({ value }) => value === wanted));
+}
+
+/** An address or a network; undefined for any other text. */
+function keyOf(text: string): Key | undefined {
+  if (!/^[\da-f.:]{2,45}(?:\/\d{1,3})?$/i.test(text)) return undefined;
+  try {
+    return parseKey(text);
+  } catch (error) {
+    if (!(error instanceof KeyError)) throw error;
+    return undefined;
+  }
+}
+
+/** The value that a filter sees of an alert. */
+function valueOf(alert: Alert, field: string): string | number | undefined {
+  const text = alert.key[field];
+  if (text === undefined) return ownFields.get(field)?.(alert);
+  const type = columnOf(field)?.type;
+  return type === undefined || type === "text" || type === "address" ? text : Number(text);
+}
+
+/** What is wrong with a filter that asks for what no alert has: it would never hold back any. */
+function unknownFields(filter: Filter, known: ReadonlySet<string>): readonly string[] {
+  if (filter.kind === "not") return unknownFields(filter.filter, known);
+  if (!("fields" in filter)) return filter.filters.flatMap((one) => unknownFields(one, known));
+  if (filter.fields.some((field) => known.has(field))) return [];
+  const [field = ""] = filter.fields;
+  const near = nearName(field, known);
+  const hint = near === undefined ? `, expected one of ${[...known].join(", ")}` : `, did you mean ${near}?`;
+  return [`no rule has alerts with ${field}${hint}`];
+}
