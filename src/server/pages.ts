@@ -203,8 +203,9 @@ export function viewEndpoints(views: ReadonlyMap<string, View | ListView>): read
       "200": jsonResponse("The state.", method?.answer.schema ?? {}),
       ...(hasId(path) && { "404": failure }),
     };
-    const asked = Object.entries(method?.parameters ?? {});
-    const ofQuery = asked.map(([name, text]) => parameter(name, text, { type: "string" }));
+    const ofQuery = Object.entries(method?.parameters ?? {}).map(([name, text]) =>
+      parameter(name, text, { type: "string" }),
+    );
     const all = [...(hasId(path) ? [idParameter] : []), ...ofQuery];
     const parameters = all.length > 0 ? { parameters: all } : {};
     const summary = method?.summary ?? `The state at ${path}`;

@@ -122,9 +122,10 @@ export class Notifier {
       ...taken
         .filter((one) => one.alert === alert)
         .map(({ kind, at }): NoticeState => ({ action, kind, state: "sent", at })),
-      ...waiting
-        .filter(isOf)
-        .map(({ kind }): NoticeState => ({ action, kind, state: "waiting", ...(fault && { because: fault }) })),
+      ...waiting.filter(isOf).map(({ kind }): NoticeState => {
+        const state = "waiting";
+        return fault === undefined ? { action, kind, state } : { action, kind, state, because: fault };
+      }),
       ...refused
         .filter(({ notice }) => isOf(notice))
         .map(({ notice: { kind }, because, at }): NoticeState => ({ action, kind, state: "aside", because, at })),

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AlertStream } from "../../src/app/views/alert-stream.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
+import type { AlertListener } from "../../src/app/threads/watch-output.ts";
 import type { AlertEvent } from "../../src/watch/index.ts";
 
 interface Line {
@@ -20,7 +21,8 @@ const eventOf = (id: string): AlertEvent => ({
 /** A stream of alerts whose Watch has these. */
 function rig() {
   const metrics = createMetrics();
-  const state = { ids: ["a"], isAway: false, tell: (_: readonly AlertEvent[] | undefined): void => {} };
+  const tell: AlertListener = () => {};
+  const state = { ids: ["a"], isAway: false, tell };
   const stream = new AlertStream(
     {
       listen: (listener) => void (state.tell = listener),

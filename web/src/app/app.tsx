@@ -25,7 +25,7 @@ export function App(): JSX.Element {
         Skip to the content
       </a>
       <div class="frame">
-        <SideBar current={page} />
+        <SideBar current={page} isKnown={signIn.session !== undefined} />
         <div class="main">
           <TopBar session={signIn.session} onSignOut={signIn.signOut} />
           <ConnectionBanner />

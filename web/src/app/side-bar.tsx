@@ -2,13 +2,20 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { alertsCall } from "../api/alerts.ts";
 import type { ListAlertsAnswer } from "../api/answers.gen.ts";
+import { useIsLimited, useLack } from "../api/session.ts";
 import { useCall } from "../api/use-call.ts";
 import { hrefOf } from "../navigation/place.ts";
-import { useIsLimited } from "../api/session.ts";
 import { offeredPages } from "./page-table.ts";
 
 /** The pages, the current one marked, and in sight where the list is wider than the screen. */
-export function SideBar({ current }: { readonly current: string | undefined }): JSX.Element {
+export function SideBar({
+  current,
+  isKnown,
+}: {
+  readonly current: string | undefined;
+  /** Whether it is known who looks: before that nothing is asked for. */
+  readonly isKnown: boolean;
+}): JSX.Element {
   const isLimited = useIsLimited();
   const bar = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -33,7 +40,7 @@ export function SideBar({ current }: { readonly current: string | undefined }): 
           <li key={path}>
             <a href={hrefOf(path)} aria-current={path === current ? "page" : undefined}>
               {label}
-              {path === "alerts" && <FiringCount />}
+              {path === "alerts" && isKnown && <FiringCount />}
             </a>
           </li>
         ))}
@@ -46,12 +53,16 @@ const countCall = alertsCall({ state: "firing", limit: 1 });
 
 /** How many alerts fire; nothing where there are none, or who looks may not see them. */
 function FiringCount(): JSX.Element | null {
-  const { answer } = useCall<ListAlertsAnswer>(countCall, { everyMs: 15_000 });
+  const mayAsk = useLack("viewer", "flow") === undefined;
+  const { answer } = useCall<ListAlertsAnswer>(mayAsk ? countCall : undefined, { everyMs: 15_000 });
   if (answer === undefined || answer.firing === 0) return null;
   return (
-    <span class="count">
-      {answer.firing}
-      <span class="hidden"> firing</span>
-    </span>
+    <>
+      {" "}
+      <span class="count">
+        {answer.firing}
+        <span class="hidden"> firing</span>
+      </span>
+    </>
   );
 }

@@ -199,6 +199,7 @@ function Series({
         series={chart.lines}
         unit={unitOfAlert(alert.unit)}
         isStacked={false}
+        isLastBegun={recent !== undefined}
         height={200}
       />
     </>
