@@ -100,6 +100,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ["measures.ts", "ready.ts"],
     "rule-watch.ts",
     "alerts.ts",
+    "alert-filter.ts",
     "silences.ts",
     "alert-file.ts",
     "actions",

@@ -12,6 +12,7 @@ export { runComponent, type RunOptions } from "./service/service.ts";
 export { announceToServiceManager, type ServiceManagerOptions } from "./service/service.ts";
 export * from "./settings/index.ts";
 export { createSelect, startSelectProcess } from "./collector.ts";
+export { AlertStream } from "./views/alert-stream.ts";
 export { RuleTrials } from "./views/rule-trials.ts";
 export { SavedViews } from "./views/saved-views.ts";
 export { Annotations, startsForm } from "./views/annotations.ts";

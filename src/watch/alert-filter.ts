@@ -1,13 +1,8 @@
 import { keyContains, KeyError, parseKey, type Key } from "../base/ip/index.ts";
 import { nearName } from "../base/text/index.ts";
 import { columnOf, compileFilter, FilterError, parseFilter, type Filter } from "../record/index.ts";
-import type { Alert } from "./alerts.ts";
+import type { Alert, AlertFilter } from "./alerts.ts";
 import { sources } from "./sources.ts";
-
-/** A filter over alerts. */
-export interface AlertFilter {
-  passes(alert: Alert): boolean;
-}
 
 /** Which alerts somebody asks for; plain data. What is left out asks for nothing. */
 export interface AlertQuery {
@@ -50,7 +45,7 @@ export function readAlertFilter(text: string, keys?: ReadonlySet<string>): Alert
     const unknown = keys === undefined ? [] : unknownFields(filter, new Set([...keys, ...ownFields.keys()]));
     if (unknown.length > 0) return { fault: unknown.join("\n") };
     const matches = compileFilter(filter);
-    return { passes: (alert) => matches({ get: (field) => valueOf(alert, field) }) };
+    return (alert) => matches({ get: (field) => valueOf(alert, field) });
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     return { fault: `${error.fault}, column ${error.location.column}` };
@@ -63,17 +58,15 @@ export function readAlertQuery(
   keys: ReadonlySet<string>,
 ): AlertFilter | { readonly fault: string } {
   const read = filter === undefined ? undefined : readAlertFilter(filter, keys);
-  if (read !== undefined && "fault" in read) return read;
+  if (typeof read === "object") return read;
   const isNamed = names === undefined ? undefined : namer(names);
-  return {
-    passes: (alert) =>
-      states?.includes(alert.state) !== false &&
-      (rule === undefined || alert.rule === rule) &&
-      alert.since < to &&
-      (alert.clearedAt ?? Infinity) >= from &&
-      isNamed?.(alert) !== false &&
-      read?.passes(alert) !== false,
-  };
+  return (alert) =>
+    states?.includes(alert.state) !== false &&
+    (rule === undefined || alert.rule === rule) &&
+    alert.since < to &&
+    (alert.clearedAt ?? Infinity) >= from &&
+    isNamed?.(alert) !== false &&
+    read?.(alert) !== false;
 }
 
 /** Tells whether alerts name a value: it is in their key, or their evidence. Addresses and networks are named by those around and in them, too. */

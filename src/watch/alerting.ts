@@ -1,7 +1,7 @@
 import type { FileIo } from "../base/file/index.ts";
 import type { Clock, Log, Metrics } from "../base/report/index.ts";
 import { AlertFile } from "./alert-file.ts";
-import { readAlertQuery, type AlertFilter, type AlertQuery } from "./alert-filter.ts";
+import { readAlertQuery, type AlertQuery } from "./alert-filter.ts";
 import {
   AlertBook,
   AlertNews,
@@ -10,6 +10,7 @@ import {
   toldOf,
   type Alert,
   type AlertEvent,
+  type AlertFilter,
   type AlertList,
   type Evidence,
   type FoundAlerts,
@@ -190,7 +191,7 @@ export class Alerting {
   /** The alerts that somebody asks for. */
   find(query: AlertQuery): FoundAlerts | Refused {
     const filter = readAlertQuery(query, this.#keyFields());
-    if ("fault" in filter) return { refused: filter.fault.split("\n") };
+    if (typeof filter === "object") return { refused: filter.fault.split("\n") };
     const list = this.list(filter, query.limit);
     return query.hasEvidence === false ? { ...list, alerts: list.alerts.map(briefOf) } : list;
   }

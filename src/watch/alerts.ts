@@ -1,4 +1,3 @@
-import type { AlertFilter } from "./alert-filter.ts";
 import type { Rule } from "./rule.ts";
 import type { Top } from "./close-look.ts";
 import type { Verdict } from "./rule-watch.ts";
@@ -36,6 +35,9 @@ export interface Alert {
   /** Why it ended, where its value did not. */
   readonly because?: string;
 }
+
+/** Tells which alerts pass. */
+export type AlertFilter = (alert: Alert) => boolean;
 
 /** An alert without its evidence, which is most of it. */
 export type BriefAlert = Omit<Alert, "top" | "series">;
@@ -108,7 +110,7 @@ const maxAlerts = 10_000;
 const maxCleared = 1000;
 /** Each has some kilobytes of evidence, and pages ask again and again. */
 const maxShown = 1000;
-const all: AlertFilter = { passes: () => true };
+const all: AlertFilter = () => true;
 
 /** Returns the unit of what a rule measures. */
 export function unitOf({ measure, when }: Rule): string {
@@ -171,7 +173,7 @@ export class AlertBook {
    *
    * @param elsewhere alerts that fire for other collectors, and may fire here, too.
    */
-  list(elsewhere: readonly Alert[] = [], filter: AlertFilter = all, limit = maxShown) {
+  list(elsewhere: readonly Alert[] = [], passes: AlertFilter = all, limit = maxShown) {
     const open = [...this.#open.values()];
     const pending = open.filter(({ state }) => state === "pending");
     const newest = (a: Alert, b: Alert): number => (b.clearedAt ?? b.since) - (a.clearedAt ?? a.since);
@@ -180,7 +182,7 @@ export class AlertBook {
     const firing = [...here, ...elsewhere.filter(({ id }) => !ids.has(id))];
     const firingIds = new Set(firing.map(({ id }) => id));
     const cleared = this.#cleared.filter(({ id }) => !firingIds.has(id));
-    const found = [firing, pending, cleared].map((some) => some.filter((alert) => filter.passes(alert)));
+    const found = [firing, pending, cleared].map((some) => some.filter(passes));
     return {
       firing: firing.length,
       pending: pending.length,

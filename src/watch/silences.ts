@@ -1,6 +1,6 @@
 import { defaulted, mapping, readShape, required, scalar } from "../base/yaml/index.ts";
-import { readAlertFilter, type AlertFilter } from "./alert-filter.ts";
-import type { Alert } from "./alerts.ts";
+import { readAlertFilter } from "./alert-filter.ts";
+import type { Alert, AlertFilter } from "./alerts.ts";
 
 /** Alerts of which nobody is told for a time; plain data. */
 export interface Silence {
@@ -32,7 +32,7 @@ const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => {
 });
 const filterText = scalar("a filter, see docs/filters.md", (text, at) => {
   const read = readAlertFilter(text);
-  return "fault" in read ? at.error(read.fault) : text;
+  return typeof read === "object" ? at.error(read.fault) : text;
 });
 const instant = scalar("a time such as 2026-11-27T18:00:00Z", (text) => {
   const ms = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
@@ -62,7 +62,7 @@ export function readSnooze(given: unknown): { readonly for: number } | Refused {
 
 interface Known {
   readonly silence: Silence;
-  readonly filter: AlertFilter;
+  readonly passes: AlertFilter;
 }
 
 /** The silences of a collector. */
@@ -78,7 +78,7 @@ export class Silences {
   restore(silences: readonly Silence[]): void {
     this.#known = silences.flatMap((silence) => {
       const filter = readAlertFilter(silence.filter);
-      return "fault" in filter ? [] : [{ silence, filter }];
+      return typeof filter === "object" ? [] : [{ silence, passes: filter }];
     });
   }
 
@@ -102,15 +102,15 @@ export class Silences {
   add(given: unknown, by: string, keys: ReadonlySet<string>, now: number): Silence | Refused {
     const read = readForm(silenceForm, given);
     if ("refused" in read) return read;
-    const readFilter = readAlertFilter(read.filter, keys);
-    if ("fault" in readFilter) return { refused: readFilter.fault.split("\n") };
+    const passes = readAlertFilter(read.filter, keys);
+    if (typeof passes === "object") return { refused: passes.fault.split("\n") };
     this.#known = this.#known.filter(({ silence }) => silence.until > now - keepMs);
     if (this.#known.length >= maxSilences) return { refused: [`there are ${maxSilences} silences, which is the most`] };
     const from = read.from === 0 ? now : read.from;
     if (from + read.for <= now) return { refused: ["the silence would have ended before now"] };
     const { filter, comment: why } = read;
     const silence = { id: this.#newId(), filter, from, until: from + read.for, by, comment: why };
-    this.#known = [...this.#known, { silence, filter: readFilter }];
+    this.#known = [...this.#known, { silence, passes }];
     return silence;
   }
 
@@ -125,7 +125,7 @@ export class Silences {
 
   /** The silence of an alert at a time; undefined: it has none. */
   of(alert: Alert, now: number): Silence | undefined {
-    return this.#known.find(({ silence, filter }) => isOn(silence, now) && filter.passes(alert))?.silence;
+    return this.#known.find(({ silence, passes }) => isOn(silence, now) && passes(alert))?.silence;
   }
 
   /** The ids of those that are in force: a text that is the same as long as they are. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AlertStream } from "../../src/app/views/alert-stream.ts";
+import { AlertStream } from "../../src/app/index.ts";
 import { createMetrics } from "../../src/base/report/index.ts";
-import type { AlertListener } from "../../src/app/threads/watch-output.ts";
 import type { AlertEvent } from "../../src/watch/index.ts";
 
 interface Line {
@@ -21,7 +20,7 @@ const eventOf = (id: string): AlertEvent => ({
 /** A stream of alerts whose Watch has these. */
 function rig() {
   const metrics = createMetrics();
-  const tell: AlertListener = () => {};
+  const tell: (events: readonly AlertEvent[] | undefined) => void = () => {};
   const state = { ids: ["a"], isAway: false, tell };
   const stream = new AlertStream(
     {

@@ -1,4 +1,3 @@
-import type { PagePath } from "../navigation/page-paths.ts";
 import { andTerm, filterTerm } from "./filter-terms.ts";
 import { formatNumber, type Unit } from "./numbers.ts";
 
@@ -12,7 +11,7 @@ interface KeyedAlert {
 
 /** A page of these, and its state. */
 interface View {
-  readonly page: PagePath;
+  readonly page: "explore" | "exporters" | "devices";
   readonly query: Readonly<Record<string, string>>;
 }
 

@@ -76,7 +76,7 @@ function Details({
         actions={
           <>
             <a class="button" href={hrefOf(page, query)}>
-              {words[page as keyof typeof words]}
+              {words[page]}
             </a>
             <AlertActions alert={alert} reload={reload} />
           </>
