@@ -44,6 +44,8 @@ const canonical: readonly (readonly [given: string, key: string])[] = [
   ["interface:2001:DB8:0::1/Ethernet 1/1", "interface:2001:db8::1/Ethernet 1/1"],
   ['interface:192.0.2.1/a"b\\c%25ä', "interface:192.0.2.1/a%22b%5Cc%25%C3%A4"],
   ["interface:192.0.2.1/%41%20", "interface:192.0.2.1/A%20"],
+  ["interface:192.0.2.1/%31%37", "interface:192.0.2.1/17"],
+  ["interface:2001:db8::1/%31", "interface:2001:db8::1/1"],
   ["as:4294967295", "as:4294967295"],
   ["vlan:*/100", "vlan:*/100"],
   ["vlan:2001:db8::1/4094", "vlan:2001:db8::1/4094"],
@@ -67,6 +69,8 @@ const wrong: readonly (readonly [key: string, expected: RegExp])[] = [
   ["interface:10.0.0.1/\ud800", /no text in UTF-8/],
   [`interface:10.0.0.1/${"x".repeat(300)}`, /has 319 characters, more than 255/],
   [`interface:10.0.0.1/${"ä".repeat(100)}`, /characters, more than 255/],
+  ["interface:10.0.0.1/017", /ifIndex that is none: expected 0 to 4294967295, without leading zeros/],
+  ["interface:10.0.0.1/4294967296", /ifIndex that is none/],
   ["as:01", /no AS number: expected as:<number>, from 0 to 4294967295/],
   ["as:4294967296", /no AS number/],
   ["vlan:*/0", /no VLAN: expected vlan:<exporter or \*>\/<id>, the id from 1 to 4094/],
@@ -83,7 +87,10 @@ const wrong: readonly (readonly [key: string, expected: RegExp])[] = [
 
 suite("keys of names", { concurrency: true }, () => {
   test("have one canonical text", () => {
-    for (const [given, key] of canonical) assert.equal(parseNameKey(given).text, key, given);
+    for (const [given, key] of canonical) {
+      assert.equal(parseNameKey(given).text, key, given);
+      assert.deepEqual(parseNameKey(given), parseNameKey(key), given);
+    }
   });
 
   test("that are none are refused with what is expected", () => {
@@ -149,6 +156,21 @@ suite("names by the API", { concurrency: true }, () => {
       (listed.body["udms"] as { key: string }[]).map(({ key }) => key),
     );
     assert.equal(again.current().size, 6);
+  });
+
+  test("a key with the digest of another changes nothing", async (t) => {
+    const { store, path } = await setUp(t);
+    const key = parseNameKey("interface:192.0.2.1/Gi0/1");
+    const values = { name: "first", tags: [], vlan: 0n, internal: false, metadata: new Map<string, string>() };
+    await store.commit([{ op: "create", key, values }]);
+    const file = await readFile(path, "utf8");
+    const other = { ...key, text: "interface:192.0.2.1/Gi0/2" };
+    for (const op of ["create", "update", "delete"] as const) {
+      const write = op === "delete" ? { op, key: other } : { op, key: other, values: { ...values, name: "second" } };
+      await assert.rejects(store.commit([write]), /Gi0\/2" has the digest of "interface:192\.0\.2\.1\/Gi0\/1"/);
+    }
+    assert.equal(await readFile(path, "utf8"), file);
+    assert.equal(store.current().get(key)?.name, "first");
   });
 
   test("a MAC address is found by those that cover it, first bytes by what is within", async (t) => {

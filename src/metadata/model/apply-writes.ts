@@ -99,6 +99,10 @@ function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | 
     return { refused, field: "key", description: `key ${quote(write.key.text)} ${why}` };
   };
   if (earlier !== undefined) return no("invalid_argument", `is already in the batch, at position ${earlier}`);
+  if (found !== undefined && found.key.text !== write.key.text) {
+    const code = write.op === "update" || write.op === "delete" ? "not_found" : "already_exists";
+    return no(code, `has the digest of ${quote(found.key.text)}, which is there: delete that one first`);
+  }
   if (write.op === "create" && found !== undefined) return no("already_exists", "already exists");
   if ((write.op === "update" || write.op === "delete") && found === undefined) return no("not_found", "does not exist");
   return undefined;

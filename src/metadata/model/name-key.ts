@@ -57,10 +57,14 @@ export function parseStoredKey(text: string): Key {
 
 const readers: Readonly<Record<keyof typeof forms, (text: string, rest: string) => Key>> = {
   interface(text, rest) {
-    const [exporter, name] = splitExporter(text, rest, "interface");
+    const [exporter, given] = splitExporter(text, rest, "interface");
+    // Digits may be written as `%31`, too.
+    const name = canonicalName(text, given);
     const index = numberOf(name, 0xffff_ffff);
-    if (index !== undefined) return exporterKey("interface", exporter, String(index), index);
-    return exporterKey("interface", exporter, canonicalName(text, name), undefined);
+    if (index === undefined && /^\d+$/.test(name)) {
+      throw badKey(text, "has an ifIndex that is none: expected 0 to 4294967295, without leading zeros");
+    }
+    return exporterKey("interface", exporter, name, index);
   },
   as(text, rest) {
     const number = numberOf(rest, 0xffff_ffff);
