@@ -100,8 +100,7 @@ export class Alerting {
     this.#onFault(kept.fault);
     if (kept.fault !== undefined) this.#log.error({}, kept.fault);
     // They are no news.
-    const now = this.#around.clock.now();
-    this.#news.take(this.#book, this.#silences.inForce(now), now);
+    this.#news.take(this.#book.open(), (id) => this.#book.find(id), "", this.#around.clock.now());
   }
 
   async stop(): Promise<void> {
@@ -336,7 +335,11 @@ export class Alerting {
 
   #tellNews(): void {
     const now = this.#around.clock.now();
-    const events = this.#news.take(this.#book, this.#silences.inForce(now), now);
+    // Those that fire for other collectors only are told of, too.
+    const open = new Map((this.#others?.firing() ?? []).map((alert) => [alert.id, alert]));
+    for (const alert of this.#book.open()) open.set(alert.id, alert);
+    const inForce = this.#silences.inForce(now);
+    const events = this.#news.take(open.values(), (id) => this.#book.find(id), inForce, now);
     if (events.length > 0) this.#around.onNews(events);
   }
 

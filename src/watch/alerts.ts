@@ -443,14 +443,19 @@ export class AlertNews {
   /**
    * Looks at all alerts. Whether one has a silence is asked when it begins to fire, and when other silences are in force than before.
    *
-   * @param inForce a text that is another one when other silences are in force.
+   * @param open those that have not ended. @param get the alert of an id, also one that has ended. @param inForce a text that is another one when other silences are in force.
    */
-  take(book: AlertBook, inForce: string, now: number): readonly AlertEvent[] {
+  take(
+    open: Iterable<Alert>,
+    get: (id: string) => Alert | undefined,
+    inForce: string,
+    now: number,
+  ): readonly AlertEvent[] {
     const told = new Map<string, Told>();
     const events: AlertEvent[] = [];
     const isSame = inForce === this.#inForce;
     this.#inForce = inForce;
-    for (const alert of book.open()) {
+    for (const alert of open) {
       const before = this.#told.get(alert.id);
       const isAsked = !isSame || before?.alert.state !== alert.state;
       const silence = isAsked ? this.#silenceOf(alert) : before.silence;
@@ -461,7 +466,7 @@ export class AlertNews {
     }
     for (const [id, { alert }] of this.#told) {
       if (told.has(id)) continue;
-      const ended = book.find(id);
+      const ended = get(id);
       events.push({ at: now, change: ended === undefined ? "gone" : "cleared", alert: briefOf(ended ?? alert) });
     }
     this.#told = told;

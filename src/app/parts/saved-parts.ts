@@ -37,7 +37,12 @@ export function createSaved(
       starts,
       marks: () => views.now().mark.values(),
       history: metadata?.history,
-      alerts: watch && (async () => (await watch.alerts())?.alerts),
+      alerts:
+        watch &&
+        (async (from, to) => {
+          const found = await watch.find({ states: ["firing", "cleared"], from, to, hasEvidence: false });
+          return found !== undefined && "alerts" in found ? found.alerts : undefined;
+        }),
     },
     { version, member: "" },
     reporting,

@@ -12,7 +12,7 @@ import {
   type Mark,
   type ViewUser,
 } from "../../server/index.ts";
-import type { Alert } from "../../watch/index.ts";
+import type { FoundAlerts } from "../../watch/index.ts";
 import { BrokenState, type KeptState, type StateForm } from "./kept-state.ts";
 import { wrong } from "./saved-items.ts";
 
@@ -52,8 +52,8 @@ export interface AnnotationSources {
   readonly starts: KeptState<readonly Start[]>;
   readonly marks: () => Iterable<Mark>;
   readonly history: Pick<UdmHistory, "headsBetween"> | undefined;
-  /** @returns undefined while they cannot be asked. */
-  readonly alerts: (() => Promise<readonly Alert[] | undefined>) | undefined;
+  /** Those that went on between two times. @returns undefined while they cannot be asked. */
+  readonly alerts: ((from: number, to: number) => Promise<FoundAlerts["alerts"] | undefined>) | undefined;
 }
 
 interface Question {
@@ -188,7 +188,7 @@ export class Annotations implements Component {
 
   async #alerts({ from, to }: Question): Promise<readonly Annotation[] | undefined> {
     if (this.#sources.alerts === undefined) return [];
-    const alerts = await this.#sources.alerts();
+    const alerts = await this.#sources.alerts(from, to);
     return alerts?.flatMap(({ id, text, firedAt, clearedAt }): Annotation[] => {
       if (firedAt === undefined || firedAt >= to || (clearedAt ?? to) < from) return [];
       const until = clearedAt === undefined ? {} : { until: textOf(clearedAt) };
