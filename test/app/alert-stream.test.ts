@@ -36,7 +36,7 @@ function rig() {
   const page = stream.page();
   const follow = (after?: string) => {
     const gone = new AbortController();
-    const lines = page.open(new URLSearchParams(after === undefined ? {} : { after }), gone.signal, "lines");
+    const lines = page.open(new URLSearchParams(after === undefined ? {} : { after }), gone.signal, "lines", undefined);
     const reader = lines[Symbol.asyncIterator]();
     let waiting: Line[] = [];
     const next = async (): Promise<Line> => {
@@ -126,14 +126,15 @@ test("when the thread of Watch begins anew, followers get a list once it answers
 test("there are no more clients than may be, and none without rules", async () => {
   const { page } = rig();
   const gone = new AbortController();
-  const open = (): AsyncIterable<Uint8Array> => page.open(new URLSearchParams(), gone.signal, "lines");
+  const open = (): AsyncIterable<Uint8Array> => page.open(new URLSearchParams(), gone.signal, "lines", undefined);
   const readers = Array.from({ length: 64 }, () => open()[Symbol.asyncIterator]());
   await Promise.all(readers.map((reader) => reader.next()));
   assert.throws(open, /no more than 64/);
   gone.abort();
   for (const reader of readers) await reader.return?.();
   assert.throws(
-    () => new AlertStream(undefined, createMetrics()).page().open(new URLSearchParams(), gone.signal, "lines"),
+    () =>
+      new AlertStream(undefined, createMetrics()).page().open(new URLSearchParams(), gone.signal, "lines", undefined),
     /SVC_WATCH_RULES_PATH/,
   );
 });
