@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 694,
-  singleUserFiles: 108,
-  interfaces: 1141,
+  files: 696,
+  singleUserFiles: 107,
+  interfaces: 1137,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,
