@@ -16,8 +16,9 @@ import {
   type FoundAlerts,
   type Notice,
 } from "./alerts.ts";
-import type { Answer, Answers } from "./answers/index.ts";
-import { FleetAlerts, type FleetAnswer, type FleetRound, type FleetSession } from "./fleet-alerts.ts";
+import type { Answer } from "./answers/index.ts";
+import { FleetAlerts } from "./fleet-alerts.ts";
+import type { FleetAnswer, FleetRound, FleetSession, OwnAnswers } from "./fleet-answers.ts";
 import { Notifier, type ActionStatus, type NoticeState } from "./notifier.ts";
 import type { Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
@@ -84,6 +85,7 @@ export class Alerting {
         book: this.#book,
         silences: this.#silences,
         notifier: this.#notifier,
+        isHeld: (alert) => this.#isHeld(alert, around.clock.now()),
         actOf: (rule) => this.#actOf(rule),
         tellAlone: (notices) => this.#tell(notices),
         onNotice: (notice) => this.#record(notice),
@@ -148,13 +150,14 @@ export class Alerting {
   }
 
   /** What the other collectors of a fleet are to know; asked as long as this one counts as living. */
-  fleetRound(me: FleetSession): FleetRound {
-    return this.#fleet?.round(me) ?? { since: 0, writes: [] };
+  fleetRound(me: FleetSession, own: OwnAnswers): FleetRound {
+    return this.#fleet?.round(me, own) ?? { since: 0, writes: [] };
   }
 
-  /** Takes what they say; undefined: they were not reached. */
-  fleetTake(answer: FleetAnswer | undefined, answers: Pick<Answers, "adopt" | "giveUp" | "renew">): void {
-    this.#fleet?.take(answer, answers);
+  /** Takes what they say; undefined: they were not reached. @returns whether alerts are shared with them. */
+  fleetTake(answer: FleetAnswer | undefined, own: OwnAnswers): boolean {
+    this.#fleet?.take(answer, own);
+    return this.#others !== undefined;
   }
 
   /** Tells of what it sees itself until the others are reached again. */
@@ -165,6 +168,11 @@ export class Alerting {
   /** Resolves when the others know which routes are to be announced, or cannot. */
   async keepAnswers(answers: readonly Answer[]): Promise<void> {
     await this.#fleet?.keepAnswers(answers);
+  }
+
+  /** The actions that are not to answer an alert here: another collector does, or somebody has ended an answer by them. */
+  answered(alert: string): readonly string[] {
+    return this.#fleet?.answered(alert) ?? [];
   }
 
   /** Waits for the others no more. */

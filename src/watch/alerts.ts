@@ -375,6 +375,29 @@ export function placeOf(rule: string, key: readonly string[]): string {
   return [rule, ...key].join("\0");
 }
 
+/** An alert that is over. @param last as the collector knows it for which it fired last. @param because why, where its value is not. */
+export function endedAs(alert: Alert, last: Alert | undefined, now: number, because = last?.because): Alert {
+  return {
+    ...alert,
+    state: "cleared",
+    clearedAt: now,
+    peak: Math.max(alert.peak, last?.peak ?? -Infinity),
+    value: last?.value ?? alert.value,
+    ...(because !== undefined && { because }),
+  };
+}
+
+/** What people say of an alert. */
+export type Said = Pick<Alert, "acknowledged" | "snoozed">;
+
+/** An alert with what somebody says of it: who has seen it first, and the last one who wants to hear no more. The same where that is in it. */
+export function withSaid(alert: Alert, { acknowledged, snoozed }: Said): Alert {
+  const isKnown = alert.acknowledged !== undefined || acknowledged === undefined;
+  const isSnoozed = snoozed === undefined || alert.snoozed?.until === snoozed.until;
+  if (isKnown && isSnoozed) return alert;
+  return { ...alert, ...(!isKnown && { acknowledged }), ...(!isSnoozed && { snoozed }) };
+}
+
 /** An alert of which everybody is told again. */
 export function toldOf(alert: Alert): Alert {
   const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };

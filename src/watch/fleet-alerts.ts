@@ -1,32 +1,27 @@
 import { hash } from "node:crypto";
 import type { Clock, Metrics } from "../base/report/index.ts";
-import type { Alert, AlertBook, Notice } from "./alerts.ts";
-import { noticeOf, placeOf, toldOf } from "./alerts.ts";
-import type { Answer, Answers } from "./answers/index.ts";
-import { isLive } from "./answers/index.ts";
+import {
+  endedAs,
+  noticeOf,
+  placeOf,
+  toldOf,
+  withSaid,
+  type Alert,
+  type AlertBook,
+  type Notice,
+  type Said,
+} from "./alerts.ts";
+import type { Answer } from "./answers/index.ts";
+import {
+  FleetAnswers,
+  type FleetAnswer,
+  type FleetRound,
+  type FleetSession,
+  type Known,
+  type OwnAnswers,
+} from "./fleet-answers.ts";
 import type { Notifier } from "./notifier.ts";
 import type { Silence, Silences } from "./silences.ts";
-
-/** A collector of the fleet, as long as it lives. */
-export interface FleetSession {
-  readonly name: string;
-  /** Another one after each time that it has joined. */
-  readonly session: string;
-}
-
-/** What this collector writes to all others, and from which version on it wants to know what was written. */
-export interface FleetRound {
-  readonly since: number;
-  readonly writes: readonly { readonly key: string; readonly after: number; readonly text: string | undefined }[];
-}
-
-/** What was written, by version, and the sessions of collectors that live. */
-export interface FleetAnswer {
-  readonly notes: readonly { readonly key: string; readonly version: number; readonly text: string | undefined }[];
-  /** True if there are no more. */
-  readonly isAll: boolean;
-  readonly living: readonly string[];
-}
 
 /** Notices of an alert that actions have not taken yet. */
 interface Pending {
@@ -49,25 +44,12 @@ interface SharedAlert {
   readonly pending: readonly Pending[];
 }
 
-interface SharedAnswer {
-  readonly answer: Answer;
-  readonly session: string;
-}
-
-/** A note and what it says. */
-interface Known<T> {
-  readonly version: number;
-  readonly said: T;
-}
-
 /** An alert that is over here. */
 interface Ended {
   readonly alert: Alert;
   /** Whether receivers were told, without the fleet. */
   readonly isTold: boolean;
 }
-
-type Said = Pick<Alert, "acknowledged" | "snoozed">;
 
 /** What alerts of a fleet are made with. */
 export interface FleetPorts {
@@ -77,6 +59,8 @@ export interface FleetPorts {
   readonly book: AlertBook;
   readonly silences: Silences;
   readonly notifier: Pick<Notifier, "tell" | "holds" | "takeBack">;
+  /** Whether nobody is to be told of an alert now. */
+  readonly isHeld: (alert: Alert) => boolean;
   /** The actions of a rule. */
   readonly actOf: (rule: string) => readonly string[];
   /** Tells of a notice as a collector without a fleet does. */
@@ -91,9 +75,6 @@ export interface FleetPorts {
 const writesAtOnce = 300;
 /** How long an alert goes on whose collectors all died: its traffic comes to others, or they come back. */
 const unseenMs = 5 * 60_000;
-/** Routes are announced again after this time: a collector that was started again withdraws what it had left. */
-const renewMs = 30_000;
-const goneText = "the collectors that saw it are gone";
 
 function keyOf(place: string): string {
   return `alert/${hash("sha256", place, "hex").slice(0, 40)}`;
@@ -111,7 +92,7 @@ export class FleetAlerts {
   /** By rule and key. */
   readonly #alerts = new Map<string, Known<SharedAlert>>();
   readonly #silences = new Map<string, Known<Silence>>();
-  readonly #answers = new Map<string, Known<SharedAnswer>>();
+  readonly #answers: FleetAnswers;
   /** The rule and key of a note. */
   readonly #places = new Map<string, string>();
   #since = 0;
@@ -128,26 +109,21 @@ export class FleetAlerts {
   readonly #silenced = new Map<string, Silence>();
   /** Notices that were handed to the actions here. */
   readonly #given = new Set<string>();
-  /** Answers of this collector whose routes may be announced. */
-  #mine: ReadonlyMap<string, Answer> = new Map();
-  #waiting: (() => void)[] = [];
-  #isLeft = false;
-  #renewedAt = 0;
   readonly #exchanges = { ok: 0, failed: 0 };
 
   constructor(ports: FleetPorts) {
     this.#ports = ports;
+    this.#answers = new FleetAnswers(ports.clock);
     const { metrics } = ports;
     metrics.gaugeFrom(
       "netgloss_watch_fleet_alerts",
       "Alerts of the fleet, by where they are told of and answered.",
       ["where"],
       () => {
-        const all = [...this.#alerts.values()].filter(({ said }) => said.alert.state === "firing");
-        const here = all.filter(({ said }) => this.#isMine(said)).length;
+        const here = this.held().length;
         return [
           [{ where: "here" }, here],
-          [{ where: "elsewhere" }, all.length - here],
+          [{ where: "elsewhere" }, this.firing().length - here],
         ];
       },
     );
@@ -178,14 +154,16 @@ export class FleetAlerts {
   }
 
   /** What is to be written, as one of the collectors that live. */
-  round(me: FleetSession): FleetRound {
+  round(me: FleetSession, own: OwnAnswers): FleetRound {
     this.#me = me;
-    return { since: this.#since, writes: this.#isComplete && this.#living.has(me.session) ? this.#writes(me) : [] };
+    const mayWrite = this.#isComplete && this.#living.has(me.session);
+    return { since: this.#since, writes: mayWrite ? this.#writes(me, own) : [] };
   }
 
   /** Takes what the others wrote; undefined: they were not reached, but this collector still counts as living. */
-  take(answer: FleetAnswer | undefined, answers: Pick<Answers, "adopt" | "giveUp" | "renew">): void {
-    const isMember = this.#me !== undefined && answer?.living.includes(this.#me.session) === true;
+  take(answer: FleetAnswer | undefined, own: OwnAnswers): void {
+    const me = this.#me;
+    const isMember = me !== undefined && answer?.living.includes(me.session) === true;
     this.#exchanges[isMember ? "ok" : "failed"]++;
     if (answer === undefined || !isMember) return;
     this.#living = new Set(answer.living);
@@ -196,17 +174,14 @@ export class FleetAlerts {
     this.#isAlone = false;
     this.#adopt();
     for (const { said } of this.#alerts.values()) this.#give(said);
-    this.#takeAnswers(answers);
-    const isWritten = ([id, { state }]: [string, Answer]): boolean =>
-      state !== "announcing" || this.#answers.get(id)?.said.session === this.#me?.session;
-    if ([...this.#mine].every(isWritten)) this.#goOn();
+    this.#answers.take(own, me, this.#living);
   }
 
   /** The others are not reached, and this collector does not count as living any more: it tells what nobody may have told. */
   goAlone(): void {
     if (this.#isAlone) return;
     this.#isAlone = true;
-    this.#goOn();
+    this.#answers.goOn();
     const { book, tellAlone } = this.#ports;
     for (const alert of book.allFiring()) {
       const place = placeOf(alert.rule, Object.values(alert.key));
@@ -224,19 +199,18 @@ export class FleetAlerts {
   }
 
   /** Takes the answers whose routes may be announced. @returns when the others know those that are to be announced, or cannot. */
-  keepAnswers(answers: readonly Answer[]): Promise<void> {
-    this.#mine = new Map(answers.filter(isLive).map((answer) => [answer.id, answer]));
-    const isAny = answers.some(
-      ({ id, state }) => state === "announcing" && this.#answers.get(id)?.said.session !== this.#me?.session,
-    );
-    if (this.#isAlone || this.#isLeft || !isAny) return Promise.resolve();
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  async keepAnswers(answers: readonly Answer[]): Promise<void> {
+    if (!this.#isAlone) await this.#answers.keep(answers, this.#me);
+  }
+
+  /** The actions that are not to answer an alert here: others do, or somebody has ended an answer by them. */
+  answered(alert: string): readonly string[] {
+    return this.#answers.answered(alert, this.#me, this.#isAlone);
   }
 
   /** Nobody waits for the others any more. */
   leave(): void {
-    this.#isLeft = true;
-    this.#goOn();
+    this.#answers.leave();
   }
 
   /** Alerts that fire somewhere in the fleet. */
@@ -284,19 +258,11 @@ export class FleetAlerts {
     return Object.values(sees).some((session) => this.#living.has(session));
   }
 
-  #goOn(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const resolve of waiting) resolve();
-  }
-
   #read({ key, version, text }: FleetAnswer["notes"][number]): void {
     const [kind = "", id = ""] = key.split("/");
     if (kind === "alert") this.#readAlert(key, version, text);
-    else if (kind === "answer") {
-      if (text === undefined) this.#answers.delete(id);
-      else this.#answers.set(id, { version, said: JSON.parse(text) as SharedAnswer });
-    } else if (kind === "silence" && text !== undefined) {
+    else if (kind === "answer") this.#answers.read(id, version, text);
+    else if (kind === "silence" && text !== undefined) {
       const silence = JSON.parse(text) as Silence;
       this.#silences.set(id, { version, said: silence });
       if (this.#silenced.get(id)?.until === silence.until) this.#silenced.delete(id);
@@ -311,7 +277,9 @@ export class FleetAlerts {
     const pending = (before === undefined ? undefined : this.#alerts.get(before)?.said.pending) ?? [];
     if (text === undefined) {
       for (const { notice } of pending) this.#given.delete(notice.id);
-      for (const place of this.#ended.keys()) if (keyOf(place) === key) this.#ended.delete(place);
+      // Of a note that came and went between two exchanges the place is not known.
+      const isOver = (place: string): boolean => (before === undefined ? keyOf(place) === key : place === before);
+      for (const place of this.#ended.keys()) if (isOver(place)) this.#ended.delete(place);
       if (was !== undefined) book.keepEnded({ ...was.alert, state: "cleared", clearedAt: clock.now() });
       if (before !== undefined) this.#alerts.delete(before);
       this.#places.delete(key);
@@ -355,33 +323,13 @@ export class FleetAlerts {
     }
   }
 
-  #takeAnswers(answers: Pick<Answers, "adopt" | "giveUp" | "renew">): void {
-    for (const [id, { said }] of this.#answers) {
-      if (said.session === this.#me?.session) answers.adopt(said.answer);
-      else if (this.#mine.has(id) && this.#living.has(said.session)) answers.giveUp(id);
-    }
-    const now = this.#ports.clock.monotonic();
-    if (now - this.#renewedAt < renewMs) return;
-    this.#renewedAt = now;
-    answers.renew();
-  }
-
-  #writes(me: FleetSession): FleetRound["writes"] {
-    const writes: FleetRound["writes"][number][] = [];
+  #writes(me: FleetSession, own: OwnAnswers): FleetRound["writes"] {
+    const holding = new Map(this.firing().map(({ id }) => [id, false]));
+    for (const { alert } of this.held()) holding.set(alert.id, true);
+    // Answers first: they wait for it.
+    const writes = this.#answers.writes(own, me, this.#living, holding);
     const write = (key: string, after: number, said: unknown): void =>
       void writes.push({ key, after, text: said === undefined ? undefined : JSON.stringify(said) });
-    // Answers first: they wait for it.
-    for (const [id, { version, said }] of this.#answers) {
-      const mine = this.#mine.get(id);
-      if (said.session === me.session) {
-        if (mine === undefined) write(`answer/${id}`, version, undefined);
-        else if (mine.state !== said.answer.state || mine.endsAt !== said.answer.endsAt)
-          write(`answer/${id}`, version, { answer: mine, session: me.session });
-      } else if (!this.#living.has(said.session) && this.#mayTake(said.answer.alert))
-        write(`answer/${id}`, version, { answer: mine ?? said.answer, session: me.session });
-    }
-    for (const [id, answer] of this.#mine)
-      if (!this.#answers.has(id)) write(`answer/${id}`, 0, { answer, session: me.session });
     const now = this.#ports.clock.now();
     for (const [id, silence] of this.#silenced) write(`silence/${id}`, this.#silences.get(id)?.version ?? 0, silence);
     for (const silence of this.#ports.silences.list())
@@ -399,12 +347,6 @@ export class FleetAlerts {
       if (next !== known?.said) write(keyOf(place), known?.version ?? 0, next);
     }
     return writes;
-  }
-
-  /** Whether an answer to an alert is this collector's, when its own one is dead. */
-  #mayTake(id: string): boolean {
-    const alert = [...this.#alerts.values()].find(({ said }) => said.alert.id === id && said.alert.state === "firing");
-    return alert === undefined || this.#isMine(alert.said);
   }
 
   /** What the note of an alert is to say; undefined: there is to be none. @param local the alert, where it fires here. */
@@ -438,7 +380,7 @@ export class FleetAlerts {
     // What it was before has ended under its id.
     const id = before?.alert.id === local.id ? this.#ports.newId() : local.id;
     const isTold = this.#toldAlone.has(place);
-    const isHeld = local.untold === true || (!isTold && this.#isHeld(local));
+    const isHeld = local.untold === true || (!isTold && this.#ports.isHeld(local));
     const alert: Alert = { ...local, id, ...(isHeld && { untold: true }) };
     const act = this.#ports.actOf(local.rule);
     const began = isTold ? [] : [{ notice: noticeOf("firing", alert), actions: isHeld ? [] : act }];
@@ -476,14 +418,14 @@ export class FleetAlerts {
     const { unseenSince, ...rest } = said;
     if (this.#isSeen(said)) return unseenSince === undefined ? said : rest;
     if (unseenSince === undefined) return { ...said, unseenSince: now };
-    return now - unseenSince < unseenMs ? said : this.#over(said, ended, goneText);
+    return now - unseenSince < unseenMs ? said : this.#over(said, ended, "the collectors that saw it are gone");
   }
 
   /** Tells again of what was held back, or to be left alone for a time, when that is over. */
   #again(said: SharedAlert): SharedAlert {
     const { alert, act, pending } = said;
     const isOver = alert.snoozed !== undefined && alert.snoozed.until <= this.#ports.clock.now();
-    if (alert.state === "cleared" || (alert.untold === undefined && !isOver) || this.#isHeld(alert)) return said;
+    if (alert.state === "cleared" || (alert.untold === undefined && !isOver) || this.#ports.isHeld(alert)) return said;
     const told = toldOf(alert);
     const id = `${alert.id}-firing-${alert.untold === undefined ? alert.snoozed?.until : "told"}`;
     return {
@@ -494,16 +436,7 @@ export class FleetAlerts {
   }
 
   #over(said: SharedAlert, ended: Ended | undefined, because?: string): SharedAlert {
-    const last = ended?.alert;
-    const alert: Alert = {
-      ...said.alert,
-      state: "cleared",
-      clearedAt: this.#ports.clock.now(),
-      peak: Math.max(said.alert.peak, last?.peak ?? -Infinity),
-      value: last?.value ?? said.alert.value,
-      ...(last?.because !== undefined && { because: last.because }),
-      ...(because !== undefined && { because }),
-    };
+    const alert = endedAs(said.alert, ended?.alert, this.#ports.clock.now(), because);
     const isTold = alert.untold === true || ended?.isTold === true;
     const end = { notice: noticeOf("cleared", alert), actions: isTold ? [] : said.act };
     return { ...said, alert, sees: {}, pending: [...said.pending, end] };
@@ -522,17 +455,4 @@ export class FleetAlerts {
     const count = (all: readonly Pending[]): number => all.reduce((sum, { actions }) => sum + 1 + actions.length, 0);
     return count(left) === count(said.pending) ? said : { ...said, pending: left };
   }
-
-  #isHeld(alert: Alert): boolean {
-    const now = this.#ports.clock.now();
-    return (alert.snoozed?.until ?? 0) > now || this.#ports.silences.of(alert, now) !== undefined;
-  }
-}
-
-/** An alert with what somebody says of it: who has seen it first, and the last one who wants to hear no more. The same where that is in it. */
-function withSaid(alert: Alert, { acknowledged, snoozed }: Said): Alert {
-  const isKnown = alert.acknowledged !== undefined || acknowledged === undefined;
-  const isSnoozed = snoozed === undefined || alert.snoozed?.until === snoozed.until;
-  if (isKnown && isSnoozed) return alert;
-  return { ...alert, ...(!isKnown && { acknowledged }), ...(!isSnoozed && { snoozed }) };
 }

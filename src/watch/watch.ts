@@ -11,7 +11,7 @@ import {
   type Speaker,
   type SpeakerConfig,
 } from "./answers/index.ts";
-import type { FleetAnswer } from "./fleet-alerts.ts";
+import type { FleetAnswer, FleetRound, FleetSession } from "./fleet-answers.ts";
 import { HistoryFiles, HistoryKeeper } from "./history.ts";
 import type { ActionStatus, NoticeState } from "./notifier.ts";
 import { readReadyRules, type ReadyRule } from "./ready.ts";
@@ -201,10 +201,14 @@ export class Watch {
     return this.#answers.withdraw(id, by);
   }
 
+  /** What the other collectors of a fleet are to know; asked as long as this one counts as living. */
+  fleetRound(me: FleetSession): FleetRound {
+    return this.alerting.fleetRound(me, this.#answers);
+  }
+
   /** Takes what the other collectors of a fleet say; undefined: they were not reached, but this one still counts as living. */
   fleetTake(answer: FleetAnswer | undefined): void {
-    this.alerting.fleetTake(answer, this.#answers);
-    if (answer !== undefined) this.#setFault("fleet", undefined);
+    if (this.alerting.fleetTake(answer, this.#answers)) this.#setFault("fleet", undefined);
   }
 
   /** The other collectors are not reached: this one tells of what it sees itself. @param why in words. */
@@ -282,7 +286,8 @@ export class Watch {
       return this.alerting.toAnswer(watch.rule.name).map((alert): Attack => {
         const { id, rule, text, key, firedAt = 0 } = alert;
         const choose = (): ReturnType<Attack["choose"]> => this.#rules.choose(watch, alert, this.#now(), ahead);
-        return { alert: id, rule, reason: text, target: key[destinationField], actions, firedAt, choose };
+        const answered = this.alerting.answered(id);
+        return { alert: id, rule, reason: text, target: key[destinationField], actions, answered, firedAt, choose };
       });
     });
   }

@@ -116,5 +116,21 @@ rules:
       hosts.map((host) => `cleared ${host}`),
     );
     assert.equal(new Set(notices().map(({ id }) => id)).size, 4);
+    // The database renews leases, and refuses notes: a missing grant looks like that.
+    const { sql } = database;
+    const check = async (): Promise<string | undefined> =>
+      /not shared with the fleet.{1,400}/.exec(await (await fetch(`${c.api}/readyz`)).text())?.[0];
+    await sql`alter table netgloss.fleet_note rename to away`;
+    const fault = await until("a fault", async () => check());
+    assert.match(fault, /fleet_note/);
+    assert.equal(await c.metric("netgloss_fleet_lease_held"), 1);
+    hosts.splice(0, 2, "192.0.2.3");
+    await until("it tells alone", async () => {
+      await flows(c);
+      await sleep(500);
+      return told().at(-1) === "firing 192.0.2.3";
+    });
+    await sql`alter table netgloss.away rename to fleet_note`;
+    await until("no fault", async () => (await check()) === undefined);
   });
 });

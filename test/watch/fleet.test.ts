@@ -16,8 +16,7 @@ rules:
   - {name: flood, by: [dst], measure: bits_per_second, over: 5s, when: '> 100k', clear: '< 50k for 3s', act: [noc]}
 `;
 
-function memoryDatabase(): FleetDatabase {
-  const notes = new MemoryNotes();
+function memoryDatabase(notes = new MemoryNotes()): FleetDatabase {
   return {
     join: ({ session }) => Promise.resolve(void notes.living.add(session)),
     end: ({ session }) => Promise.resolve(void notes.living.delete(session)),
@@ -172,7 +171,14 @@ test("without the database each tells of what it sees itself, and afterwards the
   assert.deepEqual(kindsOf(receiver), ["firing", "firing", "cleared"]);
 });
 
-test("one collector announces; the next one takes the route over, and who left it withdraws it at its next start", async (t) => {
+/** Collectors of one router that answer by themselves. */
+async function startAnswering(t: TestContext): Promise<{
+  readonly fleet: WatchedFleet;
+  readonly calls: string[];
+  readonly table: ReadonlySet<string>;
+  readonly notes: MemoryNotes;
+  readonly restart: (name: string) => Promise<void>;
+}> {
   const disks = new Map(["a", "b", "c"].map((name) => [name, memoryFileIo()]));
   /** Routes of one router, and who asked for what. */
   const table = new Set<string>();
@@ -199,10 +205,64 @@ actions:
 rules:
   - {name: flood, by: [dst], measure: bits_per_second, over: 5s, when: '> 100k', clear: '< 50k for 3s', act: [rtbh]}
 `;
-  const fleet = new WatchedFleet(t, rules, memoryDatabase());
-  for (const name of disks.keys()) await fleet.start(name, options(name));
-  const both = { a: flood("198.51.100.1"), b: flood("198.51.100.1") };
+  const notes = new MemoryNotes();
+  const fleet = new WatchedFleet(t, rules, memoryDatabase(notes));
+  const restart = (name: string): Promise<void> => fleet.start(name, options(name));
+  for (const name of disks.keys()) await restart(name);
   await fleet.pass(1);
+  return { fleet, calls, table, notes, restart };
+}
+
+test("an answer that somebody has withdrawn is not given again by the next holder, as long as the alert fires", async (t) => {
+  const { fleet, calls, table, notes, restart } = await startAnswering(t);
+  const all = { a: flood("198.51.100.1"), b: flood("198.51.100.1"), c: flood("198.51.100.1") };
+  await fleet.pass(4, all);
+  const [answer] = fleet.rig("a").watch.answers();
+  assert.equal(fleet.rig("a").watch.withdraw(answer?.id ?? "", "ops")?.endedBy, "ops");
+  await fleet.pass(2, all);
+  for (const name of ["a", "b"]) {
+    fleet.die(name);
+    await fleet.pass(8, all);
+  }
+  assert.deepEqual(calls, ["a announces", "a withdraws"]);
+  assert.deepEqual(
+    fleet
+      .rig("c")
+      .watch.answers()
+      .map(({ id, state, endedBy }) => ({ id, state, endedBy })),
+    [{ id: answer?.id, state: "ended", endedBy: "ops" }],
+  );
+  await restart("a");
+  await fleet.pass(8, all);
+  await fleet.pass(14);
+  assert.deepEqual([...notes.texts().keys()], []);
+  // The next attack is another one.
+  await fleet.pass(4, all);
+  assert.equal(calls.filter((call) => call.endsWith("announces")).length, 2);
+  assert.deepEqual([...table], ["198.51.100.1/32"]);
+});
+
+test("an alert has one answer, whichever exchange its holder dies at", async (t) => {
+  for (const at of isWhole ? Array.from({ length: 24 }, (_, i) => 6 + i) : [9, 10, 13, 16])
+    for (const is of ["before", "after"] as const) {
+      const { fleet, table } = await startAnswering(t);
+      const all = { a: flood("198.51.100.1"), b: flood("198.51.100.1"), c: flood("198.51.100.1") };
+      fleet.kill = { at, is };
+      await fleet.pass(16, all);
+      const living = [...fleet.members.values()].filter(({ deadFor }) => deadFor === undefined);
+      const answers = living.flatMap(({ rig }) => rig.watch.answers().map(({ id, state }) => ({ id, state })));
+      assert.deepEqual(
+        answers.map(({ state }) => state),
+        ["announced"],
+        `killed ${is} exchange ${at}`,
+      );
+      assert.deepEqual([...table], ["198.51.100.1/32"]);
+    }
+});
+
+test("one collector announces; the next one takes the route over, and who left it withdraws it at its next start", async (t) => {
+  const { fleet, calls, table, restart } = await startAnswering(t);
+  const both = { a: flood("198.51.100.1"), b: flood("198.51.100.1") };
   await fleet.pass(4, both);
   assert.deepEqual(calls, ["a announces"]);
   assert.deepEqual([...table], ["198.51.100.1/32"]);
@@ -211,7 +271,7 @@ rules:
   assert.deepEqual([...new Set(calls)], ["a announces", "b announces"]);
   calls.length = 0;
   // It withdraws what it has left, as it does without a fleet; the holder announces it again.
-  await fleet.start("a", options("a"));
+  await restart("a");
   await fleet.pass(40, both);
   assert.equal(calls.filter((call) => call === "a withdraws").length, 1);
   assert.ok(!calls.includes("a announces"), String(calls));

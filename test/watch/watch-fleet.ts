@@ -107,7 +107,7 @@ export class WatchedFleet {
     }
     const nth = ++this.exchanges;
     const killed = this.kill?.at === nth ? this.kill.is : undefined;
-    const round = rig.watch.alerting.fleetRound(me);
+    const round = rig.watch.fleetRound(me);
     if (killed === "before") return this.die(name);
     const answer = await this.#database.exchange(me, structuredClone(round));
     if (killed === "after") return this.die(name);

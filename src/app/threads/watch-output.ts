@@ -1,6 +1,7 @@
 import type { OutputMetrics } from "../../output/index.ts";
 import { runAfter } from "../../base/file/index.ts";
 import {
+  limitLog,
   Rounds,
   type Clock,
   type Component,
@@ -257,20 +258,24 @@ export interface WatchFleetPorts {
 
 /**
  * Carries alerts between the thread of Watch and the other collectors of the fleet. As long as the lease is held, what cannot be
- * exchanged waits: it is a moment. Without a lease this collector goes on alone, when it starts after as long as a lease lasts.
+ * exchanged waits: it is a moment. Without a lease this collector goes on alone, when it starts after as long as a lease lasts; so it does
+ * when exchanges fail for as long, because the database refuses them.
  */
 export class WatchFleet implements Component {
   readonly name = "alerts of the fleet";
   readonly #ports: WatchFleetPorts;
   readonly #rounds: Rounds;
   #aloneFrom = 0;
+  /** Since when no exchange succeeds, by the monotonic clock. */
+  #failingSince: number | undefined;
 
   constructor(ports: WatchFleetPorts) {
     this.#ports = ports;
+    const log = limitLog(ports.log, ports.clock);
     this.#rounds = new Rounds(
       () => this.#round(),
       (error) => {
-        ports.log.debug({ error }, "alerts were not exchanged with the fleet");
+        log.warn({ error }, "alerts were not exchanged with the fleet");
         return roundMs;
       },
       runAfter,
@@ -293,6 +298,7 @@ export class WatchFleet implements Component {
     const session = membership.session();
     if (thread === undefined) return roundMs;
     if (session === undefined) {
+      this.#failingSince = undefined;
       if (clock.monotonic() >= this.#aloneFrom) await thread.call("goAlone", membership.problem());
       return roundMs;
     }
@@ -302,6 +308,12 @@ export class WatchFleet implements Component {
     let answer: NoteAnswer | undefined;
     try {
       answer = await exchange(me, round);
+      this.#failingSince = undefined;
+    } catch (error) {
+      const now = clock.monotonic();
+      this.#failingSince ??= now;
+      if (now - this.#failingSince >= membership.leaseMs) await thread.call("goAlone", (error as Error).message);
+      throw error;
     } finally {
       await thread.call("fleetTake", answer);
     }

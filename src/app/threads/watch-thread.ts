@@ -86,7 +86,7 @@ serveThread({
   allow: ({ id, by, isToken }: WatchRequest) => decide(() => watch.allow(id, by, isToken !== true)),
   withdraw: ({ id, by }: WatchRequest) => decide(() => watch.withdraw(id, by)),
   resend: (name: string) => watch.alerting.resend(name),
-  fleetRound: (me: FleetSession) => watch.alerting.fleetRound(me),
+  fleetRound: (me: FleetSession) => watch.fleetRound(me),
   fleetTake: (answer: FleetAnswer | undefined) => watch.fleetTake(answer),
   goAlone: (why: string | undefined) => watch.goAlone(why),
   reload: () => watch.reload(),

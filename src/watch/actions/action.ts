@@ -7,9 +7,8 @@ import { createAdapter, outputKinds, type OutputAdapter, type SettingsOf } from 
 import { recordOf, type Notice } from "../alerts.ts";
 import { blackhole, flowspec } from "../answers/index.ts";
 import { email, EmailReceiver } from "./email-receiver.ts";
-import { Alertmanager, alertmanager, Webhook, webhook } from "./http-receivers.ts";
 import { QuietHours, quietTime, timeZone } from "./quiet-hours.ts";
-import type { Receiver, ReceiverSurroundings } from "./receiver.ts";
+import { Alertmanager, alertmanager, Webhook, webhook, type Receiver, type ReceiverSurroundings } from "./receiver.ts";
 
 const argument = scalar("a text of up to 1000 characters", (text) =>
   text.length <= 1000 && !text.includes("\0") ? text : undefined,

@@ -1,5 +1,8 @@
+import { createHmac } from "node:crypto";
 import type { Clock, Log } from "../../base/report/index.ts";
-import type { Alert, Notice } from "../alerts.ts";
+import { defaulted, mapping, oneOf, optional, required, scalar } from "../../base/yaml/index.ts";
+import { HttpClient, httpFailure, type HttpAnswer } from "../../output/index.ts";
+import { textOf, type Alert, type Notice } from "../alerts.ts";
 
 /** A receiver of notices. */
 export interface Receiver {
@@ -33,4 +36,157 @@ export function cutLines(lines: readonly string[], most: number): string {
     text += i === lines.length - 1 ? line : `${line}\n`;
   }
   return text;
+}
+
+const hidden = { isHidden: true };
+const url = scalar(
+  "an address such as https://host/path, without credentials",
+  (text) => {
+    const parsed = URL.canParse(text) ? new URL(text) : undefined;
+    const isHttp = parsed?.protocol === "http:" || parsed?.protocol === "https:";
+    return isHttp && parsed.username === "" && parsed.password === "" ? text : undefined;
+  },
+  hidden,
+);
+const secret = scalar("a secret of 16 characters or more", (text) => (text.length >= 16 ? text : undefined), hidden);
+
+export const webhook = mapping({
+  url: required(url, "Where notices are posted to."),
+  secret: optional(secret, "Signs each request with HMAC-SHA256: the header `Netgloss-Signature`."),
+  format: defaulted(
+    oneOf(["json", "text", "slack", "teams"]),
+    "json",
+    "`json`: notices with their alerts; `text`: one object with a `text`, as chat systems take it; `slack`, `teams`: a message of Slack (also Mattermost), a card of Microsoft Teams.",
+  ),
+});
+export const alertmanager = mapping({ url: required(url, "Its address, such as http://alertmanager:9093.") });
+
+type WebhookConfig = NonNullable<ReturnType<typeof webhook.read>>;
+type AlertmanagerConfig = NonNullable<ReturnType<typeof alertmanager.read>>;
+
+const noTls = { caPath: "", certPath: "", keyPath: "", skipVerification: false };
+
+function clientOf(at: string, clock: Clock): HttpClient {
+  const headers = { "content-type": "application/json", "user-agent": "netgloss" };
+  return new HttpClient({ urls: [at], headers, tls: noTls, maxConnections: 1 }, clock);
+}
+
+/** Posts a body. @throws DeliveryError for anything but success. */
+async function post(
+  client: HttpClient,
+  path: string,
+  body: unknown,
+  clock: Clock,
+  signal: AbortSignal,
+  headers: (text: string) => Readonly<Record<string, string>> = () => ({}),
+): Promise<void> {
+  const text = JSON.stringify(body);
+  const request = { method: "POST", path, headers: headers(text), body: [Buffer.from(text)], signal };
+  const answer: HttpAnswer = await client.request(request);
+  if (answer.status < 200 || answer.status > 299) throw httpFailure(answer, clock);
+}
+
+/** Characters of a message: Teams takes 28 KB, and people read the beginning. */
+const mostText = 8000;
+
+const linesOf = (notices: readonly Notice[]): string => cutLines(notices.map(textOf), mostText);
+
+/** What is posted, by format. */
+const bodies: Readonly<Record<WebhookConfig["format"], (notices: readonly Notice[]) => unknown>> = {
+  json: (notices) => ({ notices }),
+  text: (notices) => ({ text: linesOf(notices) }),
+  // Their own signs are to be escaped, or a name could mention everybody: Slack has <!here>, Mattermost @here.
+  slack: (notices) => ({
+    text: linesOf(notices)
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
+      .replaceAll(/@(?=(?:all|channel|here)\b)/gi, "@\u200b"),
+    mrkdwn: false,
+    unfurl_links: false,
+  }),
+  teams: (notices) => ({
+    type: "message",
+    attachments: [
+      {
+        contentType: "application/vnd.microsoft.card.adaptive",
+        content: {
+          $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+          type: "AdaptiveCard",
+          version: "1.4",
+          // Of a text block words are Markdown, of a run of text they stand as they are.
+          body: linesOf(notices)
+            .split("\n")
+            .map((text) => ({ type: "RichTextBlock", inlines: [{ type: "TextRun", text }] })),
+        },
+      },
+    ],
+  }),
+};
+
+/** Posts notices, one request for all that wait. */
+export class Webhook implements Receiver {
+  readonly #config: WebhookConfig;
+  readonly #client: HttpClient;
+  readonly #clock: Clock;
+
+  constructor(config: WebhookConfig, clock: Clock) {
+    this.#config = config;
+    this.#client = clientOf(config.url, clock);
+    this.#clock = clock;
+  }
+
+  send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
+    const body = bodies[this.#config.format](notices);
+    return post(this.#client, "", body, this.#clock, signal, (text) => this.#signature(text));
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  /** `t=<seconds>,v1=<hex>`: the HMAC is of the seconds, a dot and the body, so that an old request can be told from a new one. */
+  #signature(body: string): Readonly<Record<string, string>> {
+    const { secret: key } = this.#config;
+    if (key === undefined) return {};
+    const seconds = Math.floor(this.#clock.now() / 1000);
+    const hash = createHmac("sha256", key).update(`${seconds}.${body}`).digest("hex");
+    return { "netgloss-signature": `t=${seconds},v1=${hash}` };
+  }
+}
+
+/** An Alertmanager takes an alert for over when it has not heard of it for a while. */
+const alertmanagerRepeatMs = 60_000;
+const alertmanagerHoldMs = 4 * alertmanagerRepeatMs;
+
+/** Tells an Alertmanager of alerts (API v2). */
+export class Alertmanager implements Receiver {
+  readonly repeatMs = alertmanagerRepeatMs;
+  readonly #client: HttpClient;
+  readonly #clock: Clock;
+
+  constructor({ url: at }: AlertmanagerConfig, clock: Clock) {
+    this.#client = clientOf(at, clock);
+    this.#clock = clock;
+  }
+
+  send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
+    const alerts = notices.map(({ alert }) => this.#alertOf(alert));
+    return post(this.#client, "/api/v2/alerts", alerts, this.#clock, signal);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #alertOf({ rule, key, text, firedAt = 0, clearedAt, value }: Alert): unknown {
+    const labels = Object.entries(key).map(([field, given]) => [field.replaceAll(/[^A-Za-z0-9_]/g, "_"), given]);
+    const ends = clearedAt ?? this.#clock.now() + alertmanagerHoldMs;
+    return {
+      labels: { alertname: rule, ...Object.fromEntries(labels) },
+      annotations: { summary: text, value: String(value) },
+      startsAt: new Date(firedAt).toISOString(),
+      endsAt: new Date(ends).toISOString(),
+    };
+  }
 }

@@ -29,6 +29,8 @@ export interface Attack {
   /** The address or prefix that the key of the alert names. */
   readonly target: string | undefined;
   readonly actions: readonly string[];
+  /** Those of them that nothing is proposed by: another collector answers, or an answer was ended by hand there. */
+  readonly answered: readonly string[];
   readonly firedAt: number;
   /** Chooses matches by the rows that were kept; undefined: there are none as yet. */
   choose(): { readonly choice: Choice | undefined; readonly usualSeconds: number } | undefined;
@@ -143,7 +145,9 @@ export class Answers {
       this.#goOn(answer, firing.get(answer.alert)?.actions.includes(answer.action) === true);
     }
     for (const attack of attacks)
-      for (const action of attack.actions) if (!known.has(`${attack.alert}\0${action}`)) this.#propose(attack, action);
+      for (const action of attack.actions)
+        if (!known.has(`${attack.alert}\0${action}`) && !attack.answered.includes(action))
+          this.#propose(attack, action);
     this.#forget(firing);
     this.#work();
   }
@@ -191,10 +195,11 @@ export class Answers {
     return this.#answers.get(id);
   }
 
-  /** Takes an answer of a collector that is dead: it goes on, or is withdrawn. */
+  /** Takes an answer of a collector that is dead: it goes on, is withdrawn, or has been ended by hand. */
   adopt(answer: Answer): void {
     if (this.#answers.has(answer.id)) return;
     this.#set(answer);
+    if (!isLive(answer)) return;
     this.#renewals.add(answer.id);
     this.#tell(answer, "an answer of another collector of the fleet is taken over");
   }
