@@ -38,8 +38,12 @@ export interface Values {
   bound?(row: number, weight: number): number;
   /** Tells whether a slot is below a bound in the present window. */
   isBelow?(slot: number, bound: number): boolean;
-  /** Looks whether a value is as it should be. @param first when the slot was seen first. */
-  look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number): Look;
+  /**
+   * Looks whether a value is as it should be.
+   *
+   * @param first when the slot was seen first. @param after what held until then counts no more.
+   */
+  look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number, after?: number): Look;
   /** The values of the steps that are kept, oldest first; empty where there are none. */
   series(slot: number): readonly number[];
   clear(slot: number): void;
@@ -185,12 +189,20 @@ class SumValues implements Values {
     return this.#sums.sum(slot, this.#sums.now) < bound;
   }
 
-  look(slot: number, operator: Comparison["operator"], limit: number, first: number): Look {
+  look(
+    slot: number,
+    operator: Comparison["operator"],
+    limit: number,
+    first: number,
+    _now: number,
+    after = -Infinity,
+  ): Look {
     const sums = this.#sums;
     const isAbove = operator.startsWith(">");
     // A step that goes on is too small as yet: that says nothing of a value below.
     const last = isAbove ? sums.now : sums.now - 1;
     const from = Math.max(sums.first + windowSteps - 1, isAbove ? 0 : Math.floor(first / sums.stepMs) + windowSteps);
+    const counted = Math.max(from, Math.floor(after / sums.stepMs) + 1);
     let value = 0;
     let most = 0;
     let peak = isAbove ? 0 : Infinity;
@@ -202,7 +214,7 @@ class SumValues implements Values {
     for (let end = from; end <= last; end++) {
       value = this.#valueOf(windows[end - began] as number, all?.[end - began]);
       if (value > most) most = value;
-      if (holds(operator, value, limit)) {
+      if (end >= counted && holds(operator, value, limit)) {
         steps++;
         if (steps > longest) longest = steps;
         peak = isAbove ? Math.max(peak, value) : Math.min(peak, value);
@@ -214,7 +226,7 @@ class SumValues implements Values {
       peak: Math.round(Number.isFinite(peak) ? peak : value),
       most: Math.round(most),
       began: steps === 0 ? undefined : (last - steps + 1) * sums.stepMs,
-      isWhole: steps === last - from + 1,
+      isWhole: steps === last - counted + 1,
     };
   }
 

@@ -111,6 +111,8 @@ export class RuleWatch {
   #isStale = false;
   /** When what is to hold for a time began, of keys that are pending, and of those whose alert may end. */
   readonly #holding = new Map<number, number>();
+  /** When the last alert of a key ended: what is still in its windows of the time before is no new one. */
+  readonly #ended = new Map<number, number>();
   #sweepAt = 0;
   /** Of keys for which there is no place; from some size on they get one. */
   #sketch: KeySketch | undefined;
@@ -411,7 +413,10 @@ export class RuleWatch {
     }
     const since = this.#hold(slot, began, isWhole);
     const isOver = now - since >= clear.forMs;
-    if (isOver) this.#holding.delete(slot);
+    if (isOver) {
+      this.#holding.delete(slot);
+      this.#ended.set(slot, now);
+    }
     return { key, state: isOver ? "clear" : "firing", value, peak, since, limit, note };
   }
 
@@ -436,7 +441,8 @@ export class RuleWatch {
     }
     // The share has a floor of its own.
     if (measure.kind !== "share" && this.#isAbove) limit = Math.max(limit, least);
-    const look = this.#values.look(slot, operator, limit, this.#seen.first[slot] as number, now);
+    const first = this.#seen.first[slot] as number;
+    const look = this.#values.look(slot, operator, limit, first, now, this.#ended.get(slot));
     return { look, limit, note };
   }
 
@@ -464,6 +470,7 @@ export class RuleWatch {
     this.#speeds[slot] = Number.NaN;
     this.#close.delete(slot);
     this.#late.delete(slot);
+    this.#ended.delete(slot);
     this.#isStale = true;
     this.#seen.last[slot] = 0;
   }

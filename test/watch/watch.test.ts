@@ -56,6 +56,31 @@ describe("a rule of bits by key", () => {
     assert.deepEqual(quiet.records, []);
   });
 
+  test("has to hold for its time again after an alert has ended, whatever is left of it in the windows", async (t) => {
+    const rig = await startWatch(t, flood("    clear: '< 2M for 2s'\n"));
+    const send = (seconds: number, count: number): void => {
+      for (let second = 0; second < seconds; second++) {
+        rig.take([{ bytes: megabits(count) }]);
+        rig.pass(1);
+      }
+    };
+    const counts = (): readonly number[] =>
+      (["pending", "firing", "cleared"] as const).map((state) => rig.in(state).length);
+    send(20, 20);
+    assert.deepEqual(counts(), [0, 1, 0]);
+    // The key goes on with a tenth of its limit.
+    send(20, 0.8);
+    assert.deepEqual(counts(), [0, 0, 1]);
+    send(5, 20);
+    assert.deepEqual(counts(), [1, 0, 1]);
+    send(5, 20);
+    assert.deepEqual(counts(), [0, 1, 1]);
+    assert.deepEqual(
+      rig.records.map((record) => record["alert.state.name"]),
+      ["firing", "cleared", "firing"],
+    );
+  });
+
   test("keeps windows and pending alerts when another rule comes, or its own text is another", async (t) => {
     const slow = flood().replace("for 5s", "for 15s");
     const other = "  - {name: other, of: snmp, by: [snmp.object.name], measure: records, when: '> 5'}\n";
