@@ -23,6 +23,7 @@ export class EmbeddedExplore {
   readonly #queries: DuckDbQueries;
   readonly #booking: Booking;
   #open: OpenedDuckDb | undefined;
+  #opening: Promise<OpenedDuckDb> | undefined;
   #intake: Intake | undefined;
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> = Promise.resolve();
@@ -60,12 +61,13 @@ export class EmbeddedExplore {
   async start(): Promise<void> {
     const { fields, maxMetadataFields } = this.#config;
     const keep = (file: Partition): "age" | "bytes" | undefined => this.#keep(file);
-    this.#open = await OpenedDuckDb.open(exploreColumns(fields), this.#isRolledUp, keep, {
+    this.#opening = OpenedDuckDb.open(exploreColumns(fields), this.#isRolledUp, keep, {
       config: this.#config,
       isCalm: () => this.#judge.isCalm(this.#clock.monotonic()),
       clock: this.#clock,
       log: this.#log,
     });
+    this.#open = await this.#opening;
     const { store } = this.#open;
     this.#intake = new Intake(
       store.columns(),
@@ -137,7 +139,9 @@ export class EmbeddedExplore {
     return this.#tickAfterLast(true);
   }
 
+  /** Ends questions, too. When it resolves, no call of DuckDB is under way. */
   async stop(): Promise<void> {
+    await this.#opening?.catch(() => {});
     clearTimeout(this.#timer);
     this.#timer = undefined;
     await this.#ticking;

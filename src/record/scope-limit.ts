@@ -1,3 +1,4 @@
+import { findField } from "./fields/field-table.ts";
 import { LineValues } from "./line-values.ts";
 import { LineWalker } from "./line-walker.ts";
 
@@ -60,6 +61,8 @@ export function shownWith(field: string): ShownWith | undefined {
   if (plainFields.has(field)) return "any";
   if (field.startsWith("flow.src.")) return "source";
   if (field.startsWith("flow.dst.")) return "destination";
+  // Metadata of an exporter may have any other name.
+  if (findField(field) === undefined) return undefined;
   return ofConnection.some((beginning) => field.startsWith(beginning)) ? "both" : undefined;
 }
 

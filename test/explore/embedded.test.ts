@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
+import { promisify } from "node:util";
 import { answerTable, ExploreError, readFlowsQuery, readQuery, tableCsv } from "../../src/explore/index.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 
@@ -45,6 +48,12 @@ test("what was taken is answered, and there after a restart", async (t) => {
   );
   const parquet = Buffer.from(await second.parquet(table));
   assert.equal(parquet.toString("latin1", 0, 4) + parquet.toString("latin1", parquet.length - 4), "PAR1PAR1");
+});
+
+test("a store that is stopped while it is opened or asked ends the questions, and leaves no call of DuckDB under way", async (t) => {
+  const program = join(import.meta.dirname, "stop-life.js");
+  const { stdout } = await promisify(execFile)(process.execPath, [program, exploreDirectory(t)]);
+  assert.equal(stdout, "stopped\n".repeat(3));
 });
 
 test("in CSV names of fields stay as they are, and what a spreadsheet would take for a formula is none, in lists, too", () => {

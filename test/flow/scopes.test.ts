@@ -3,19 +3,37 @@ import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { addressTableBytes, AddressEnricher } from "../../src/enrich/index.ts";
 import { compareSpecificity, parseKey } from "../../src/base/ip/index.ts";
-import { createWorkspace, createWorkspaceMemory, type Enricher } from "../../src/record/index.ts";
+import {
+  createWorkspace,
+  createWorkspaceMemory,
+  parseFilter,
+  recordVocabulary,
+  type Enricher,
+} from "../../src/record/index.ts";
+import type { FlowPipelineOptions } from "../../src/flow/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { Scopes } from "../../src/metadata/index.ts";
 import {
   dataSet,
+  ethernet,
+  expandedFlowSample,
   fields,
+  flowSample,
   ipfix,
   ipfixTemplates,
   ipv4,
+  ipv4Packet,
   netflow5,
+  netflow9,
+  netflow9Templates,
+  sampledHeader,
+  sflow,
+  tcp,
+  udp,
   uint,
   type PacketTemplate,
 } from "../../packages/testkit/index.ts";
+import { allEnds } from "../support/all-ends.ts";
 import { createFlowRig, type FlowRig, type Json } from "../support/flow-rig.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { runs } from "../support/runs.ts";
@@ -195,7 +213,7 @@ function said(object: string, of: Json): Json {
   };
 }
 
-async function setUp(): Promise<{
+async function setUp(settings: Partial<FlowPipelineOptions> = { communityId: true }): Promise<{
   /** One that writes lines, and one that makes records of all. */
   readonly rigs: readonly FlowRig[];
   readonly put: (all: readonly Scope[] | undefined, global: readonly string[]) => Promise<void>;
@@ -228,7 +246,7 @@ async function setUp(): Promise<{
     await enricher.start();
     enrichers.push(enricher);
     const slow: Enricher = { enrich: (of, rendered) => enricher.enrich(of, rendered) };
-    return createFlowRig({ workspace, enricher: hasLines ? enricher : slow, optionsRecords: false, communityId: true });
+    return createFlowRig({ workspace, enricher: hasLines ? enricher : slow, optionsRecords: false, ...settings });
   };
   return {
     rigs: [await rigOf(true), await rigOf(false)],
@@ -252,7 +270,114 @@ async function setUp(): Promise<{
   };
 }
 
+const filters = [
+  "bytes >= 0",
+  "src.scope = acme or dst.scope = beta",
+  "flow.community.id exists",
+  "not src.name exists",
+] as const;
+const settings = fc.record({
+  communityId: fc.boolean(),
+  ends: fc.constantFrom(undefined, allEnds),
+  scaleCounters: fc.boolean(),
+  splitBiflows: fc.boolean(),
+  optionsRecords: fc.boolean(),
+  filter: fc.constantFrom(undefined, ...filters),
+});
+/** What a template may have besides the addresses; 29305 is the reverse direction. */
+const cells: readonly (readonly [id: number, length: number, pen?: number])[] = [
+  [4, 1],
+  [7, 2],
+  [11, 2],
+  [32, 2],
+  [1, 8],
+  [2, 4],
+  [34, 4],
+  [1, 8, 29_305],
+  [152, 8],
+  [153, 8],
+  [10, 4],
+  [14, 4],
+  [58, 2],
+  [59, 2],
+  [234, 4],
+  [235, 4],
+  [236, 8],
+  [90, 8],
+  [82, 8],
+  [372, 6],
+];
+const cellValues: Readonly<Record<number, readonly number[]>> = {
+  4: [6, 17, 1, 47, 255],
+  10: [0, 7],
+  14: [0, 7],
+  58: [0, 100],
+  59: [0, 100],
+  234: [0, 1],
+  235: [0, 1],
+};
+const cell = ([id, length]: (typeof cells)[number]): fc.Arbitrary<Buffer> => {
+  const values = cellValues[id];
+  if (values !== undefined) return fc.constantFrom(...values).map((value) => uint(value, length));
+  return fc.uint8Array({ minLength: length, maxLength: length }).map((bytes) => Buffer.from(bytes));
+};
+const ofTemplate = fc.subarray([...cells]).chain((used) =>
+  fc.record({
+    used: fc.constant(used),
+    isV9: fc.boolean(),
+    flows: fc.array(fc.tuple(record, ...used.map(cell)), { minLength: 1, maxLength: 9 }),
+  }),
+);
+const otherDatagrams: readonly Buffer[] = [
+  netflow5([{}, { protocol: 17 }, { protocol: 1 }, { protocol: 6 }, {}]),
+  sflow([
+    flowSample([sampledHeader(ethernet(0x0800, ipv4Packet(tcp(0x10)), "81000064"))]),
+    flowSample([sampledHeader(ethernet(0x0800, ipv4Packet(udp(53), { protocol: 17 })))]),
+    expandedFlowSample([sampledHeader(ethernet(0x0800, ipv4Packet(Buffer.alloc(8), { protocol: 1 })))]),
+  ]),
+];
+
 suite("scopes of flows", () => {
+  test("no flow is dropped with scopes that is not dropped without, whatever is set and sent", async () => {
+    const all = ["acme", "beta"].map((name): Scope => {
+      const vlan = name === "acme" ? ["100"] : ["0"];
+      const match = [{ vlan }, { vrf: ["1"] }, { interface: ["7", "*1*"] }];
+      return { name, match, inherit: name === "acme", keys: ["10.0.0.0/8", "192.0.2.0/24"] };
+    });
+    const property = fc.asyncProperty(settings, fc.array(ofTemplate, { maxLength: 3 }), async (given, sent) => {
+      const { filter, ...others } = given;
+      const parsed = filter === undefined ? undefined : parseFilter(filter, "test", recordVocabulary);
+      const datagrams = sent.flatMap(({ used, isV9, flows }, i) => {
+        const own = isV9 ? used.filter(([, , pen]) => pen === undefined) : used;
+        const template: PacketTemplate = { id: 400 + i, fields: fields([8, 4], [12, 4], ...own) };
+        const rows = flows.map(([{ source, destination }, ...values]) => [
+          ipv4(source),
+          ipv4(destination),
+          ...values.filter((_, at) => own.includes(used[at] as (typeof cells)[number])),
+        ]);
+        return isV9
+          ? [netflow9([netflow9Templates(template)]), netflow9([dataSet(template, ...rows)])]
+          : [ipfix([ipfixTemplates(template), dataSet(template, ...rows)])];
+      });
+      const { rigs, put, stop } = await setUp({ ...others, filter: parsed });
+      const [lines, records] = rigs as [FlowRig, FlowRig];
+      const send = (rig: FlowRig): Json[] => [...datagrams, ...otherDatagrams].flatMap((bytes) => rig.send(bytes));
+      await put(undefined, ["10.0.0.0/8"]);
+      const before = send(lines).length;
+      send(records);
+      await put(all, ["10.0.0.0/8"]);
+      const after = send(lines);
+      assert.deepEqual(after, send(records));
+      if (filter === undefined || filter === filters[0] || filter === filters[2]) assert.equal(after.length, before);
+      for (const rig of rigs) {
+        const counted = Object.keys(await rig.counts());
+        assert.ok(!counted.some((name) => name.includes("internal")), counted.join("\n"));
+      }
+      await stop();
+    });
+    await fc.assert(property, runs(40));
+  });
+
   test("records have what their VRFs, interfaces and VLANs say, as a slow model has it", async () => {
     const property = fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), async (turns) => {
       const { rigs, put, stop } = await setUp();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as fc from "fast-check";
 import { RecordTap } from "../../src/output/index.ts";
-import { compileLineFilter, LimitedLines, parseFilter, recordVocabulary } from "../../src/record/index.ts";
+import { compileLineFilter, LimitedLines, parseFilter, recordVocabulary, shownWith } from "../../src/record/index.ts";
 import { seenFrom } from "../support/limited-record.ts";
 import { runs } from "../support/runs.ts";
 
@@ -68,6 +68,22 @@ test("lent bytes are copied before they are given back", () => {
   const bytes = batch(1, 1);
   tap.lease(bytes, 1, () => bytes.fill(0));
   assert.equal(Buffer.from(listener.take()).toString("utf8"), line(1));
+});
+
+test("who is limited to scopes is shown fields of the connection, and no metadata of an exporter whose names begin like these", () => {
+  const names = [
+    "ip.version.ver",
+    "l4.proto.name",
+    "app.name",
+    "tcp.flags.bits",
+    "flow.end.reason.name",
+    "flow.http.referer",
+  ];
+  assert.deepEqual(
+    names.map((name) => [name, shownWith(name) !== undefined]),
+    names.map((name) => [name, true]),
+  );
+  assert.deepEqual(["ip.zone", "l4.team", "tcp.owner", "flow.end.office"].map(shownWith), Array(4).fill(undefined));
 });
 
 type Flow = Readonly<Record<string, string | number | readonly string[]>>;

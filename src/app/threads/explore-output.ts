@@ -91,6 +91,7 @@ export class ExploreOutput implements ExploreQuestions, Component {
         feed,
         entry: new URL("./explore-thread.js", import.meta.url),
         data: { explore, feed, logLevel } satisfies ExploreThreadData,
+        lastCall: "stop",
         onNote: (note) => this.#setFault((note as ExploreNote).fault ?? undefined),
         onChange: (isAlive) => this.#setFault(isAlive ? undefined : "its thread died and is being started again"),
       },

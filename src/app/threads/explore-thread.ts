@@ -36,6 +36,7 @@ const look = (): void => {
   const isAll = inbox.take();
   looking = setTimeout(look, isAll ? (backlog < muchBacklog ? lookMs : soonMs) : 0);
 };
+let ending: Promise<void> | undefined;
 const asking = new Map<number, AbortController>();
 
 async function answer<Query, Answer>(
@@ -55,6 +56,15 @@ async function answer<Query, Answer>(
   }
 }
 
+async function end(): Promise<void> {
+  // Without a store the lines are left to the next thread.
+  if (looking !== undefined) {
+    clearTimeout(looking);
+    while (!inbox.take());
+  }
+  await explore.stop();
+}
+
 serveThread({
   async start() {
     try {
@@ -64,7 +74,7 @@ serveThread({
       log.debug({ error }, "the priority of Explore's thread could not be lowered");
     }
     await explore.start();
-    look();
+    if (ending === undefined) look();
   },
   query: (asked: Asked<ExploreQuery>) => answer(asked, (query, signal) => explore.query(query, signal)),
   flows: (asked: Asked<FlowsQuery>) => answer(asked, (query, signal) => explore.flows(query, signal)),
@@ -75,8 +85,7 @@ serveThread({
   status: () => explore.status(),
   metrics: () => metrics.families(),
   stop() {
-    clearTimeout(looking);
-    while (!inbox.take());
-    return explore.stop();
+    ending ??= end();
+    return ending;
   },
 });

@@ -154,6 +154,8 @@ interface FeedThreadOptions {
   readonly entry: URL;
   /** The data that the thread is given. */
   readonly data: unknown;
+  /** A call that the thread answers before it is ended, whatever it does; see {@link startThread}. */
+  readonly lastCall?: string;
   readonly onNote: (note: unknown) => void;
   /** Called when the thread has died, and when the next one is ready. */
   readonly onChange: (isAlive: boolean) => void;
@@ -188,10 +190,10 @@ export class FeedThread {
 
   /** May be called again when it has failed. @throws what `start` of the thread threw. */
   async start(): Promise<void> {
-    const { entry, data, onNote, onChange } = this.#options;
+    const { onChange, ...options } = this.#options;
     const { feed } = this;
     this.#supervised = new SupervisedThread({
-      make: (onDeath) => startThread({ name: feed.name, entry, data, log: this.#log, onNote, onDeath }),
+      make: (onDeath) => startThread({ ...options, name: feed.name, log: this.#log, onDeath }),
       begin: (thread) => thread.call("start"),
       onChange: (isAlive) => {
         setOpen(feed.sampling, isAlive);

@@ -244,6 +244,11 @@ interface ThreadOptions {
   /** The data that the thread is given. */
   readonly data: unknown;
   readonly log: Log;
+  /**
+   * A call that the thread answers before it is ended, whatever it does: of a native library that works in threads of its own, none may be under way then, or
+   * the process aborts.
+   */
+  readonly lastCall?: string;
   readonly onNote?: (note: unknown) => void;
   /** Called once when the thread has ended without being asked to. */
   readonly onDeath?: (error: Error) => void;
@@ -266,7 +271,7 @@ export interface Thread {
 const youngGenerationMb = 64;
 
 export function startThread(options: ThreadOptions): Thread {
-  const { name, entry, data, log, onNote, onDeath } = options;
+  const { name, entry, data, log, lastCall, onNote, onDeath } = options;
   const worker = new Worker(entry, {
     name,
     workerData: data,
@@ -301,19 +306,22 @@ export function startThread(options: ThreadOptions): Thread {
   worker.on("error", (error) => died(error instanceof Error ? error : new Error(String(error))));
   worker.on("exit", (code) => died(new Error(`thread ${name} has ended (code ${code})`)));
 
+  const call = async <T>(called: string, argument?: unknown): Promise<T> => {
+    if (death !== undefined) throw death;
+    const id = number++;
+    const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
+    worker.postMessage({ call: called, id, argument } satisfies Call);
+    return (await answer) as T;
+  };
+
   return {
-    async call<T>(called: string, argument?: unknown) {
-      if (death !== undefined) throw death;
-      const id = number++;
-      const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));
-      worker.postMessage({ call: called, id, argument } satisfies Call);
-      return (await answer) as T;
-    },
+    call,
     post(called, argument) {
       worker.postMessage({ call: called, argument } satisfies Call);
     },
     async end() {
       isEnding = true;
+      if (lastCall !== undefined) await call(lastCall).catch(() => {});
       await worker.terminate();
     },
   };

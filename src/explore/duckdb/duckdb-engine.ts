@@ -299,6 +299,9 @@ function namedCell(column: Column, { columns, milliseconds = noMilliseconds }: F
   return `${cellOf(column, { columns, milliseconds })} AS ${quoted(column.field)}`;
 }
 
+/** The interval between interrupts of a statement that goes on. */
+const interruptMs = 20;
+
 async function runStatement(
   connection: DuckDBConnection,
   { sql, values }: Statement,
@@ -308,7 +311,12 @@ async function runStatement(
 ): Promise<readonly (readonly unknown[])[]> {
   signal.throwIfAborted();
   let isLate = false;
-  const interrupt = (): void => connection.interrupt();
+  let again: NodeJS.Timeout | undefined;
+  // DuckDB forgets an interrupt that comes between the steps of a statement.
+  const interrupt = (): void => {
+    connection.interrupt();
+    again ??= setInterval(() => connection.interrupt(), interruptMs);
+  };
   const timer = setTimeout(() => {
     isLate = true;
     interrupt();
@@ -324,6 +332,7 @@ async function runStatement(
     throw asExploreError(error, isLate, timeoutMs);
   } finally {
     clearTimeout(timer);
+    clearInterval(again);
     signal.removeEventListener("abort", interrupt);
   }
 }

@@ -32,12 +32,12 @@ export class DuckDbQueries {
 
   /** @throws ExploreError */
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
-    return this.#ask(signal, async (open) => {
+    return this.#ask(signal, async (open, ending) => {
       const begun = this.#clock.monotonic();
       const { store, rollups } = open;
       const plan = planQuery(query, store.partitions(), rollups.files());
       const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#timeoutMs, plan.partitions, plan.rollups));
-      const answer = await runQuery(plan.query, engine, signal);
+      const answer = await runQuery(plan.query, engine, ending);
       const elapsedMs = Math.round(this.#clock.monotonic() - begun);
       return { ...answer, sampling: plan.sampling, ...plan.coverage, store: "duckdb", elapsedMs };
     });
@@ -45,7 +45,7 @@ export class DuckDbQueries {
 
   /** @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
-    return this.#ask(signal, async (open) => {
+    return this.#ask(signal, async (open, ending) => {
       const all = open.store.partitions();
       const partitions = partitionsOf(all, query);
       const records: FlowsAnswer["records"][number][] = [];
@@ -55,7 +55,7 @@ export class DuckDbQueries {
         const columns = named.length > 0 ? named : open.store.columns();
         const limit = query.limit - records.length;
         if (limit === 0) break;
-        const found = await engine.rows(flowsStatement({ ...query, engine }, columns, limit), signal);
+        const found = await engine.rows(flowsStatement({ ...query, engine }, columns, limit), ending);
         records.push(...found.map((row) => recordOf(columns, row, engine)));
       }
       const sampling = partitions.reduce((most, { maxWeight }) => Math.max(most, maxWeight), 1);
@@ -66,21 +66,24 @@ export class DuckDbQueries {
 
   /** Writes a table as a file of Parquet. */
   async parquet(table: AnswerTable): Promise<Uint8Array> {
-    const connection = await this.#opened().instance.connect();
-    try {
-      return await writeParquet(connection, join(this.#directory, "tmp"), table);
-    } finally {
-      connection.closeSync();
-    }
+    const open = this.#opened();
+    return open.question(new AbortController().signal, async () => {
+      const connection = await open.instance.connect();
+      try {
+        return await writeParquet(connection, join(this.#directory, "tmp"), table);
+      } finally {
+        connection.closeSync();
+      }
+    });
   }
 
   /** A file may go while it is asked, because it is old, or get larger numbers than it had: then the query is planned again. */
-  #ask<T>(signal: AbortSignal, answer: (open: OpenedDuckDb) => Promise<T>): Promise<T> {
+  #ask<T>(signal: AbortSignal, answer: (open: OpenedDuckDb, signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.#gate.run(signal, async () => {
       for (let triesLeft = 2; ; triesLeft--) {
         try {
           const open = this.#opened();
-          return await open.threads.during(() => answer(open));
+          return await open.question(signal, (ending) => answer(open, ending));
         } catch (error) {
           if (triesLeft === 0 || !isOutdated(error)) throw error;
         }

@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
-import type { Column } from "../column.ts";
+import { ExploreError, type Column } from "../column.ts";
 import { DuckDbStore } from "./duckdb-store.ts";
 import { loadDuckDb, openInstance, type DuckDb, type StoreContext } from "./duckdb-instance.ts";
 import type { Keep } from "./upkeep.ts";
@@ -22,6 +22,11 @@ export class QueryThreads {
   /** @param connection for this alone. */
   constructor(connection: Pick<DuckDBConnection, "run">) {
     this.#connection = connection;
+  }
+
+  /** Resolves when no change is under way. */
+  settled(): Promise<void> {
+    return this.#last;
   }
 
   /** Calls `work` when the thread is there. */
@@ -56,14 +61,16 @@ export class OpenedDuckDb {
   readonly instance: DuckDBInstance;
   readonly store: DuckDbStore;
   readonly rollups: Rollups;
-  readonly threads: QueryThreads;
+  readonly #threads: QueryThreads;
+  readonly #closing = new AbortController();
+  readonly #questions = new Set<Promise<unknown>>();
 
   private constructor({ duckDb, instance }: StoreContext, store: DuckDbStore, rollups: Rollups, threads: QueryThreads) {
     this.duckDb = duckDb;
     this.instance = instance;
     this.store = store;
     this.rollups = rollups;
-    this.threads = threads;
+    this.#threads = threads;
   }
 
   /** @throws Error when the directory cannot be used, or another process has it. */
@@ -86,7 +93,27 @@ export class OpenedDuckDb {
     }
   }
 
+  /**
+   * Calls `work` with DuckDB's threads for questions. The signal that `work` is given is aborted when the given one is, and when the
+   * store closes, which waits for it.
+   */
+  async question<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const either = AbortSignal.any([signal, this.#closing.signal]);
+    either.throwIfAborted();
+    const question = this.#threads.during(() => work(either));
+    this.#questions.add(question);
+    try {
+      return await question;
+    } finally {
+      this.#questions.delete(question);
+    }
+  }
+
+  /** A call of DuckDB that is under way when its thread ends would abort the process. So questions are broken off and waited for first. */
   async close(): Promise<void> {
+    this.#closing.abort(new ExploreError("unavailable", "Explore is being stopped"));
+    await Promise.allSettled(this.#questions);
+    await this.#threads.settled();
     await this.rollups.close();
     await this.store.close();
     this.instance.closeSync();
