@@ -62,6 +62,7 @@ import { exporterName } from "./views/collector-views.ts";
 import { createSaved } from "./parts/saved-parts.ts";
 import { FilterCompletions, metadataStates } from "./views/filter-completion.ts";
 import { watchedSnmp } from "./views/snmp-views.ts";
+import { createRuleFiles } from "./parts/rule-parts.ts";
 import { RuleTrials } from "./views/rule-trials.ts";
 import { watchOperations } from "./views/watch-views.ts";
 import { createClickHouseQuestions } from "./outputs/clickhouse-questions.ts";
@@ -74,7 +75,7 @@ import { plainSettings, type Settings } from "./settings/index.ts";
 import { missingForMetadataApi } from "../metadata/settings.ts";
 
 /** The questions of the API to Explore. */
-function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: Clock): ExploreOperations {
+function exploreOperations(explore: ExploreQuestions, trials: RuleTrials, clock: Clock): ExploreOperations {
   const files: Readonly<
     Record<Exclude<ExploreFormat, "json">, (table: AnswerTable) => Uint8Array | Promise<Uint8Array>>
   > = {
@@ -83,7 +84,6 @@ function exploreOperations(explore: ExploreQuestions, rulesPath: string, clock: 
     arrow: tableArrow,
   };
   const profiles = new Profiles(explore, () => clock.now());
-  const trials = new RuleTrials(explore, rulesPath, clock);
   return {
     status: (signal, scopes) =>
       explained(async () => {
@@ -280,6 +280,15 @@ export function createCollector(options: CollectorOptions): Collector {
   });
   const asksClickHouse = settings.SVC_EXPLORE_ENABLE && settings.SVC_EXPLORE_STORE === "clickhouse";
   const questions = asksClickHouse ? createClickHouseQuestions(settings, clock) : explore;
+  const trials = questions && new RuleTrials(questions, settings.SVC_PROCESSOR_ENRICH_RULES_PATH, clock);
+  const rulesAround = {
+    explore: questions,
+    trials,
+    async applyEnrichment() {
+      await Promise.all([enrichment.reload(), flows?.reload?.()]);
+    },
+    applyWatch: async () => watch?.reload(),
+  };
   const missing = missingForMetadataApi(settings);
   const completions = new FilterCompletions(
     {
@@ -335,9 +344,8 @@ export function createCollector(options: CollectorOptions): Collector {
       ...watchOperations(watch),
     ]),
     ...(snmp !== undefined && { snmp: watchedSnmp(snmp, progress) }),
-    ...(questions !== undefined && {
-      explore: exploreOperations(questions, settings.SVC_PROCESSOR_ENRICH_RULES_PATH, clock),
-    }),
+    ...(questions !== undefined && trials !== undefined && { explore: exploreOperations(questions, trials, clock) }),
+    rules: createRuleFiles(settings, rulesAround, reporting),
     ...(metadataSources !== undefined && { sources: sourceOperations(metadataSources) }),
     completeFilter: (...asked) => completions.complete(...asked),
     savedViews: saved.views,
@@ -409,7 +417,7 @@ export function createCollector(options: CollectorOptions): Collector {
         log.error({ error }, "reading the certificates of the flow port again failed, the old ones stay in use");
       }
       void users?.reload(true);
-      watch?.reload();
+      void watch?.reload();
       // The store reports the result itself.
       for (const store of [metadata, names]) {
         store?.load().catch((error: unknown) => {

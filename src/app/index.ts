@@ -14,6 +14,7 @@ export * from "./settings/index.ts";
 export { createSelect, startSelectProcess } from "./collector.ts";
 export { AlertStream } from "./views/alert-stream.ts";
 export { RuleTrials } from "./views/rule-trials.ts";
+export { RuleFile, type CheckedRules } from "./views/rule-file.ts";
 export { SavedViews } from "./views/saved-views.ts";
 export { Annotations, startsForm } from "./views/annotations.ts";
 export { FileState } from "./views/kept-state.ts";

@@ -15,6 +15,7 @@ import { contractPrefix, Dispatch, Routes, type ApiOffer } from "./routes.ts";
 import { Engine } from "./rpc/engine.ts";
 import { SignInEndpoints, type Proof } from "./methods/sign-in-endpoints.ts";
 import { scopeMethods, toolsMethods, type ScopeDefinitions } from "./methods/tools-methods.ts";
+import { ruleMethods, type RuleFileOffer } from "./methods/rule-methods.ts";
 import { ToolsContext, type ExplainObject, type ToolsOptions, type ToolsSource } from "./tools/tools-context.ts";
 import { ScopedServices, type MetadataServices, type ScopeStores } from "./scoped-services.ts";
 import { ChangeFeed, FeedMeters } from "./tools/watch-udms.ts";
@@ -40,6 +41,8 @@ export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOption
   readonly scopes?: ScopeStores | undefined;
   /** The scopes themselves; without them there is no service of them. */
   readonly definitions?: ScopeDefinitions;
+  /** The rules that give records fields, and those that watch; left out: there are no methods for them. */
+  readonly rules?: Readonly<Record<"enrich" | "watch", RuleFileOffer>>;
   /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   /** Addresses and CIDR prefixes of proxies whose `X-Forwarded-For` names the client. */
@@ -144,6 +147,8 @@ export class ApiServer implements Component {
       services.push(...toolsOf(names, tooling, "names").services);
     }
     if (options.definitions !== undefined) services.push(scopeMethods(options.definitions));
+    for (const kind of ["enrich", "watch"] as const)
+      if (options.rules !== undefined) services.push(ruleMethods(kind, options.rules[kind]));
     const inScope = (source: ToolsSource, scope: string): MetadataServices => {
       const { explainObject } = options;
       const explain = async (): Promise<ExplainObject> => {

@@ -20,6 +20,17 @@ export {
   type ViewsImported,
   type ViewUser,
 } from "./methods/saved-view-endpoints.ts";
+export type {
+  RuleChange,
+  RuleFileOffer,
+  RuleFindings,
+  RuleOperations,
+  RulePut,
+  RuleQuestion,
+  RulesWritten,
+  RuleText,
+  RuleWriter,
+} from "./methods/rule-methods.ts";
 export { ApiServer, type ApiServerOptions } from "./api-server.ts";
 export { NameService } from "./gen/names/v1/names_pb.ts";
 export type { BasicCredentials } from "./auth/authenticator.ts";
@@ -83,3 +94,10 @@ export type {
   ExplainedOriginJson,
   FullUdmJson,
 } from "./gen/udm/v1/tools_pb.ts";
+export type {
+  FoundKeyJson,
+  ListRuleChangesResponseJson,
+  ListRulesResponseJson,
+  RuleWrittenJson,
+  TestRuleResponseJson,
+} from "./gen/rules/v1/rules_pb.ts";

@@ -6,4 +6,5 @@ export { type Source } from "./sources.ts";
 export { Watch, type AlertDetails, type WatchOptions, type WatchStatus, type WatchSurroundings } from "./watch.ts";
 export type { Refused, Silence } from "./silences.ts";
 export { readReadyRules, type ReadyRule } from "./ready.ts";
-export { parseWatchFile, WatchFileError, watchShape } from "./watch-file.ts";
+export type { Rule as WatchRule } from "./rule.ts";
+export { answeringActions, parseWatchFile, WatchFileError, watchShape } from "./watch-file.ts";

@@ -133,6 +133,15 @@ export function answersOf(actions: ReadonlyMap<string, ActionConfig>): ReadonlyM
   return new Map(found.flatMap(([name, config]) => (config === undefined ? [] : [[name, config] as const])));
 }
 
+/** Returns the actions that do more than send notices, by name: what kind of one each is. */
+export function answeringActions(actions: ReadonlyMap<string, ActionConfig>): ReadonlyMap<string, string> {
+  const found = Array.from(actions, ([name, given]) => {
+    const kind = given.command === undefined ? answerConfig(given)?.kind : "command";
+    return kind === undefined ? [] : [[name, kind] as const];
+  });
+  return new Map(found.flat());
+}
+
 /** Says why a rule cannot be answered; undefined where it can. */
 function answerFault(kind: AnswerConfig["kind"], { of, by, when, measure }: Rule): string | undefined {
   if (of !== "flow") return "only rules on flows are answered";

@@ -25,7 +25,12 @@ const given: Readonly<Record<string, Tried>> = {
   address: { argv: ["10.0.0.1"] },
   "flows top": { argv: ["--by", "src", "--last", "1h"] },
   metrics: { argv: ["process_"] },
+  "rules delete": { argv: ["none"], code: 3 },
+  "rules move": { argv: ["1"] },
+  "rules set": { argv: ["RULE"] },
+  "rules test": { argv: ["RULE"] },
   "rules try": { argv: ["RULES"] },
+  "rules undo": { argv: ["99"], code: 3 },
   "snmp locate": { argv: ["10.0.0.1"], code: 1 },
   "source accept": { argv: ["lines"], code: 3 },
   "source diff": { argv: ["lines"] },
@@ -35,6 +40,11 @@ const given: Readonly<Record<string, Tried>> = {
   "user list": { argv: ["--users-file", "USERS"] },
   value: { argv: ["tag", "web"] },
   "view list": {},
+  "watch rules delete": { argv: ["none"], code: 3 },
+  "watch rules move": { argv: ["many"] },
+  "watch rules set": { argv: ["WATCH"] },
+  "watch rules test": { argv: ["WATCH"] },
+  "watch rules undo": { argv: ["99"], code: 3 },
 };
 
 function printing(parent: Command, path: readonly string[] = []): readonly string[] {
@@ -57,6 +67,8 @@ test("every command that prints data prints it as text, JSON, YAML and CSV", asy
   };
   const known: Readonly<Record<string, string>> = {
     RULES: file("rules.yml", "- {when: bytes > 1, set: {size: big}}\n"),
+    RULE: file("rule.yml", "{name: small, when: bytes < 1, set: {size: small}}\n"),
+    WATCH: file("watch-rule.yml", "{name: few, measure: flows_per_second, when: '> 1'}\n"),
     USERS: file(
       "users.yml",
       `users:\n  ann: {role: viewer, certificate: [CN=ann]}\ntokens:\n  ci: {role: editor, hash: sha256:${"0".repeat(64)}}\n`,
@@ -76,7 +88,7 @@ test("every command that prints data prints it as text, JSON, YAML and CSV", asy
     ),
     SVC_WATCH_RULES_PATH: file(
       "watch.yml",
-      `actions: {noc: {webhook: {url: "http://127.0.0.1:9"}}}\nrules: [{name: many, measure: flows_per_second, when: "> 1k", act: noc}]\n`,
+      `actions: {noc: {webhook: {url: "http://127.0.0.1:9"}}}\nrules:\n  - {name: many, measure: flows_per_second, when: "> 1k", act: noc}\n`,
     ),
   });
   assert.match((await run("exporters")).err, /^nobody has sent flows to UDP \d+ yet; netgloss doctor says more\n$/);

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Client, credentials } from "@grpc/grpc-js";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { sendDatagram } from "../support/send-datagram.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
-import { startCommandWorld } from "../support/udm-commands.ts";
+import { startCommandWorld, type CommandWorld } from "../support/udm-commands.ts";
 import { until } from "../support/until.ts";
 
 const faulty = `- {when: "bytes > 1", set: {flow.bytes: 1}}
@@ -15,6 +16,11 @@ const tried = `- {name: big, when: bytes > 1000, set: {size: big}}
 - {name: web, when: 'src.name =~ "^(?<kind>[a-z]+)-"', set: {.src.kind: $kind}}
 - {name: inner, when: flow.src.mac.addr exists, set: {seen: true}}
 `;
+const watchRules = `actions:
+  hook: {webhook: {url: 'http://127.0.0.1:1'}} # ours
+rules:
+  - {name: many, by: [exporter], measure: flows_per_second, when: '>= 1'}
+`;
 
 test("rules check and rules try: faults with their places, and what would change on kept records", async (t) => {
   const directory = tempDirectory(t);
@@ -23,13 +29,16 @@ test("rules check and rules try: faults with their places, and what would change
     return join(directory, name);
   };
   const inUse = file("rules.yml", "- {name: =any, when: bytes > 1, set: {size: any}}\n");
-  const { run, flowPorts, port } = await startCommandWorld(t, {
+  const watched = file("watch.yml", watchRules);
+  const { run, runWith, flowPorts, port } = await startCommandWorld(t, {
     SVC_EXPLORE_ENABLE: "true",
     SVC_EXPLORE_PATH: join(directory, "explore"),
     SVC_FLOW_SERVER_UDP_ENABLE: "true",
     SVC_FLOW_SERVER_UDP_IP: "127.0.0.1",
     SVC_FLOW_SERVER_UDP_PORT: "0",
     SVC_PROCESSOR_ENRICH_RULES_PATH: inUse,
+    SVC_STATE_DIRECTORY_PATH: directory,
+    SVC_WATCH_RULES_PATH: watched,
   });
   const good = file("good.yml", tried);
   const bad = file("bad.yml", faulty);
@@ -101,4 +110,93 @@ test("rules check and rules try: faults with their places, and what would change
   assert.deepEqual([broken.code, (JSON.parse(broken.out) as { text: string }).text], [1, "- {when: bytes >}\n"]);
   assert.match(broken.err, /^error: the file cannot be used, the rules read before stay: 1:\d+: /);
   assert.match(String((await ask({ rules: [] })).json["message"]), /the rules in use cannot be read: 1:/);
+
+  await tryChanges(run, runWith, inUse);
+  await tryWatchRules(run, file, watched);
+  await tryTransports(port, watched);
 });
+
+/** The commands that change rules, on those that give records fields. */
+async function tryChanges(run: CommandWorld["run"], runWith: CommandWorld["runWith"], path: string): Promise<void> {
+  writeFileSync(path, "# ours\n\n- name: any # first\n  when: bytes > 1\n  set: {size: any}\n");
+  const input = ["name: big\nwhen: bytes > 1000\nset: {size: big}\n"];
+  assert.match((await runWith({ input }, "rules", "set", "-", "--dry-run")).out, /^good: big, revision \w+\n$/);
+  const set = await runWith({ input }, "rules", "set", "-", "--before", "any", "-o", "json");
+  const { revision } = JSON.parse(set.out) as { readonly revision: string };
+  const tested = await runWith({ input }, "rules", "test", "-", "-o", "csv");
+  assert.match(tested.out, /^records,fits,changes\n2,1,0\n/);
+  const stale = await run("rules", "delete", "any", "--revision", "0000");
+  assert.match(stale.err, new RegExp(`somebody else has changed the file: its revision is ${revision}`));
+  assert.match((await run("rules", "move", "big", "--revision", revision)).out, /^moved big, change 2, /);
+  assert.equal((await run("rules", "list", "-o", "csv")).out, "rule,of,gives\nany,record,size\nbig,record,size\n");
+  assert.match((await run("rules", "delete", "any")).out, /^deleted any, change 3, /);
+  assert.match((await run("rules", "undo", "3")).out, /^undone: any, change 4, /);
+  assert.match((await run("rules", "undo", "2", "--dry-run")).out, /^can be undone: big, /);
+  assert.equal((await run("rules", "show", "any")).out, "name: any # first\nwhen: bytes > 1\nset: {size: any}\n");
+  const bad = await runWith({ input: ["name: any\nwhen: bytes >\nset: {size: x}\n"] }, "rules", "set", "-");
+  assert.match(bad.err, /text: 2:7: /);
+  const history = (await run("rules", "history", "any", "-o", "csv")).out;
+  assert.match(history, /^change,time,by,method,rule\n4,[^,]+,cli,UndoRuleChange,any\n3,[^,]+,cli,DeleteRule,any\n$/);
+  assert.match(readFileSync(path, "utf8"), /^# ours\n\n- name: any # first\n/);
+}
+
+/** The same of those that watch: the state of rules that stay is not touched. */
+async function tryWatchRules(
+  run: CommandWorld["run"],
+  file: (name: string, text: string) => string,
+  path: string,
+): Promise<void> {
+  const rule = file("rule.yml", "{name: flood, by: [dst], measure: bits_per_second, when: '> 1', act: [hook]}\n");
+  const tested = await run("watch", "rules", "test", rule, "-o", "json");
+  const { found, windowSeconds } = JSON.parse(tested.out) as Record<string, unknown>;
+  assert.deepEqual(
+    (found as readonly { readonly key: string[] }[]).map(({ key }) => key),
+    [["10.0.0.2"]],
+  );
+  assert.equal(windowSeconds, 10);
+  const silent = file(
+    "silent.yml",
+    "{name: s, of: snmp, by: [snmp.object.name], measure: records, when: silent for 5m}\n",
+  );
+  assert.match((await run("watch", "rules", "test", silent)).err, /it was not tried: only rules on bits/);
+  assert.match((await run("watch", "rules", "set", rule)).out, /^set flood, change 1, /);
+  assert.match((await run("watch", "rules", "-o", "csv")).out, /\nflood,/);
+  const unknown = await run(
+    "watch",
+    "rules",
+    "set",
+    file("odd.yml", "name: odd\nmeasure: flows\nwhen: '> 1'\nact: [hok]\n"),
+  );
+  assert.match(unknown.err, /text: \d+:\d+: .*(?:hok|measure)/);
+  assert.equal(readFileSync(path, "utf8").startsWith(watchRules.trimEnd()), true);
+}
+
+/** Other protocols answer from the same table. */
+async function tryTransports(port: number, path: string): Promise<void> {
+  const name = "/rules.v1.WatchRuleService/ListRules";
+  const client = new Client(`127.0.0.1:${port}`, credentials.createInsecure());
+  const plain = (bytes: Buffer): Buffer => bytes;
+  const byGrpc = await new Promise<string>((resolve, reject) => {
+    client.makeUnaryRequest(name, plain, plain, Buffer.alloc(0), (error: Error | null, answer?: Buffer) =>
+      error === null ? resolve(String(answer)) : reject(error),
+    );
+  });
+  client.close();
+  assert.match(byGrpc, /flood/);
+  for (const [type, body] of [
+    ["application/grpc-web+proto", Buffer.alloc(5)],
+    ["application/json", Buffer.from("{}")],
+    ["application/proto", Buffer.alloc(0)],
+  ] as const) {
+    const url = `http://127.0.0.1:${port}/api/v1/enrich/ipaddr${name}`;
+    const response = await fetch(url, { method: "POST", headers: { "content-type": type }, body });
+    assert.match(await response.text(), /flood/, type);
+  }
+  // What is changed by hand in between stays.
+  writeFileSync(path, `${readFileSync(path, "utf8")}# by hand\n`);
+  const url = `http://127.0.0.1:${port}/rules.v1.WatchRuleService/DeleteRule`;
+  const headers = { "content-type": "application/json" };
+  const gone = await fetch(url, { method: "POST", headers, body: JSON.stringify({ name: "flood" }) });
+  assert.equal(gone.status, 200);
+  assert.match(readFileSync(path, "utf8"), /# by hand\n$/);
+}

@@ -224,7 +224,7 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/watch/answers/{id}/approve": "operator",
   "/api/v1/watch/answers/{id}/withdraw": "operator",
 };
-const changesMetadata = /\/(?:udm|names)\.v1\.\w+\/(Batch|Create|Update|Delete|Replace|Import|Undo|Set)/;
+const changesMetadata = /\/(?:udm|names|rules)\.v1\.\w+\/(Batch|Create|Update|Delete|Move|Replace|Import|Undo|Set)/;
 
 test("every path of a collector asks for its role, and for a token of its area", async (t) => {
   const directory = tempDirectory(t);

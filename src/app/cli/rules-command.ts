@@ -2,6 +2,7 @@ import { FileFindings, formatFinding, readRules, type Rule } from "../../enrich/
 import type { CollectorAnswer, ExploreRules } from "../../server/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { offline, throughApi, timeSpan, type DefineCommand } from "./command.ts";
+import { defineRuleCommands } from "./rule-commands.ts";
 import { addOutput, print, printTable, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, exitCodes, readInput } from "./terminal.ts";
 
@@ -12,7 +13,8 @@ interface TryOptions {
 }
 
 /** `rules`: files of rules that give records fields, before they count. */
-export const defineRules: DefineCommand = (rules, { terminal, setExitCode }) => {
+export const defineRules: DefineCommand = (rules, context) => {
+  const { terminal, setExitCode } = context;
   /** Its rules; undefined where it has faults, which are said then. */
   const read = async (
     file: string,
@@ -55,6 +57,8 @@ export const defineRules: DefineCommand = (rules, { terminal, setExitCode }) => 
       );
       setExitCode(exitCodes.failure);
     });
+
+  defineRuleCommands(rules, "enrich", context);
 
   const trial = addOutput(addClientOptions(rules.command("try <file>").helpGroup(throughApi)))
     .description("say what the rules of a file would change on records that Explore keeps, by rule and by field")

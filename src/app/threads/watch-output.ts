@@ -212,9 +212,13 @@ export class WatchOutput implements Component {
     return this.taker.thread()?.call("resend", action);
   }
 
-  /** Reads the file of rules again. */
-  reload(): void {
-    this.taker.thread()?.post("reload");
+  /** Reads the file of rules again. @returns when that is done; at once while its thread is being started again. */
+  async reload(): Promise<void> {
+    try {
+      await this.taker.thread()?.call("reload");
+    } catch {
+      // The thread died meanwhile; the next one reads the file at its start.
+    }
   }
 
   async #tellStates(): Promise<void> {

@@ -41,3 +41,4 @@ export {
   type ShapeValue,
   type Values,
 } from "./shape.ts";
+export { ListText, type EditedList, type ListItem } from "./list-text.ts";

@@ -1,0 +1,446 @@
+import { createHash } from "node:crypto";
+import { basename, join } from "node:path";
+import {
+  isMissing,
+  nodeFileIo,
+  readSettled,
+  replaceContent,
+  replaceFile,
+  resolveTarget,
+  temporaryPath,
+  type FileIo,
+  type FileStamp,
+} from "../../base/file/index.ts";
+import type { Reporting } from "../../base/report/index.ts";
+import { nearName, quote } from "../../base/text/index.ts";
+import { decodeUtf8, ListText, YamlFault, type EditedList, type ListItem } from "../../base/yaml/index.ts";
+import {
+  apiError,
+  suffices,
+  type RuleChange,
+  type RuleFindings,
+  type RuleOperations,
+  type RulePut,
+  type RuleQuestion,
+  type RulesWritten,
+  type RuleText,
+  type RuleWriter,
+} from "../../server/index.ts";
+
+/** What is wrong with a text, and where; lines and columns are counted from 1. */
+export type TextFault = {
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+};
+
+/** What a text of rules says of itself. */
+export type CheckedRules = {
+  readonly faults: readonly TextFault[];
+  /** Why a rule may be changed by operators alone, by its name. */
+  readonly guarded: ReadonlyMap<string, string>;
+};
+
+/** How a kind of rules is kept. */
+export interface RuleFileOptions extends Omit<Reporting, "health"> {
+  readonly kind: "enrich" | "watch";
+  readonly path: string;
+  /** The directory of what outlives a restart; undefined: changes are not kept, and cannot be undone. */
+  readonly stateDirectory: string | undefined;
+  /** The key of the list in the file; undefined: the file is the list. */
+  readonly key: string | undefined;
+  readonly check: (text: string) => CheckedRules;
+  /** Has the file read again. */
+  readonly apply: () => Promise<void>;
+  /** Tries a rule of a text that has no faults. */
+  readonly test: (text: string, name: string, range: RuleQuestion, signal: AbortSignal) => Promise<RuleFindings>;
+  readonly io?: FileIo;
+}
+
+/** The file as it is. */
+type FoundFile = {
+  readonly text: string;
+  readonly revision: string;
+  /** Undefined: there is none. */
+  readonly stamp: FileStamp | undefined;
+};
+
+/** An edit of the file: the names of the rule before and after it, where there is one. */
+type PlannedEdit = EditedList & { readonly name: string | undefined; readonly nextName: string | undefined };
+
+/** The change log as its file has it: the oldest change first, and one of which it is not known yet whether the file has it. */
+type ChangeLog = {
+  readonly changes: readonly RuleChange[];
+  readonly pending?: { readonly change: RuleChange; readonly revision: string };
+};
+
+const version = 1;
+const keptChanges = 1000;
+/** A file that takes longer to read than the main thread has for it is changed by hand. */
+const maxFileBytes = 1024 * 1024;
+const maxRuleBytes = 64 * 1024;
+const maxFaults = 100;
+const revisionDigits = 16;
+
+/**
+ * A file of rules that is changed by the API. Other rules stay as they are written, with their comments. A change is noted before the file
+ * is replaced; at the next look the file says whether it has it. What is changed by hand meanwhile is found out, and stays.
+ */
+export class RuleFile implements RuleOperations {
+  readonly #options: RuleFileOptions;
+  readonly #io: FileIo;
+  readonly #run: string;
+  #last: Promise<unknown> = Promise.resolve();
+  #temporaries = 0;
+  #changes = 0;
+  #failures = 0;
+
+  constructor(options: RuleFileOptions) {
+    this.#options = options;
+    this.#io = options.io ?? nodeFileIo;
+    this.#run = Math.floor(options.clock.now()).toString(36);
+  }
+
+  /** Changes by the API, and those that could not be written. */
+  get counts(): { readonly changes: number; readonly failures: number } {
+    return { changes: this.#changes, failures: this.#failures };
+  }
+
+  get kind(): RuleFileOptions["kind"] {
+    return this.#options.kind;
+  }
+
+  async list(): Promise<{ readonly rules: readonly RuleText[]; readonly revision: string; readonly fault: string }> {
+    const { text, revision } = await this.#find();
+    try {
+      const { items } = new ListText(text, this.#options.key);
+      const [fault] = text === "" ? [] : this.#options.check(text).faults;
+      return { rules: items, revision, fault: fault === undefined ? "" : this.#placed(fault) };
+    } catch (error) {
+      if (!(error instanceof YamlFault)) throw error;
+      return { rules: [], revision, fault: this.#placed(faultOf(error)) };
+    }
+  }
+
+  set(put: RulePut, writer: RuleWriter): Promise<RulesWritten> {
+    return this.#edit(writer, (list) => this.#put(list, put));
+  }
+
+  move(name: string, before: string, writer: RuleWriter): Promise<RulesWritten> {
+    return this.#edit(writer, (list) => {
+      const { text } = this.#item(list, name, "name");
+      if (before === name) throw wrong("before", "a rule cannot come before itself");
+      if (before !== "") this.#item(list, before, "before");
+      if (list.nextOf(name) === (before === "" ? undefined : before))
+        return { ...list.put(text, name, undefined), name, nextName: name };
+      const without = new ListText(list.remove(name).text, this.#options.key);
+      return { ...without.put(text, undefined, before === "" ? undefined : before), name, nextName: name };
+    });
+  }
+
+  remove(name: string, writer: RuleWriter): Promise<RulesWritten> {
+    return this.#edit(writer, (list) => {
+      this.#item(list, name, "name");
+      return { ...list.remove(name), name, nextName: undefined };
+    });
+  }
+
+  async undo(number: number, writer: RuleWriter): Promise<RulesWritten> {
+    return this.#edit(writer, (list, changes) => {
+      const change = changes.find((each) => each.number === number);
+      if (change === undefined) throw apiError("not_found", "NO_CHANGE", `change ${number} is not kept`);
+      const { before, after, nextBefore, nextAfter } = change;
+      const now = list.items.find(({ name }) => name === after?.name);
+      const isFree = after !== undefined || list.items.every(({ name }) => name !== before?.name);
+      if (now?.text !== after?.text || !isFree)
+        throw apiError(
+          "failed_precondition",
+          "CHANGED_MEANWHILE",
+          `rule ${quote((after ?? before)?.name ?? "")} was changed since`,
+        );
+      if (before === undefined) return { ...list.remove(after?.name ?? ""), name: after?.name, nextName: undefined };
+      const edit = { name: after?.name, nextName: before.name };
+      if (after !== undefined && nextBefore === nextAfter)
+        return { ...list.put(before.text, after.name, undefined), ...edit };
+      const rest = after === undefined ? list : new ListText(list.remove(after.name).text, this.#options.key);
+      const isThere = rest.items.some(({ name }) => name === nextBefore);
+      return { ...rest.put(before.text, undefined, isThere ? nextBefore : undefined), ...edit };
+    });
+  }
+
+  async test(question: RuleQuestion, signal: AbortSignal): Promise<RuleFindings> {
+    const found = await this.#find();
+    const list = this.#read(found.text);
+    const known = question.text === "" ? this.#item(list, question.name, "name") : undefined;
+    const planned = this.#put(list, { text: known?.text ?? question.text, name: question.name, before: "" });
+    this.#judge(planned);
+    return this.#options.test(planned.text, planned.nextName ?? "", question, signal);
+  }
+
+  async changes(before: number, name: string, limit: number): Promise<readonly RuleChange[]> {
+    const { changes } = await this.#log((await this.#find()).revision);
+    const isMeant = (change: RuleChange): boolean =>
+      (before === 0 || change.number < before) &&
+      (name === "" || change.before?.name === name || change.after?.name === name);
+    return changes.filter(isMeant).toReversed().slice(0, limit);
+  }
+
+  #put(list: ListText, { text, name, before }: RulePut): PlannedEdit {
+    if (Buffer.byteLength(text) > maxRuleBytes) throw wrong("text", `a rule has at most ${maxRuleBytes} bytes`);
+    const own = nameOf(text);
+    if (name !== "") this.#item(list, name, "name");
+    const replaced = name === "" && list.items.some((item) => item.name === own) ? own : name;
+    if (before !== "") this.#item(list, before, "before");
+    if (before !== "" && before === replaced) throw wrong("before", "a rule cannot come before itself");
+    const known = replaced === "" ? undefined : replaced;
+    return { ...list.put(text, known, before === "" ? undefined : before), name: known, nextName: own };
+  }
+
+  /** @throws ConnectError `not_found`; of a field that says where something comes `invalid_argument`. */
+  #item(list: ListText, name: string, field: "name" | "before"): ListItem {
+    const found = list.items.find((item) => item.name === name);
+    if (found !== undefined) return found;
+    const near = nearName(
+      name,
+      list.items.map((item) => item.name),
+    );
+    const description = `there is no rule ${quote(name)}${near === undefined ? "" : `, did you mean ${quote(near)}?`}`;
+    const violations = [{ field, description }];
+    throw apiError(field === "name" ? "not_found" : "invalid_argument", "NO_RULE", description, { violations });
+  }
+
+  /** Edits follow one another, each on the file as it is by then. */
+  #edit(
+    writer: RuleWriter,
+    plan: (list: ListText, changes: readonly RuleChange[]) => PlannedEdit,
+  ): Promise<RulesWritten> {
+    const work = this.#last.then(async () => {
+      const found = await this.#find();
+      if (writer.revision !== "" && writer.revision !== found.revision)
+        throw apiError(
+          "failed_precondition",
+          "REVISION_CHANGED",
+          `somebody else has changed the file: its revision is ${found.revision}`,
+        );
+      const log = await this.#log(found.revision);
+      const list = this.#read(found.text);
+      const planned = plan(list, log.changes);
+      const after = this.#judge(planned);
+      this.#guard(list, planned, found.text, writer);
+      if (!list.isSameBut(after, planned.name, planned.nextName))
+        throw apiError(
+          "failed_precondition",
+          "FILE_FORM",
+          "other rules would be changed by that: the file is to be changed by hand",
+        );
+      const rule = after.items.find(({ name }) => name === planned.nextName);
+      const before = list.items.find(({ name }) => name === planned.name);
+      if (writer.isTrial || planned.text === found.text)
+        return { revision: found.revision, change: 0, rule: shown(rule ?? before) };
+      const change = {
+        number: (log.changes.at(-1)?.number ?? 0) + 1,
+        time: this.#options.clock.now(),
+        author: writer.user ?? writer.author ?? "",
+        method: writer.method ?? "",
+        before: shown(before),
+        after: shown(rule),
+        nextBefore: before && list.nextOf(before.name),
+        nextAfter: rule && after.nextOf(rule.name),
+      };
+      const revision = revisionOf(Buffer.from(planned.text));
+      await this.#save(found, planned.text, { changes: log.changes, pending: { change, revision } });
+      this.#changes++;
+      const { method, user, peer } = writer;
+      this.#options.log.info(
+        { method, rule: (rule ?? before)?.name, user, peer, path: this.#options.path },
+        "rules are changed",
+      );
+      await this.#options.apply();
+      return {
+        revision,
+        change: this.#options.stateDirectory === undefined ? 0 : change.number,
+        rule: shown(rule ?? before),
+      };
+    });
+    this.#last = work.catch(() => {});
+    return work;
+  }
+
+  /** @throws ConnectError with all that would be wrong with the file. */
+  #judge({ text, at }: PlannedEdit): ListText {
+    const list = this.#read(text, at);
+    const { faults } = this.#options.check(text);
+    if (faults.length > 0) throw this.#refused(faults, at);
+    return list;
+  }
+
+  /** @throws ConnectError `permission_denied` where the rule, as it was or as it would be, is for operators. */
+  #guard(list: ListText, { text, name, nextName }: PlannedEdit, before: string, { role }: RuleWriter): void {
+    if (suffices(role, "operator")) return;
+    const was = list.items.length === 0 ? undefined : this.#options.check(before);
+    const isUnknown = was !== undefined && was.faults.length > 0 && this.#options.kind === "watch";
+    const why =
+      (name !== undefined ? was?.guarded.get(name) : undefined) ??
+      (nextName !== undefined ? this.#options.check(text).guarded.get(nextName) : undefined) ??
+      (isUnknown && name !== undefined ? "the file has faults: nobody knows what its rules do" : undefined);
+    if (why !== undefined) throw apiError("permission_denied", "ROLE_TOO_LOW", `${why}: this needs the role operator`);
+  }
+
+  #read(text: string, at?: EditedList["at"]): ListText {
+    try {
+      return new ListText(text, this.#options.key);
+    } catch (error) {
+      if (!(error instanceof YamlFault)) throw error;
+      if (at !== undefined) throw this.#refused([faultOf(error)], at);
+      const place = this.#placed(faultOf(error));
+      throw apiError("failed_precondition", "FILE_FORM", `the file cannot be changed as it is: ${place}`);
+    }
+  }
+
+  #refused(faults: readonly TextFault[], at: EditedList["at"]): Error {
+    const violations = faults.slice(0, maxFaults).map((fault) => {
+      const { line, column, message } = fault;
+      const isOwn = at !== undefined && line >= at.line && line < at.line + at.count;
+      if (!isOwn) return { field: "file", description: this.#placed(fault) };
+      return { field: "text", description: `${line - at.line + 1}:${Math.max(1, column - at.indent)}: ${message}` };
+    });
+    const [{ field, description } = { field: "", description: "" }] = violations;
+    const more = violations.length > 1 ? ` (and ${violations.length - 1} more)` : "";
+    return apiError("invalid_argument", "RULE_REFUSED", `${field}: ${description}${more}`, { violations });
+  }
+
+  #placed({ line, column, message }: TextFault): string {
+    return `${basename(this.#options.path)}:${line}:${column}: ${message}`;
+  }
+
+  async #find(): Promise<FoundFile> {
+    const { path } = this.#options;
+    try {
+      const { bytes, state } = await readSettled(this.#io, path, await this.#io.state(path));
+      if (bytes.length > maxFileBytes)
+        throw apiError(
+          "failed_precondition",
+          "FILE_FORM",
+          `the file has more than ${maxFileBytes} bytes: it is to be changed by hand`,
+        );
+      return { text: decodeUtf8(bytes), revision: revisionOf(bytes), stamp: state };
+    } catch (error) {
+      if (isMissing(error)) return { text: "", revision: revisionOf(Buffer.from("")), stamp: undefined };
+      if (error instanceof YamlFault)
+        throw apiError(
+          "failed_precondition",
+          "FILE_FORM",
+          `the file cannot be changed as it is: ${this.#placed(faultOf(error))}`,
+        );
+      throw unavailable(error, "the file of rules cannot be read");
+    }
+  }
+
+  /** The changes that the file of this revision has. */
+  async #log(revision: string): Promise<ChangeLog> {
+    const path = this.#logPath();
+    if (path === undefined) return { changes: [] };
+    try {
+      const { changes, pending } = readLog(Buffer.from(await this.#io.read(path)).toString("utf8"));
+      return { changes: pending?.revision === revision ? [...changes, pending.change] : changes };
+    } catch (error) {
+      if (isMissing(error)) return { changes: [] };
+      throw unavailable(error, `the change log ${path} cannot be read; moved away, it begins anew`);
+    }
+  }
+
+  /** @throws ConnectError `unavailable`; the file is as it was. */
+  async #save({ stamp }: FoundFile, text: string, { changes, pending }: Required<ChangeLog>): Promise<void> {
+    try {
+      await this.#writeLog({ changes, pending });
+      const target = await resolveTarget(this.#io, this.#options.path);
+      const now = new Date(this.#options.clock.now()).toISOString().replaceAll(/[-:]/g, "");
+      const plan = {
+        target,
+        temporary: this.#temporary(target),
+        asidePath: this.#temporary(target),
+        expected: stamp,
+        originalPath: undefined,
+        editedPath: `${target}.edited-${now}`,
+        imagePath: undefined,
+        isInPlace: false,
+      };
+      const { kept } = await replaceFile(this.#io, plan, () => [Buffer.from(text)]);
+      for (const { path } of kept)
+        this.#options.log.warn({ path }, "kept the file of rules as it was changed by hand meanwhile");
+    } catch (error) {
+      this.#failures++;
+      throw unavailable(error, "the change cannot be written, and nothing has changed");
+    }
+    // Until then the file itself says that it has the change.
+    await this.#writeLog({ changes: [...changes, pending.change] }).catch((error: unknown) => {
+      this.#failures++;
+      this.#options.log.warn(
+        { error },
+        "the change log of rules cannot be written: the last change stays pending in it",
+      );
+    });
+  }
+
+  async #writeLog({ changes, ...rest }: ChangeLog): Promise<void> {
+    const target = this.#logPath();
+    if (target === undefined) return;
+    await this.#io.makeFolder(join(target, ".."));
+    const content = Buffer.from(`${JSON.stringify({ version, changes: changes.slice(-keptChanges), ...rest })}\n`);
+    await replaceContent(this.#io, { target, temporary: this.#temporary(target), mode: 0o600 }, content);
+  }
+
+  #logPath(): string | undefined {
+    const { stateDirectory, kind } = this.#options;
+    return stateDirectory === undefined ? undefined : join(stateDirectory, "rules", `${kind}.json`);
+  }
+
+  #temporary(target: string): string {
+    return temporaryPath(target, this.#run, this.#temporaries++);
+  }
+}
+
+function shown(item: RuleText | undefined): RuleText | undefined {
+  return item && { name: item.name, text: item.text };
+}
+
+function revisionOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex").slice(0, revisionDigits);
+}
+
+function faultOf({ message, position }: YamlFault): TextFault {
+  return { ...position, message };
+}
+
+/** The name that a rule gives itself. @throws ConnectError `invalid_argument` where it has none, or the text is no rule. */
+function nameOf(text: string): string {
+  const given = text.replaceAll(/\r?\n/g, "\n");
+  let items: readonly ListItem[];
+  try {
+    const { text: alone } = new ListText("", undefined).put(given, undefined, undefined);
+    ({ items } = new ListText(alone, undefined));
+  } catch (error) {
+    if (!(error instanceof YamlFault)) throw error;
+    const { line, column } = error.position;
+    throw wrong("text", `${line}:${Math.max(1, column - 2)}: ${error.message}`);
+  }
+  const [item, ...others] = items;
+  if (item?.isNamed !== true || others.length > 0)
+    throw wrong("text", "text must be one rule with a name: a mapping, without a dash before it");
+  return item.name;
+}
+
+function wrong(field: string, description: string): Error {
+  return apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
+}
+
+function unavailable(error: unknown, what: string): Error {
+  return apiError("unavailable", "NOT_SAVED", `${what}: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+/** @throws Error for a text that is no change log. */
+function readLog(text: string): ChangeLog {
+  const log = JSON.parse(text) as (ChangeLog & { readonly version?: number }) | null;
+  if (log?.version !== version || !Array.isArray(log.changes)) throw new Error(`expected version ${version}`);
+  return log;
+}

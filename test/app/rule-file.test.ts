@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ConnectError } from "@connectrpc/connect";
+import { RuleFile, type CheckedRules } from "../../src/app/index.ts";
+import { createMetrics, silentLog } from "../../src/base/report/index.ts";
+import type { FileIo } from "../../src/base/file/index.ts";
+import type { RuleWriter } from "../../src/server/index.ts";
+import { faultFileIo, type FaultKind } from "../support/fault-file-io.ts";
+import { memoryFileIo, type MemoryFileIo } from "../support/memory-file-io.ts";
+
+const before = "# of the house\n\n- name: a   # first\n  when: x\n\n# second\n- name: b\n  when: y\n";
+const path = "/memory/rules.yml";
+
+/** A rule must not say `bad`; one that says `fire` is for operators. */
+function check(text: string): CheckedRules {
+  const at = text.split("\n").findIndex((line) => line.includes("bad"));
+  if (at >= 0) return { faults: [{ line: at + 1, column: 5, message: "is bad" }], guarded: new Map() };
+  const guarded = [...text.matchAll(/^- name: (\w+)(?:(?!^- )[^])*fire/gm)].map(
+    ([, name = ""]) => [name, `${name} fires`] as const,
+  );
+  return { faults: [], guarded: new Map(guarded) };
+}
+
+interface Rig {
+  readonly file: RuleFile;
+  readonly io: MemoryFileIo;
+  readonly text: () => string | undefined;
+  readonly applied: () => number;
+}
+
+function rigOf(io = memoryFileIo(), seam: FileIo = io, hasState = true): Rig {
+  let applied = 0;
+  const file = new RuleFile({
+    kind: "watch",
+    path,
+    stateDirectory: hasState ? io.folder : undefined,
+    key: undefined,
+    check,
+    apply: async () => void applied++,
+    test: async (text, name) => ({ untried: `${name} of ${text.length}` }),
+    io: seam,
+    log: silentLog,
+    metrics: createMetrics(),
+    clock: { now: () => 1_800_000_000_000, monotonic: () => 0 },
+  });
+  return { file, io, text: () => io.text(path), applied: () => applied };
+}
+
+function writer(given: Partial<RuleWriter> = {}): RuleWriter {
+  return { method: "SetRule", user: "alice", role: "editor", revision: "", isTrial: false, ...given };
+}
+const put = (text: string, name = "", beforeOf = ""): Parameters<RuleFile["set"]>[0] => ({
+  text,
+  name,
+  before: beforeOf,
+});
+const refused = (code: RegExp, message: RegExp) => (error: unknown) => {
+  const { message: said } = error as ConnectError;
+  assert.match(said, code);
+  assert.match(said, message);
+  return true;
+};
+
+describe("a file of rules that the API changes", () => {
+  test("changes one rule, keeps all else, and notes what it did", async () => {
+    const rig = rigOf();
+    rig.io.put(path, before);
+    const { revision } = await rig.file.list();
+    const set = await rig.file.set(put("name: b\nwhen: z # new"), writer({ revision }));
+    assert.equal(rig.text(), before.replace("when: y", "when: z # new"));
+    assert.equal(set.change, 1);
+    assert.equal(rig.applied(), 1);
+    assert.notEqual(set.revision, revision);
+    assert.equal((await rig.file.list()).revision, set.revision);
+    await rig.file.move("b", "a", writer({ method: "MoveRule" }));
+    await rig.file.remove("a", writer({ method: "DeleteRule", user: "bob" }));
+    assert.equal(rig.text(), "# of the house\n\n# second\n- name: b\n  when: z # new\n");
+    const changes = await rig.file.changes(0, "", 10);
+    assert.deepEqual(
+      changes.map(({ number, method, author, before: was, after }) => [number, method, author, was?.name, after?.name]),
+      [
+        [3, "DeleteRule", "bob", "a", undefined],
+        [2, "MoveRule", "alice", "b", "b"],
+        [1, "SetRule", "alice", "b", "b"],
+      ],
+    );
+    assert.deepEqual(
+      (await rig.file.changes(3, "b", 1)).map(({ number }) => number),
+      [2],
+    );
+    // Back again, one after the other.
+    for (const number of [3, 2, 1]) await rig.file.undo(number, writer({ method: "UndoRuleChange" }));
+    assert.deepEqual(
+      (await rig.file.list()).rules.map(({ name, text }) => [name, text]),
+      [
+        ["a", "name: a   # first\nwhen: x"],
+        ["b", "# second\nname: b\nwhen: y"],
+      ],
+    );
+    await assert.rejects(rig.file.undo(1, writer()), refused(/failed_precondition/, /rule "b" was changed since/));
+    await assert.rejects(rig.file.undo(99, writer()), refused(/not_found/, /change 99 is not kept/));
+  });
+
+  test("of two writers the second one is told, and an edit by hand stays", async () => {
+    const rig = rigOf();
+    rig.io.put(path, before);
+    const { revision } = await rig.file.list();
+    await rig.file.set(put("name: c\nwhen: z"), writer({ revision }));
+    await assert.rejects(
+      rig.file.remove("a", writer({ revision })),
+      refused(/failed_precondition/, /somebody else has changed the file/),
+    );
+    rig.io.put(path, `${rig.text()}- name: hand # by hand\n`);
+    await rig.file.set(put("name: d", "", "a"), writer());
+    assert.deepEqual(
+      (await rig.file.list()).rules.map(({ name }) => name),
+      ["d", "a", "b", "c", "hand"],
+    );
+    assert.match(rig.text() ?? "", /# by hand/);
+    // At once, they follow one another.
+    await Promise.all([
+      rig.file.remove("a", writer()),
+      rig.file.remove("b", writer()),
+      rig.file.set(put("name: e"), writer()),
+    ]);
+    assert.deepEqual(
+      (await rig.file.list()).rules.map(({ name }) => name),
+      ["d", "c", "hand", "e"],
+    );
+    assert.equal((await rig.file.changes(0, "", 99)).length, 5);
+  });
+
+  test("an error names the field and the place, and nothing changes", async () => {
+    const rig = rigOf();
+    rig.io.put(path, before);
+    const cases: readonly (readonly [Promise<unknown>, RegExp, RegExp])[] = [
+      [rig.file.set(put("name: b\nwhen: bad"), writer()), /invalid_argument/, /text: 2:3: is bad/],
+      [rig.file.set(put("name: b\n  when: ["), writer()), /invalid_argument/, /2:\d+: /],
+      [rig.file.set(put("- name: b"), writer()), /invalid_argument/, /without a dash/],
+      [rig.file.set(put("when: b"), writer()), /invalid_argument/, /one rule with a name/],
+      [rig.file.set(put("name: c", "bb"), writer()), /not_found/, /no rule "bb", did you mean "b"/],
+      [rig.file.set(put("name: c", "", "bb"), writer()), /invalid_argument/, /no rule "bb"/],
+      [rig.file.set(put(`name: c\nwhen: ${"x".repeat(70_000)}`), writer()), /invalid_argument/, /at most/],
+      [rig.file.remove("x", writer()), /not_found/, /no rule "x"/],
+      [rig.file.move("a", "a", writer()), /invalid_argument/, /before itself/],
+      [rig.file.set(put("name: c"), writer({ revision: "0" })), /failed_precondition/, /its revision is/],
+    ];
+    for (const [work, code, message] of cases) await assert.rejects(work, refused(code, message));
+    await rig.file.set(put("name: c"), writer({ isTrial: true }));
+    assert.equal(rig.text(), before);
+    assert.deepEqual(await rig.file.changes(0, "", 9), []);
+    rig.io.put(path, "[{name: a}]\n");
+    await assert.rejects(
+      rig.file.set(put("name: c"), writer()),
+      refused(/failed_precondition/, /rules.yml:1:2: each item/),
+    );
+    rig.io.put(path, `${before}- name: c\n  when: bad\n`);
+    assert.match((await rig.file.list()).fault, /^rules.yml:10:5: is bad$/);
+    await assert.rejects(
+      rig.file.set(put("name: d"), writer()),
+      refused(/invalid_argument/, /file: rules.yml:10:5: is bad/),
+    );
+    await rig.file.remove("c", writer({ role: "operator" }));
+    assert.equal(rig.text(), before);
+  });
+
+  test("what is for operators is so before the change and after it, and when it is undone", async () => {
+    const rig = rigOf();
+    rig.io.put(path, before);
+    const denied = refused(/permission_denied/, /fires: this needs the role operator/);
+    await assert.rejects(rig.file.set(put("name: b\nact: fire"), writer()), denied);
+    await rig.file.set(put("name: b\nact: fire"), writer({ role: "operator" }));
+    await assert.rejects(rig.file.set(put("name: b\nwhen: y"), writer()), denied);
+    await assert.rejects(rig.file.set(put("name: other", "b"), writer()), denied);
+    await assert.rejects(rig.file.remove("b", writer()), denied);
+    await assert.rejects(rig.file.move("b", "a", writer()), denied);
+    await assert.rejects(rig.file.undo(1, writer()), denied);
+    await rig.file.set(put("name: a\nwhen: z"), writer());
+    await rig.file.remove("b", writer({ role: "admin" }));
+    await assert.rejects(rig.file.undo(3, writer()), denied);
+    await rig.file.undo(3, writer({ role: "operator" }));
+    // Where nobody knows what a rule does, it is changed by operators.
+    rig.io.put(path, "- name: a\n  when: bad\n- name: b\n");
+    await assert.rejects(rig.file.remove("a", writer()), refused(/permission_denied/, /the file has faults/));
+  });
+
+  test("begins without a file, and without a place for changes notes none", async () => {
+    const io = memoryFileIo();
+    const rig = rigOf(io, io, false);
+    assert.deepEqual((await rig.file.list()).rules, []);
+    assert.equal((await rig.file.set(put("name: a\nwhen: x"), writer())).change, 0);
+    assert.equal(rig.text(), "- name: a\n  when: x\n");
+    await rig.file.remove("a", writer());
+    assert.equal(rig.text(), "[]\n");
+    assert.deepEqual(await rig.file.changes(0, "", 9), []);
+    assert.equal(
+      (await rig.file.test({ text: "name: q", name: "", from: "", to: "" }, AbortSignal.timeout(1000))).untried,
+      "q of 10",
+    );
+  });
+
+  test("a fault at any call of the disk changes nothing, or the change is whole and noted", async () => {
+    let outcomes = "";
+    for (const kind of ["before", "after"] satisfies FaultKind[]) {
+      for (let call = 1; ; call++) {
+        const io = memoryFileIo();
+        const faulty = faultFileIo(io);
+        io.put(path, before);
+        const rig = rigOf(io, faulty);
+        await rig.file.set(put("name: c\nwhen: z"), writer());
+        const was = rig.text();
+        faulty.arm({ call, kind, code: "EIO" });
+        const work = rig.file.set(put("name: c\nwhen: other"), writer());
+        const isDone = await work.then(
+          () => true,
+          (error: unknown) => {
+            assert.match((error as Error).message, /unavailable/, String(call));
+            return false;
+          },
+        );
+        const isOver = faulty.calls().length < call;
+        faulty.arm(undefined);
+        const now = rig.text();
+        const expected = was?.replace("when: z", "when: other");
+        if (isDone) assert.equal(now, expected, `${kind} ${call}`);
+        else assert.ok(now === was || now === expected, `${kind} ${call}`);
+        const numbers = (await rig.file.changes(0, "", 9)).map(({ number }) => number);
+        assert.deepEqual(numbers, now === was ? [1] : [2, 1], `${kind} ${call}`);
+        outcomes += isDone ? "+" : "-";
+        await rig.file.set(put("name: d"), writer());
+        if (isOver) break;
+      }
+    }
+    assert.match(outcomes, /-.*\+/);
+  });
+});
