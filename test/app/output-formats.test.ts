@@ -27,7 +27,7 @@ const given: Readonly<Record<string, Tried>> = {
   metrics: { argv: ["process_"] },
   "rules delete": { argv: ["none"], code: 3 },
   "rules move": { argv: ["1"] },
-  "rules set": { argv: ["RULE"] },
+  "rules set": { argv: ["RULE", "--dry-run"] },
   "rules test": { argv: ["RULE"] },
   "rules try": { argv: ["RULES"] },
   "rules undo": { argv: ["99"], code: 3 },
@@ -42,7 +42,7 @@ const given: Readonly<Record<string, Tried>> = {
   "view list": {},
   "watch rules delete": { argv: ["none"], code: 3 },
   "watch rules move": { argv: ["many"] },
-  "watch rules set": { argv: ["WATCH"] },
+  "watch rules set": { argv: ["WATCH", "--dry-run"] },
   "watch rules test": { argv: ["WATCH"] },
   "watch rules undo": { argv: ["99"], code: 3 },
 };
