@@ -172,8 +172,7 @@ export class Routes {
     for (const method of service.methods) {
       const label = typeName === UdmService.typeName ? method.schema.name : `${name}/${method.schema.name}`;
       const isOpen = service.schema === Health && method.schema.name === "Check";
-      const { area } = service;
-      const { reach = service.reach } = method;
+      const { reach = service.reach, area = service.area } = method;
       const access: RouteAccess = { role: isOpen ? undefined : method.role, area, reach };
       const route: Route = { kind: "rpc", label, access, service, method };
       for (const prefix of prefixes) this.#byPath.set(`${prefix}/${typeName}/${method.schema.name}`, route);

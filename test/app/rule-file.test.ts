@@ -199,6 +199,18 @@ describe("a file of rules that the API changes", () => {
     );
   });
 
+  test("a change log does not grow over some megabytes: of long rules fewer changes are kept", async () => {
+    const rig = rigOf();
+    rig.io.put(path, before);
+    const say = "x".repeat(65_000);
+    for (let i = 1; i <= 40; i++) await rig.file.set(put(`name: long\nsay: ${say}${i}`), writer());
+    const numbers = (await rig.file.changes(0, "", 1000)).map(({ number }) => number);
+    assert.equal(numbers.length, 32);
+    assert.deepEqual([numbers.at(0), numbers.at(-1)], [40, 9]);
+    await rig.file.undo(40, writer());
+    assert.match(rig.text() ?? "", /x39\n/);
+  });
+
   test("a fault at any call of the disk changes nothing, or the change is whole and noted", async () => {
     let outcomes = "";
     for (const kind of ["before", "after"] satisfies FaultKind[]) {

@@ -230,9 +230,11 @@ test("every path of a collector asks for its role, and for a token of its area",
   const directory = tempDirectory(t);
   const tokens = new Map(roles.map((role) => [role, createToken(role)]));
   const nowhere = createToken("nowhere");
+  const keeper = createToken("keeper");
   const rows = Array.from(tokens, ([role, { hash }]) => `  ${role}: {role: ${role}, hash: "${hash}"}\n`).join("");
   const users = join(directory, "users.yml");
-  writeFileSync(users, `tokens:\n${rows}  nowhere: {role: admin, areas: [], hash: "${nowhere.hash}"}\n`);
+  const limited = `  nowhere: {role: admin, areas: [], hash: "${nowhere.hash}"}\n  keeper: {role: admin, areas: [metadata], hash: "${keeper.hash}"}\n`;
+  writeFileSync(users, `tokens:\n${rows}${limited}`);
   const given = {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: "true",
@@ -303,4 +305,8 @@ test("every path of a collector asks for its role, and for a token of its area",
     assert.equal((await status(path, verb, nowhere)) === 403, !isOfNoArea, `${path} with a token of no area`);
   };
   await Promise.all([...described, watch].map(check));
+  // Where a rule is tried, flows are told of.
+  const rulesOf = "/rules.v1.EnrichRuleService";
+  assert.equal(await status(`${rulesOf}/TestRule`, "POST", keeper), 403);
+  assert.notEqual(await status(`${rulesOf}/SetRule`, "POST", keeper), 403);
 });

@@ -76,6 +76,8 @@ type ChangeLog = {
 
 const version = 1;
 const keptChanges = 1000;
+/** The most characters of rules in the change log, which is read and written as a whole. */
+const keptText = 4 * 1024 * 1024;
 /** A file that takes longer to read than the main thread has for it is changed by hand. */
 const maxFileBytes = 1024 * 1024;
 const maxRuleBytes = 64 * 1024;
@@ -386,7 +388,7 @@ export class RuleFile implements RuleOperations {
     const target = this.#logPath();
     if (target === undefined) return;
     await this.#io.makeFolder(join(target, ".."));
-    const content = Buffer.from(`${JSON.stringify({ version, changes: changes.slice(-keptChanges), ...rest })}\n`);
+    const content = Buffer.from(`${JSON.stringify({ version, changes: newest(changes), ...rest })}\n`);
     await replaceContent(this.#io, { target, temporary: this.#temporary(target), mode: 0o600 }, content);
   }
 
@@ -398,6 +400,16 @@ export class RuleFile implements RuleOperations {
   #temporary(target: string): string {
     return temporaryPath(target, this.#run, this.#temporaries++);
   }
+}
+
+/** The changes that are kept. */
+function newest(changes: readonly RuleChange[]): readonly RuleChange[] {
+  let length = 0;
+  const dropped = changes.findLastIndex(({ before, after }) => {
+    length += (before?.text.length ?? 0) + (after?.text.length ?? 0);
+    return length > keptText;
+  });
+  return changes.slice(Math.max(dropped + 1, changes.length - keptChanges));
 }
 
 function shown(item: RuleText | undefined): RuleText | undefined {

@@ -1,5 +1,5 @@
 import { readYaml } from "./read-yaml.ts";
-import { isNullNode, positionAt, YamlFault, type YamlMapping, type YamlNode, type YamlPair } from "./yaml-node.ts";
+import { createPositions, isNullNode, YamlFault, type YamlMapping, type YamlNode, type YamlPair } from "./yaml-node.ts";
 
 /** An item of a list in a text: a mapping that may have a name. */
 export interface ListItem {
@@ -53,8 +53,9 @@ export class ListText {
     this.#lines = text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
     this.#root = readYaml(text);
     const root = this.#root === undefined || isNullNode(this.#root) ? undefined : this.#root;
+    const positionOf = createPositions(text);
     const fault = (message: string, at: number): never => {
-      throw new YamlFault(message, positionAt(text, at));
+      throw new YamlFault(message, positionOf(at));
     };
     if (key !== undefined && root !== undefined && root.kind !== "mapping") fault("expected a mapping", root.at);
     const list = key === undefined ? root : pairOf(root as YamlMapping | undefined, key)?.value;
@@ -62,7 +63,7 @@ export class ListText {
     if (this.#list !== undefined && this.#list.kind !== "sequence") fault("expected a list", this.#list.at);
     const items = this.#list?.kind === "sequence" ? this.#list.items : [];
     const starts = items.map((item) => {
-      const { line } = positionAt(text, item.at);
+      const { line } = positionOf(item.at);
       const [dash] = /^\s*-(?=[ \t])/.exec(this.#lines[line - 1] ?? "") ?? fault(inOnePiece, item.at);
       return { line: line - 1, indent: dash.length - 1 };
     });
@@ -241,9 +242,8 @@ function pairOf(root: YamlMapping | undefined, key: string): YamlPair | undefine
 
 function linesOf(text: string): readonly string[] {
   const lines = text.split(/\r?\n/);
-  while (blank.test(lines.at(-1) ?? "x")) lines.pop();
-  while (blank.test(lines[0] ?? "x")) lines.shift();
-  return lines;
+  const isFull = (line: string): boolean => !blank.test(line);
+  return lines.slice(Math.max(0, lines.findIndex(isFull)), lines.findLastIndex(isFull) + 1);
 }
 
 /** The comments with which a text begins. */

@@ -118,12 +118,16 @@ export function ruleMethods(kind: "enrich" | "watch", offer: RuleFileOffer): Rpc
         const writer = writerOf("DeleteRule", revision, call);
         return create(RuleWrittenSchema, answerOf(await rules().remove(named(name), writer)));
       }),
-      unary(method.testRule, "viewer", async ({ text, name, from, to }, { signal }) => {
-        if (text.trim() === "" && name === "")
-          throw badRequest([{ field: "text", description: "text and name are missing" }]);
-        const findings = await rules().test({ text, name, from, to }, signal);
-        return create(TestRuleResponseSchema, shownFindings(findings));
-      }),
+      {
+        ...unary(method.testRule, "viewer", async ({ text, name, from, to }, { signal }) => {
+          if (text.trim() === "" && name === "")
+            throw badRequest([{ field: "text", description: "text and name are missing" }]);
+          const findings = await rules().test({ text, name, from, to }, signal);
+          return create(TestRuleResponseSchema, shownFindings(findings));
+        }),
+        // It says which flows there were, whatever the rule is about.
+        area: "flow",
+      },
       unary(method.listRuleChanges, "viewer", async ({ before, name, limit }) => {
         const most = Math.min(limit === 0 ? usualChanges : limit, mostChanges);
         const changes = await rules().changes(Number(before), name, most);

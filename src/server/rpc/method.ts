@@ -50,8 +50,9 @@ export interface BidiStreamMethod<I extends DescMessage = DescMessage, O extends
  * throws a ConnectError to refuse.
  */
 export type RpcMethod = (UnaryMethod | ServerStreamMethod | BidiStreamMethod) & {
-  /** Left out: that of the service. */
+  /** Left out: those of the service. */
   readonly reach?: RouteReach;
+  readonly area?: Area;
 };
 
 /** The methods of one service. */
