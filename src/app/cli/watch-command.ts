@@ -5,7 +5,7 @@ import { parseWatchFile, WatchFileError } from "../../watch/index.ts";
 import { readyRulesPath, shippedReadyRules } from "../ready-rules.ts";
 import type { ApiClient } from "./client/api-call.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
-import { throughApi, type DefineCommand } from "./command.ts";
+import { throughApi, type CommandContext, type DefineCommand } from "./command.ts";
 import { defineRuleCommands } from "./rule-commands.ts";
 import { addOutput, print, printTable, shownTime, type Cell, type OutputFormat } from "./print.ts";
 import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
@@ -39,17 +39,7 @@ export const defineWatch: DefineCommand = (watch, context) => {
       if (shown.some(({ state }) => state === "firing")) setExitCode(exitCodes.failure);
     });
 
-  const rules = watch.command("rules").helpGroup(throughApi).description("rules: their state, and changes of them");
-  const list = addOutput(addClientOptions(rules.command("list", { isDefault: true }).helpGroup(throughApi)))
-    .description("list the rules and the actions (default)")
-    .action(async ({ output }: { output: OutputFormat }) => {
-      const answer = (await (await clientOf(list, terminal)).ask("GET", "/api/v1/watch/rules")) as WatchState;
-      if (!answer.enabled) throw off;
-      const rows = answer.rules.map(ruleRow);
-      await print({ value: answer, head: ruleHead, rows, text: () => rulesText(answer) }, output, terminal);
-    });
-
-  defineRuleCommands(rules, "watch", context);
+  defineRules(watch, context);
 
   const acknowledge = addClientOptions(watch.command("ack <id>").helpGroup(throughApi))
     .description("note that you have seen an alert")
@@ -100,6 +90,21 @@ export const defineWatch: DefineCommand = (watch, context) => {
       }
     });
 };
+
+/** Those about the rules: their state, and changes of them. */
+function defineRules(watch: Command, context: CommandContext): void {
+  const rules = watch.command("rules").helpGroup(throughApi).description("rules: their state, and changes of them");
+  const list = addOutput(addClientOptions(rules.command("list", { isDefault: true }).helpGroup(throughApi)))
+    .description("list the rules and the actions (default)")
+    .action(async ({ output }: { output: OutputFormat }) => {
+      const answer = (await (await clientOf(list, context.terminal)).ask("GET", "/api/v1/watch/rules")) as WatchState;
+      if (!answer.enabled) throw off;
+      const rows = answer.rules.map(ruleRow);
+      await print({ value: answer, head: ruleHead, rows, text: () => rulesText(answer) }, output, context.terminal);
+    });
+
+  defineRuleCommands(rules, "watch", context);
+}
 
 interface AlertOptions {
   readonly all?: boolean;
