@@ -27,7 +27,7 @@ export function firingNotice(alert: Alert): Notice {
 }
 
 /** Words that do not fit in a message are cut, with the number of what is left out. @param most characters. */
-export function cutLines(lines: readonly string[], most: number): string {
+function cutLines(lines: readonly string[], most: number): string {
   let text = "";
   for (const [i, line] of lines.entries()) {
     const left = lines.length - i;
