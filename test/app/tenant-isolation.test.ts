@@ -44,6 +44,10 @@ suite("a token that is limited to scopes", () => {
         "scopes.yml",
         `acme: {match: [{vlan: 100}], entries: acme.yml, inherit: false}\nbeta: {match: [{vlan: 200}], entries: beta-${secret}.yml}\n`,
       ),
+      SVC_PROCESSOR_ENRICH_NAMES_PATH: file(
+        "names.yml",
+        `vlan:*/200: {name: ${secret}-vlan}\nas:0: {name: ${secret}-as}\n`,
+      ),
       SVC_EXPLORE_ENABLE: "true",
       SVC_EXPLORE_PATH: join(directory, "explore"),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",
@@ -89,6 +93,7 @@ suite("a token that is limited to scopes", () => {
         await response.body?.cancel().catch(() => {});
       }
     }
+    assert.ok(Object.keys(paths).some((path) => path.includes("/names.v1.NameToolsService/")));
     assert.deepEqual(open.toSorted(), [
       "get /",
       "get /api/v1/enrich/ipaddr/changes",

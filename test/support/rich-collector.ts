@@ -27,6 +27,7 @@ export async function startRichCollector(t: TestContext, database: string): Prom
       SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
       SVC_PROCESSOR_ENRICH_SCOPES_PATH: join(directory, "scopes.yml"),
       SVC_PROCESSOR_ENRICH_RULES_PATH: join(directory, "rules.yml"),
+      SVC_PROCESSOR_ENRICH_NAMES_PATH: join(directory, "names.yml"),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",
       SVC_FLOW_SERVER_TCP_ENABLE: "true",
       SVC_FLOW_SERVER_TCP_IP: "127.0.0.1",
