@@ -1,9 +1,10 @@
 // Runs one kind of tests from dist/: `unit` (Node alone), `system` (needs programs of the host) or `fuzz` (long: those made
 // for it, and the properties of the unit tests with more runs).
 // Further arguments keep only the files whose path contains one of them. The slowest files are named before the last
-// line, which is `N passed, N failed, N skipped`. Unit tests of a room share processes; those that were slow the last time
-// begin first, so that no long one is left alone at the end.
+// line, which is `N passed, N failed, N skipped`. Unit tests of a room share processes. Those that were slow the last time
+// begin first, so that no long one is left alone at the end. What measures, or loads the host, runs after all others, alone.
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
@@ -26,7 +27,14 @@ const kinds = {
     concurrency: 2 * availableParallelism() + 1,
     isBundled: true,
   },
-  system: { matches: isSystem, timeout: 1_200_000, silentSeconds: 900, concurrency: 1, isBundled: false },
+  // They wait for servers more than they work.
+  system: {
+    matches: isSystem,
+    timeout: 1_200_000,
+    silentSeconds: 900,
+    concurrency: availableParallelism(),
+    isBundled: false,
+  },
   fuzz: {
     matches: (path: string): boolean => path.endsWith(".fuzz.js") || (isUnit(path) && hasProperties(path)),
     timeout: 7_200_000,
@@ -57,7 +65,9 @@ const knownTimes = readTimes();
 const wanted = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .filter((path) => kind.matches(path) && hasSource(path))
   .filter((path) => filters.length === 0 || filters.some((filter) => path.includes(filter)));
-const bundles = kind.isBundled ? bundleTests(wanted, expectedTime, isAlone) : wanted.map((path) => [path]);
+const bundles = kind.isBundled
+  ? bundleTests(wanted, expectedTime, isAlone)
+  : wanted.toSorted((one, other) => expectedTime(other) - expectedTime(one)).map((path) => [path]);
 const files = writeBundles(folder, bundles, kind.silentSeconds, kind.isBundled);
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -71,40 +81,50 @@ const noteTime = (data: { file?: string; nesting: number; details: { duration_ms
   times.set(data.file, (times.get(data.file) ?? 0) + data.details.duration_ms);
 };
 
-const events = run({ files, concurrency: kind.concurrency, timeout: kind.timeout });
-events.on("test:pass", noteTime);
-events.on("test:fail", noteTime);
-events.on("test:pass", (data) => {
-  if (data.details.type === "suite") return;
-  if (data.skip === undefined) counts.passed++;
-  else {
-    counts.skipped++;
-    skips.push(`${data.name}: ${String(data.skip)}`);
-  }
-});
-events.on("test:fail", (data) => {
-  if (data.details.type === "suite") return;
-  counts.failed++;
-  const file = data.file ?? "";
-  // Its process ended, or did not end: each of its files may be the one.
-  const inBundle = bundles[files.indexOf(file)] ?? [];
-  failures.push(`${inBundle.length > 0 ? inBundle.join(", ") : relative(folder, file)}: ${data.name}`);
-});
-const report = events.compose(new spec());
-report.pipe(process.stdout);
-report.on("end", () => {
-  if (files.length === 0) failures.push("no test file matched");
-  for (const skip of skips) console.log(`skipped: ${skip}`);
-  for (const failure of failures) console.log(`failed: ${failure}`);
-  for (const [file, ms] of [...times].toSorted(([, one], [, other]) => other - one).slice(0, 10)) {
-    console.log(`slow: ${(ms / 1000).toFixed(1)} s ${relative(folder, file)}`);
-  }
-  const failed = counts.failed + (files.length === 0 ? 1 : 0);
-  const newTimes = Object.fromEntries([...times].map(([file, ms]) => [relative(folder, file), Math.round(ms)]));
-  writeFileSync(timesFile, JSON.stringify({ ...knownTimes, ...newTimes }));
-  console.log(`${counts.passed} passed, ${failed} failed, ${counts.skipped} skipped`);
-  process.exitCode = failed === 0 ? 0 : 1;
-});
+const hasHostAlone = (_file: string, i: number): boolean => (bundles[i] ?? []).some(needsHostAlone);
+await runFiles(
+  files.filter((file, i) => !hasHostAlone(file, i)),
+  kind.concurrency,
+);
+await runFiles(files.filter(hasHostAlone), 1);
+if (files.length === 0) failures.push("no test file matched");
+for (const skip of skips) console.log(`skipped: ${skip}`);
+for (const failure of failures) console.log(`failed: ${failure}`);
+for (const [file, ms] of [...times].toSorted(([, one], [, other]) => other - one).slice(0, 10)) {
+  console.log(`slow: ${(ms / 1000).toFixed(1)} s ${relative(folder, file)}`);
+}
+const failed = counts.failed + (files.length === 0 ? 1 : 0);
+const newTimes = Object.fromEntries([...times].map(([file, ms]) => [relative(folder, file), Math.round(ms)]));
+writeFileSync(timesFile, JSON.stringify({ ...knownTimes, ...newTimes }));
+console.log(`${counts.passed} passed, ${failed} failed, ${counts.skipped} skipped`);
+process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs test files, so many at a time, shows what they report and counts it. */
+async function runFiles(paths: readonly string[], concurrency: number): Promise<void> {
+  if (paths.length === 0) return;
+  const events = run({ files: [...paths], concurrency, timeout: kind.timeout });
+  events.on("test:pass", noteTime);
+  events.on("test:fail", noteTime);
+  events.on("test:pass", (data) => {
+    if (data.details.type === "suite") return;
+    if (data.skip === undefined) counts.passed++;
+    else {
+      counts.skipped++;
+      skips.push(`${data.name}: ${String(data.skip)}`);
+    }
+  });
+  events.on("test:fail", (data) => {
+    if (data.details.type === "suite") return;
+    counts.failed++;
+    const file = data.file ?? "";
+    // Its process ended, or did not end: each of its files may be the one.
+    const inBundle = bundles[files.indexOf(file)] ?? [];
+    failures.push(`${inBundle.length > 0 ? inBundle.join(", ") : relative(folder, file)}: ${data.name}`);
+  });
+  const report = events.compose(new spec());
+  report.pipe(process.stdout, { end: false });
+  await once(report, "end");
+}
 
 function readTimes(): Readonly<Record<string, number>> {
   try {
@@ -128,7 +148,13 @@ function isAlone(path: string): boolean {
   return /^\/\/ A process of its own: /m.test(readFileSync(sourceOf(path), "utf8"));
 }
 
-/** As it took the last time; else a guess by its length. */
+/** Whether it has a comment that says why nothing may work beside it. */
+function needsHostAlone(path: string): boolean {
+  return /^\/\/ A host of its own: /m.test(readFileSync(sourceOf(path), "utf8"));
+}
+
+/** As it took the last time; else what a comment in it says, or a guess by its length. */
 function expectedTime(path: string): number {
-  return knownTimes[path] ?? statSync(join(folder, path)).size / 8;
+  const said = /^\/\/ It takes (\d+) minutes\.$/m.exec(readFileSync(sourceOf(path), "utf8"))?.[1];
+  return knownTimes[path] ?? (said === undefined ? statSync(join(folder, path)).size / 8 : Number(said) * 60_000);
 }

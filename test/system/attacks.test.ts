@@ -1,3 +1,4 @@
+// A host of its own: it measures whether flows get through.
 // Clients that mean harm, against a collector that takes 2 000 records a second. None of the records may be lost, memory stays bounded.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

@@ -1,3 +1,4 @@
+// It takes 10 minutes.
 import { test } from "node:test";
 import { keepLedgers } from "./ledger/ledger-size.ts";
 

@@ -1,3 +1,4 @@
+// A host of its own: it takes the port of the quick start, and copies the clean tree.
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";

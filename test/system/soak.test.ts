@@ -1,3 +1,4 @@
+// A host of its own: it watches memory under a stream that takes a core.
 // Real exporters at once, restarts and kills in between, and a steady stream during which memory must not grow.
 // NETGLOSS_SOAK_ROUNDS and NETGLOSS_SOAK_SECONDS make it as long as wanted.
 import assert from "node:assert/strict";
