@@ -125,6 +125,7 @@ for (const pool of ["main", "1"]) {
       ["?sate=firing", /parameter "sate" .*expected state, rule/],
       ["?state=fire", /"state" .*expected pending/],
       ["?from=soon", /"from" .*expected a time/],
+      ["?from=tomorrow%205", /"from" .*expected a time/],
       ["?limit=0", /"limit" .*from 1 to 1000/],
       ["?evidence=no", /"evidence" .*true or false/],
       ["?filter=flow.src.ip.addr%20%3D%2010.0.0.1", /no rule has alerts with flow.src.ip.addr/],

@@ -49,7 +49,8 @@ function alertQueryOf(query: URLSearchParams): AlertQuery {
 /** Milliseconds since the epoch. */
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  const time = /^\d{1,15}$/.test(text) ? Number(text) : Date.parse(text);
+  const isDate = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
+  const time = /^\d{1,15}$/.test(text) ? Number(text) : isDate ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(time)) throw badParameter(name, "expected a time such as 2026-11-27T18:00:00Z");
   return time;
 }

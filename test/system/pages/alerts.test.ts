@@ -31,7 +31,7 @@ actions:
   noc: {webhook: {url: "http://127.0.0.1:${receiver.port}/in"}}
   rtbh: {blackhole: {speaker: edge, next_hop: 192.0.2.66}}
 rules:
-  - {name: busy host, by: [flow.dst.ip.addr], measure: bits_per_second, over: 10s, when: "> 100k", clear: "< 1k for 10m", say: "{{key}} gets {{value}}", act: [noc, rtbh]}
+  - {name: busy host, by: [flow.dst.ip.addr], measure: bits_per_second, over: 5s, when: "> 100k", clear: "< 1k for 10m", say: "{{key}} gets {{value}}", act: [noc, rtbh]}
 `,
   );
   const { url } = await startWithFlows(t, {

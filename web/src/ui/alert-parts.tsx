@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import type { ListAlertsAnswer } from "../api/answers.gen.ts";
 import { alertsCall, type Alert } from "../api/alerts.ts";
-import { useIsLimited } from "../api/session.ts";
+import { useIsLimited, useLack } from "../api/session.ts";
 import { useCall } from "../api/use-call.ts";
 import { formatAge } from "../format/times.ts";
 import { fieldOfKey } from "../format/value-kinds.ts";
@@ -37,7 +37,8 @@ export function ValueLink({ field, value }: { readonly field: string; readonly v
 /** The open alerts that name a value; nothing where there are none, or who looks may not see them. */
 export function OpenAlerts({ names }: { readonly names: string }): JSX.Element | null {
   const isLimited = useIsLimited();
-  const call = isLimited ? undefined : alertsCall({ state: "firing,pending", names, limit: 20 });
+  const mayAsk = useLack("viewer", "flow") === undefined && !isLimited;
+  const call = !mayAsk ? undefined : alertsCall({ state: "firing,pending", names, limit: 20 });
   const { answer } = useCall<ListAlertsAnswer>(call, { everyMs: 15_000 });
   if (answer === undefined || answer.alerts.length === 0) return null;
   const now = Date.now();

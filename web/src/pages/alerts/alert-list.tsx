@@ -131,6 +131,7 @@ function columnsAt(now: number): readonly Column<Alert>[] {
             <ValueLink field={field} value={value} />
           </div>
         )),
+      isMinor: true,
     },
     { name: "Rule", cell: ({ rule }) => rule, sortBy: ({ rule }) => rule, isMinor: true },
     {

@@ -4,16 +4,9 @@ import type { Alert } from "../../api/alerts.ts";
 import type { ApiCall } from "../../api/call.ts";
 import { noteSilence, useConnection } from "../../api/connection.ts";
 import { follow } from "../../api/follow.ts";
+import { afterEvent, type AlertEvent } from "./known-alerts.ts";
 
 export const streamCall: ApiCall = { path: "api/v1/watch/alerts/stream" };
-
-/** What the stream of alerts has in a line. */
-interface AlertEvent {
-  readonly id: string;
-  readonly change: string;
-  readonly alert?: Alert;
-  readonly alerts?: readonly Alert[];
-}
 
 export interface LiveAlerts {
   /** Undefined before the first answer. */
@@ -22,8 +15,6 @@ export interface LiveAlerts {
   readonly retry: () => void;
 }
 
-/** Alerts that have ended are kept so far; the collector keeps as many. */
-const maxKept = 2000;
 /** So often is the page drawn, however much happens. */
 const drawMs = 250;
 
@@ -40,7 +31,8 @@ export function useAlerts(isOn: boolean): LiveAlerts {
     setFailure(undefined);
     if (!isOn) return undefined;
     const gone = new AbortController();
-    let isChanged = false;
+    // What came before the stream ended may not be drawn yet.
+    let isChanged = last.current !== undefined;
     const draw = (): void => {
       if (isChanged) setAlerts(inOrder(known.current.values()));
       isChanged = false;
@@ -49,7 +41,7 @@ export function useAlerts(isOn: boolean): LiveAlerts {
     const take = (line: string): void => {
       const event = JSON.parse(line) as AlertEvent;
       last.current = event.id;
-      known.current = applied(known.current, event);
+      known.current = afterEvent(known.current, event);
       isChanged = true;
       // The first answer does not wait.
       if (event.alerts !== undefined) draw();
@@ -69,17 +61,6 @@ export function useAlerts(isOn: boolean): LiveAlerts {
   }, [isOn, comebacks, again]);
 
   return { alerts, failure, retry: () => setAgain((count) => count + 1) };
-}
-
-function applied(known: Map<string, Alert>, { change, alert, alerts }: AlertEvent): Map<string, Alert> {
-  if (alerts !== undefined) return new Map(alerts.map((each) => [each.id, each]));
-  if (alert === undefined) return known;
-  known.delete(alert.id);
-  if (change === "gone") return known;
-  known.set(alert.id, alert);
-  const oldest = known.size > maxKept ? known.keys().next().value : undefined;
-  if (oldest !== undefined) known.delete(oldest);
-  return known;
 }
 
 const rank = { firing: 0, pending: 1, cleared: 2 } as const;
