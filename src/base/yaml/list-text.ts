@@ -47,7 +47,8 @@ export class ListText {
    * @param key whose value the list is; undefined: the whole text.
    * @throws YamlFault where the text is no YAML, or the list is not written in lines that begin with a dash.
    */
-  constructor(text: string, key: string | undefined) {
+  constructor(given: string, key: string | undefined) {
+    const text = withoutMark(given);
     this.#key = key;
     this.#newLine = text.includes("\r\n") ? "\r\n" : "\n";
     this.#lines = text === "" ? [] : text.replace(/\r?\n$/, "").split(/\r?\n/);
@@ -240,8 +241,13 @@ function pairOf(root: YamlMapping | undefined, key: string): YamlPair | undefine
   return root?.pairs.find((pair) => pair.key.text === key);
 }
 
+/** Some editors begin a text with a byte order mark, which would count as a column. */
+function withoutMark(text: string): string {
+  return text.startsWith("\uFEFF") ? text.slice(1) : text;
+}
+
 function linesOf(text: string): readonly string[] {
-  const lines = text.split(/\r?\n/);
+  const lines = withoutMark(text).split(/\r?\n/);
   const isFull = (line: string): boolean => !blank.test(line);
   return lines.slice(Math.max(0, lines.findIndex(isFull)), lines.findLastIndex(isFull) + 1);
 }

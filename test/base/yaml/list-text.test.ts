@@ -86,6 +86,11 @@ describe("a list in a text", () => {
     );
   });
 
+  test("takes texts that begin with a byte order mark", () => {
+    const list = new ListText("\uFEFF- name: a\n- name: b\n", undefined);
+    assert.equal(list.put("\uFEFFname: c", undefined, "b").text, "- name: a\n- name: c\n- name: b\n");
+  });
+
   test("refuses what is not written in lines", () => {
     for (const odd of ["[{name: a}]", "- {name: a}\n- *b\n", "a: 1\n", "- name: [\n", "x: &x {name: a}\n"])
       assert.throws(() => new ListText(odd, undefined), YamlFault, odd);
