@@ -190,3 +190,48 @@ test("check warns of host bits", async (t) => {
     `warning: ${path}:1:1: key 10.20.30.40/24 has host bits: it covers all of 10.20.30.0/24\n`,
   );
 });
+
+test("--names is about names: set, got, listed, found, edited, applied, imported, exported, undone and deleted", async (t) => {
+  const folder = tempDirectory(t);
+  const { run: command, runWith } = await startCommandWorld(t, {
+    SVC_PROCESSOR_ENRICH_NAMES_PATH: join(folder, "names.yml"),
+    SVC_STATE_DIRECTORY_PATH: folder,
+  });
+  const run = async (name: string, ...more: string[]): Promise<string> => {
+    const { code, out, err } = await command("udm", name, ...more, "--names");
+    assert.deepEqual([code, err], [0, ""], `${name} ${more.join(" ")}`);
+    return out;
+  };
+  const uplink = await run("set", "interface:192.0.2.1/Gi0/1", "--name", "uplink", "--tag", "+wan");
+  assert.equal(uplink, '{"key":"interface:192.0.2.1/Gi0/1","name":"uplink","tags":["wan"]}\n');
+  await run("set", "mac:00-00-5E", "--name", "IANA");
+  // Addresses are apart from them.
+  assert.equal((await command("udm", "count")).out, "0\n");
+  assert.equal(await run("count"), "2\n");
+  assert.match(await run("get", "mac:00-00-5E", "-o", "ndjson"), /^\{"key":"mac:00:00:5e","name":"IANA"\}\n$/);
+  assert.equal(await run("list", "mac:00:00:5e:00:53:01", "-o", "name"), "mac:00:00:5e\n");
+  assert.equal(await run("search", "--filter", "tag = wan", "-o", "name"), "interface:192.0.2.1/Gi0/1\n");
+  const file = join(folder, "wanted.yml");
+  const yaml = await run("list", "-o", "yaml");
+  writeFileSync(file, `${yaml}as:64496: {name: Example}\n`);
+  assert.match(await run("diff", "-f", file, "--replace", "all"), /^\+ as:64496$/m);
+  assert.match(await run("apply", "-f", file, "--yes"), /^\+ as:64496$/m);
+  const csv = await run("export", "--format", "csv");
+  await run("delete", "as:64496");
+  writeFileSync(join(folder, "names.csv"), csv);
+  assert.match(await run("import", join(folder, "names.csv"), "--yes"), /; 1 changes?: 1 to create, 0 to update/);
+  assert.match(await run("history", "--limit", "1"), /as:64496/);
+  await run("undo", "5", "--yes");
+  assert.equal(await run("count"), "2\n");
+  const editor = join(folder, "editor.sh");
+  writeFileSync(editor, "#!/bin/sh\nsed -i 's/IANA/vendor/' \"$1\"\n", { mode: 0o755 });
+  const edited = await runWith({ env: { EDITOR: editor, VISUAL: "" } }, "udm", "edit", "mac:00:00:5e", "--names");
+  assert.equal(edited.code, 0, edited.err);
+  assert.match(await run("get", "mac:00:00:5e"), /vendor/);
+  const both = await command("udm", "count", "--names", "--scope", "acme");
+  assert.equal(both.code, 2);
+  assert.match(both.err, /'--names' cannot be used with option '--scope/);
+  const wrong = await command("udm", "apply", "-f", file, "--yes");
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.err, /wanted\.yml:\d+:1: key "as:64496" is not an IP address/);
+});

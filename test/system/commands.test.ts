@@ -57,7 +57,7 @@ const asking: Readonly<Record<string, Case | readonly Case[]>> = {
   metrics: { public: true },
   "udm get": { argv: ["10.0.0.1"] },
   "udm list": ["table", "json", "ndjson", "yaml", "csv", "name"].map((format) => ({ argv: ["-o", format] })),
-  "udm count": {},
+  "udm count": [{}, { argv: ["--names"], code: 5 }],
   "udm search": { argv: ["host-1"] },
   "udm explain": { argv: ["10.0.0.1"] },
   "udm set": { argv: ["10.0.0.1", "--tag", "+pci"] },

@@ -24,6 +24,8 @@ export interface ApiPlace {
   readonly key?: string;
   /** The scope of the metadata that is meant; left out: none. */
   readonly scope?: string;
+  /** True if names are meant in place of the metadata of addresses. */
+  readonly names?: boolean;
 }
 
 /** Reads the address from a URL that may have a user name and a password in it. */
@@ -168,6 +170,8 @@ function answerError(status: number, text: string, hasCredentials: boolean): Com
 export interface ApiClient {
   /** Scheme, host, port and path of the API, for messages. */
   readonly base: string;
+  /** True if names are meant in place of the metadata of addresses. */
+  readonly names?: boolean | undefined;
   /** Sends a request and gives the JSON that is answered. */
   ask(method: "GET" | "POST", path: string, body?: unknown, options?: ReadOptions): Promise<unknown>;
   /** Sends a request and gives the bytes of its answer as they come. A reader that stops early ends the request. */
@@ -204,6 +208,7 @@ export function createApiClient(place: ApiPlace): ApiClient {
   };
   return {
     base,
+    names: place.names,
     read,
     async ask(method, path, body, options) {
       const text = await textOf(await read(method, path, { ...options, body }));

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import { CommandError, type Terminal } from "../terminal.ts";
 import {
   type ApiPlace,
@@ -75,6 +75,7 @@ interface ClientOptions {
   readonly cert?: string;
   readonly key?: string;
   readonly scope?: string;
+  readonly names?: boolean;
   readonly config?: readonly string[];
 }
 
@@ -107,6 +108,15 @@ export function addScopedOptions(command: Command): Command {
   );
 }
 
+/** Adds these options, and one by which the command is about names. */
+export function addEntryOptions(command: Command): Command {
+  return addScopedOptions(command).addOption(
+    new Option("--names", "names of interfaces, AS numbers, VLANs, ports and MAC addresses are meant").conflicts(
+      "scope",
+    ),
+  );
+}
+
 /** The client of a command with {@link addClientOptions} or {@link addScopedOptions}. */
 export async function clientOf(command: Command, terminal: Terminal): Promise<ApiClient> {
   return createApiClient(await placeOf(command, terminal));
@@ -134,7 +144,8 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
   for (const [option, text] of Object.entries({ "--ca": ca, "--cert": cert })) {
     if (text !== undefined && !text.includes("-----BEGIN CERTIFICATE-----")) fail(`${option}: no certificate in PEM`);
   }
-  const scope = options.scope ?? (takesScope(command) ? checkedScope(env["NETGLOSS_SCOPE"] ?? "") : "");
+  const { names = false } = options;
+  const scope = options.scope ?? (takesScope(command) && !names ? checkedScope(env["NETGLOSS_SCOPE"] ?? "") : "");
   const credentials = await credentialsOf({ options, profile, found, readText }, terminal);
   return {
     ...found,
@@ -143,6 +154,7 @@ export async function placeOf(command: Command, terminal: Terminal): Promise<Api
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
     ...(scope !== "" && { scope }),
+    ...(names && { names }),
   };
 }
 

@@ -13,7 +13,7 @@ import {
 } from "./entry-changes.ts";
 import { readEntries, type EntriesRead } from "./entry-yaml.ts";
 import { callTools, type UdmJson } from "./udm-json.ts";
-import { addScopedOptions, clientOf } from "../client/client-options.ts";
+import { addEntryOptions, clientOf } from "../client/client-options.ts";
 
 /**
  * Makes the entries of a file those of the collector.
@@ -27,7 +27,11 @@ async function applyFile(
   terminal: Terminal,
 ): Promise<number> {
   const { filename, dryRun = false, yes = false } = options;
-  const { entries } = requireSound(filename, readEntries(await readInput(filename, terminal)), terminal);
+  const { entries } = requireSound(
+    filename,
+    readEntries(await readInput(filename, terminal), options.names === true ? "names" : "addresses"),
+    terminal,
+  );
   const client = await connect();
   if (terminal.isWatched) terminal.err(`comparing ${entries.size} entries …\n`);
   const plan =
@@ -128,6 +132,7 @@ export interface ApplyOptions {
   readonly filename: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  readonly names?: boolean;
   /** Entries of this scope that are not in the file are deleted. */
   readonly replace?: ReplaceScope;
   readonly maxDeletes?: string;
@@ -137,7 +142,7 @@ const file = "a metadata file, or JSON as `udm list` writes it; - is the standar
 
 /** `udm apply`. */
 export const defineApply: DefineCommand = (apply, { terminal }) => {
-  addScopedOptions(apply)
+  addEntryOptions(apply)
     .requiredOption("-f, --filename <file>", file)
     .addOption(replaceOption())
     .option("--max-deletes <number>", "with --replace: refuse to delete more, a number or a percentage (default 20%)")
@@ -150,7 +155,7 @@ export const defineApply: DefineCommand = (apply, { terminal }) => {
 
 /** `udm diff`. */
 export const defineDiff: DefineCommand = (diff, { terminal, setExitCode }) => {
-  addScopedOptions(diff)
+  addEntryOptions(diff)
     .requiredOption("-f, --filename <file>", file)
     .addOption(replaceOption())
     .option("--exit-code", "end with exit code 1 when something would change")

@@ -15,7 +15,7 @@ import {
 } from "./entry-changes.ts";
 import { entryYaml, canonicalKey, readEntries, type EntriesRead } from "./entry-yaml.ts";
 import type { UdmJson } from "./udm-json.ts";
-import { addScopedOptions, clientOf } from "../client/client-options.ts";
+import { addEntryOptions, clientOf } from "../client/client-options.ts";
 
 const help = [
   "# Entries as in a metadata file. Save and leave the editor to change them; what is taken out is deleted.",
@@ -51,7 +51,7 @@ async function editEntries(client: ApiClient, keys: readonly string[], terminal:
       }
       isEdited = true;
       text = withoutFaults(saved);
-      const read = readEntries(Buffer.from(text));
+      const read = readEntries(Buffer.from(text), client.names === true ? "names" : "addresses");
       faults = faultsOf(read);
       if (faults.length > 0) continue;
       const changes = editedChanges(read.entries, before);
@@ -137,7 +137,7 @@ function runEditor(path: string, env: Readonly<Record<string, string | undefined
 
 /** `udm edit`. */
 export const defineEdit: DefineCommand = (edit, { terminal }) => {
-  addScopedOptions(edit).action(async (keys: readonly string[]) => {
+  addEntryOptions(edit).action(async (keys: readonly string[]) => {
     await editEntries(await clientOf(edit, terminal), keys, terminal);
   });
 };

@@ -3,13 +3,15 @@ import {
   repeatedName,
   checkMetadataFile,
   checkUdm,
+  keyReaders,
+  parseStoredKey,
+  type KeyForm,
   udmContexts,
   type UdmEntry,
   renderEntry,
   withContexts,
   type UdmContext,
 } from "../../../metadata/index.ts";
-import { parseKey } from "../../../base/ip/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
 /** The entries of a text, and all that is wrong with it. */
@@ -31,19 +33,21 @@ export interface EntryFault {
 /**
  * Reads entries as they are listed: the YAML of a metadata file, an array of JSON, `{"udms": […]}`, or one JSON object a line. The rules are
  * those of the API.
+ *
+ * @param keys what they are entries of.
  */
-export function readEntries(bytes: Uint8Array): EntriesRead {
+export function readEntries(bytes: Uint8Array, keys: KeyForm = "addresses"): EntriesRead {
   // Text that is no UTF-8 is a fault of the YAML reader, which names the position.
   const text = isUtf8(bytes) ? Buffer.from(bytes).toString("utf8") : undefined;
   const json = text === undefined ? undefined : jsonEntries(text);
-  if (text === undefined || json === undefined) return readYamlEntries(bytes);
-  const read = readJsonEntries(json);
+  if (text === undefined || json === undefined) return readYamlEntries(bytes, keys);
+  const read = readJsonEntries(json, keys);
   const twice = repeatedName(text);
   return twice === undefined ? read : { ...read, faults: [{ message: twice, isWarning: false }, ...read.faults] };
 }
 
-function readYamlEntries(bytes: Uint8Array): EntriesRead {
-  const { entries, findings } = checkMetadataFile(bytes);
+function readYamlEntries(bytes: Uint8Array, keys: KeyForm): EntriesRead {
+  const { entries, findings } = checkMetadataFile(bytes, undefined, keys);
   const faults: EntryFault[] = findings.map(({ line, column, message, isRefusedByApi }) => ({
     line,
     column,
@@ -86,7 +90,7 @@ function jsonLines(text: string): readonly JsonElement[] | undefined {
   return elements;
 }
 
-function readJsonEntries(elements: readonly JsonElement[]): EntriesRead {
+function readJsonEntries(elements: readonly JsonElement[], keys: KeyForm): EntriesRead {
   const entries = new Map<string, UdmJson>();
   const faults: EntryFault[] = [];
   for (const { value, place } of elements) {
@@ -96,7 +100,7 @@ function readJsonEntries(elements: readonly JsonElement[]): EntriesRead {
     if (entry === undefined) continue;
     const { name = "", tags = [], vlan = "0", internal = false, metadata = {}, contexts = [] } = entry;
     const input = { key: entry.key, name, tags, vlan: BigInt(vlan), internal, metadata: Object.entries(metadata) };
-    const checked = checkUdm(input);
+    const checked = checkUdm(input, undefined, keyReaders[keys]);
     if (!checked.ok) for (const { description } of checked.violations) note(description);
     else if (entries.has(checked.key.text)) note(`key ${JSON.stringify(entry.key)} is given twice`);
     else
@@ -166,7 +170,7 @@ function someContexts(contexts: readonly string[] = []): Pick<UdmJson, "contexts
 /** The form of a key by which entries are compared; a text that is no key stays as it is, for the API to refuse. */
 export function canonicalKey(text: string): string {
   try {
-    return parseKey(text).text;
+    return parseStoredKey(text).text;
   } catch {
     return text;
   }
@@ -176,5 +180,5 @@ export function canonicalKey(text: string): string {
 export function entryYaml(entry: UdmJson): string {
   const { key, name = "", tags = [], vlan = "0", internal = false, metadata = {}, contexts = [] } = entry;
   const values = { name, tags, vlan: BigInt(vlan), internal, metadata: new Map(Object.entries(metadata)) };
-  return renderEntry(withContexts({ key: parseKey(key), ...values }, contexts as readonly UdmContext[]));
+  return renderEntry(withContexts({ key: parseStoredKey(key), ...values }, contexts as readonly UdmContext[]));
 }

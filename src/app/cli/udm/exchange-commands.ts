@@ -8,7 +8,7 @@ import { readInput } from "../terminal.ts";
 import { type EntryChange, countChanges, showChanges } from "./entry-changes.ts";
 import { hostBitsWarning } from "./write-commands.ts";
 import { callTools } from "./udm-json.ts";
-import { addScopedOptions, clientOf } from "../client/client-options.ts";
+import { addEntryOptions, clientOf } from "../client/client-options.ts";
 import { replaceOption, type ReplaceScope } from "./apply-command.ts";
 
 interface ImportAnswer {
@@ -120,7 +120,7 @@ const maps = "netgloss, sheet, netbox, phpipam, infoblox, netdisco";
 
 /** `udm import`. */
 export const defineImport: DefineCommand = (bringIn, { terminal }) => {
-  addScopedOptions(bringIn)
+  addEntryOptions(bringIn)
     .addOption(new Option("--format <format>", "what the file is (default: by its name)").choices(formats))
     .option("--map <name>", `how columns become fields: ${maps}, or the name of a JSON file with a map of columns`)
     .option("--select <jsonata>", "of JSON: an expression whose value is the rows")
@@ -137,7 +137,7 @@ export const defineImport: DefineCommand = (bringIn, { terminal }) => {
 
 /** `udm export`. */
 export const defineExport: DefineCommand = (takeOut, { terminal }) => {
-  addScopedOptions(takeOut)
+  addEntryOptions(takeOut)
     .addOption(new Option("--format <format>", "what to write").choices(formats).default("csv"))
     .option("--filter <udm-filter>", "such as 'tag = pci'")
     .action(async ({ format, filter = "" }: { format: string; filter?: string }) => {

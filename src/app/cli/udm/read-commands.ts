@@ -1,7 +1,7 @@
 import type { ChangeJson } from "../../../server/index.ts";
 import { InvalidArgumentError, Option } from "commander";
 import { type Terminal, confirm, CommandError } from "../terminal.ts";
-import { addScopedOptions, clientOf } from "../client/client-options.ts";
+import { addEntryOptions, addScopedOptions, clientOf } from "../client/client-options.ts";
 import { type DefineCommand } from "../command.ts";
 import { print, type Cell, type OutputFormat } from "../print.ts";
 import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
@@ -43,7 +43,7 @@ interface SearchOptions {
 
 /** `udm search`. */
 export const defineSearch: DefineCommand = (search, { terminal }) => {
-  addScopedOptions(search)
+  addEntryOptions(search)
     .option("--filter <udm-filter>", "such as 'tag = pci and metadata.site in (AMS1, FRA2)'; see docs/filters.md")
     .option("--order <field>", "key, name or vlan; -name is the other way round")
     .option("--limit <number>", "as many at most", wholeNumber)
@@ -82,7 +82,7 @@ const changesAreOff =
 
 /** `udm history`. */
 export const defineHistory: DefineCommand = (history, { terminal }) => {
-  addScopedOptions(history)
+  addEntryOptions(history)
     .option("--author <name>", "only changes by this author")
     .option("--after <number>", "only changes with higher numbers", afterNumber)
     .option("--limit <number>", "as many at most", wholeNumber, 20)
@@ -126,7 +126,7 @@ export const defineUndo: DefineCommand = (undo, { terminal }) => {
     number.description = "the number of the change";
     number.argParser(wholeNumber);
   }
-  addScopedOptions(undo)
+  addEntryOptions(undo)
     .option("--dry-run", "only show what would be done")
     .option("-y, --yes", "do not ask")
     .action(async (id: number, { dryRun = false, yes = false }: { dryRun?: boolean; yes?: boolean }) => {
@@ -206,7 +206,7 @@ interface ListOptions {
 
 /** `udm get`. */
 export const defineGet: DefineCommand = (get, { terminal }) => {
-  addScopedOptions(get)
+  addEntryOptions(get)
     .addOption(outputOption())
     .action(async (keys: readonly string[], { output }: { output: FormatName }) => {
       const client = await clientOf(get, terminal);
@@ -229,7 +229,7 @@ export const defineGet: DefineCommand = (get, { terminal }) => {
 
 /** `udm list`. */
 export const defineList: DefineCommand = (list, { terminal }) => {
-  addScopedOptions(list)
+  addEntryOptions(list)
     .option("--exact", "only the entry with exactly this key")
     .addOption(outputOption())
     .option("--json", "short for --output ndjson: one JSON object per line")
@@ -250,7 +250,7 @@ export const defineList: DefineCommand = (list, { terminal }) => {
 
 /** `udm count`. */
 export const defineCount: DefineCommand = (count, { terminal }) => {
-  addScopedOptions(count).action(async () => {
+  addEntryOptions(count).action(async () => {
     const { count: entries = 0 } = (await callUdm(await clientOf(count, terminal), "CountUdms", {})) as {
       count?: number;
     };

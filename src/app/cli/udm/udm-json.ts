@@ -2,9 +2,10 @@ import type { ApiClient } from "../client/api-call.ts";
 import { CommandError } from "../terminal.ts";
 import type { ChangeJson, FullUdmJson } from "../../../server/index.ts";
 
-/** Calls one method of UdmToolsService. */
+/** Calls one method of UdmToolsService, or of that of names. */
 export function callTools(client: ApiClient, method: string, request: unknown): Promise<unknown> {
-  return client.ask("POST", `/api/v1/enrich/ipaddr/udm.v1.UdmToolsService/${method}`, request);
+  const service = client.names === true ? "names.v1.NameToolsService" : "udm.v1.UdmToolsService";
+  return client.ask("POST", `/api/v1/enrich/ipaddr/${service}/${method}`, request);
 }
 
 const pageSize = 1_000;
@@ -148,21 +149,23 @@ export interface Selection {
   readonly exact?: boolean;
 }
 
-const path = (method: string): string => `/api/v1/enrich/ipaddr/udm.v1.UdmService/${method}`;
+function path({ names }: ApiClient, method: string): string {
+  return `/api/v1/enrich/ipaddr/${names === true ? "names.v1.NameService" : "udm.v1.UdmService"}/${method}`;
+}
 
 /** Calls one method of the metadata API. */
 export function callUdm(client: ApiClient, method: string, request: unknown): Promise<unknown> {
-  return client.ask("POST", path(method), request);
+  return client.ask("POST", path(client, method), request);
 }
 
 /** Entries in list order, some at a time while they arrive. */
 export async function* readUdms(client: ApiClient, selection: Selection): AsyncGenerator<readonly UdmJson[]> {
-  yield* jsonElements<UdmJson>(await client.read("POST", path("ListUdms"), { body: selection }));
+  yield* jsonElements<UdmJson>(await client.read("POST", path(client, "ListUdms"), { body: selection }));
 }
 
 /** Their keys alone. */
 export async function* readUdmKeys(client: ApiClient, selection: Selection): AsyncGenerator<readonly string[]> {
-  yield* jsonElements<string>(await client.read("POST", path("ListUdmKeys"), { body: selection }));
+  yield* jsonElements<string>(await client.read("POST", path(client, "ListUdmKeys"), { body: selection }));
 }
 
 /** The entry with exactly this key; undefined when there is none. */

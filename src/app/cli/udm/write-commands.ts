@@ -1,12 +1,12 @@
 import { InvalidArgumentError, Option } from "commander";
-import { addScopedOptions, clientOf } from "../client/client-options.ts";
+import { addEntryOptions, clientOf } from "../client/client-options.ts";
 import type { ApiClient } from "../client/api-call.ts";
 import { CommandError, confirm } from "../terminal.ts";
 import { type DefineCommand } from "../command.ts";
 import { currentEntries } from "./entry-changes.ts";
 import { callTools, searchUdms, callUdm, noEntries, type UdmJson } from "./udm-json.ts";
-import { networkOfKey, parseKey } from "../../../base/ip/index.ts";
-import type { UdmContext } from "../../../metadata/index.ts";
+import { networkOfKey } from "../../../base/ip/index.ts";
+import { parseStoredKey, type UdmContext } from "../../../metadata/index.ts";
 import { collect } from "../command.ts";
 
 interface DeleteOptions {
@@ -18,7 +18,7 @@ interface DeleteOptions {
 
 /** `udm delete`. */
 export const defineDelete: DefineCommand = (remove, { terminal }) => {
-  addScopedOptions(remove)
+  addEntryOptions(remove)
     .option("--filter <udm-filter>", "such as 'tag = old'; shows the keys and asks")
     .option("--ignore-missing", "a key without an entry is no fault")
     .option("--dry-run", "only show which entries would be deleted")
@@ -61,7 +61,7 @@ async function existing(
 
 /** A line that says what a key with host bits covers; empty for other keys. */
 export function hostBitsWarning(key: string): string {
-  const network = networkOfKey(parseKey(key));
+  const network = networkOfKey(parseStoredKey(key));
   return network === undefined ? "" : `warning: ${key} has host bits: it covers all of ${network}\n`;
 }
 
@@ -82,7 +82,7 @@ interface SetOptions {
 
 /** `udm set`: creates an entry, or changes single fields, tags and values of one. */
 export const defineSet: DefineCommand = (set, { terminal }) => {
-  addScopedOptions(set)
+  addEntryOptions(set)
     .option("--name <name>", "its name")
     .option(
       "--tag <tag>",
