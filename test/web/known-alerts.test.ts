@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Alert } from "../../web/src/api/alerts.ts";
-import { afterEvent } from "../../web/src/pages/alerts/known-alerts.ts";
+import { afterEvent, type AlertEvent } from "../../web/src/pages/alerts/known-alerts.ts";
+
+type Alert = NonNullable<AlertEvent["alert"]>;
 
 const alert = (id: string, state: Alert["state"]): Alert => ({ id, state }) as Alert;
 

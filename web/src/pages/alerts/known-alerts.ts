@@ -1,4 +1,6 @@
-import type { Alert } from "../../api/alerts.ts";
+import type { ListAlertsAnswer } from "../../api/answers.gen.ts";
+
+type Alert = ListAlertsAnswer["alerts"][number];
 
 /** What the stream of alerts has in a line. */
 export interface AlertEvent {
