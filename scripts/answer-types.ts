@@ -3,7 +3,6 @@ import {
   collectorMethods,
   exploreAnswers,
   filterAnswers,
-  reportAnswers,
   savedViewAnswers,
 } from "../src/server/index.ts";
 
@@ -14,13 +13,7 @@ export function answerTypes(): string {
   );
   const types = [
     ...views,
-    ...Object.entries({
-      ...exploreAnswers,
-      ...filterAnswers,
-      ...annotationAnswers,
-      ...reportAnswers,
-      ...savedViewAnswers,
-    }),
+    ...Object.entries({ ...exploreAnswers, ...filterAnswers, ...annotationAnswers, ...savedViewAnswers }),
   ].map(
     ([name, { call, answer }]) =>
       `/** What \`${call}\` answers. */\nexport type ${name.charAt(0).toUpperCase()}${name.slice(1)}Answer = ${answer.type};\n`,
