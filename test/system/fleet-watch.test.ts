@@ -50,7 +50,7 @@ rules:
 `,
     );
     const fleet = randomUUID();
-    const [a, b, c] = await Promise.all(
+    const all = await Promise.all(
       ["a", "b", "c"].map(async (name) => {
         const collector = await startCollectorProcess({
           settings: {
@@ -68,17 +68,18 @@ rules:
         return collector;
       }),
     );
-    assert.ok(a !== undefined && b !== undefined && c !== undefined);
-    for (const each of [a, b, c])
-      await until("a lease", async () => (await each.metric("netgloss_fleet_lease_held")) === 1);
+    for (const each of all) await until("a lease", async () => (await each.metric("netgloss_fleet_lease_held")) === 1);
     const notices = () =>
       receiver.received.flatMap(
         ({ body }) =>
           (JSON.parse(body) as { notices: { id: string; kind: string; alert: { key: Record<string, string> } }[] })
             .notices,
       );
+    // What a collector sent just before it died may come again, with its id.
     const told = (): readonly string[] =>
-      notices().map(({ kind, alert: { key } }) => `${kind} ${key["flow.dst.ip.addr"]}`);
+      [...new Map(notices().map((notice) => [notice.id, notice])).values()].map(
+        ({ kind, alert: { key } }) => `${kind} ${key["flow.dst.ip.addr"]}`,
+      );
     const hosts = ["192.0.2.1", "192.0.2.2"];
     const datagram = (): Buffer =>
       netflowV5Datagram(
@@ -91,12 +92,19 @@ rules:
     };
     // All three see both.
     await until("two alerts", async () => {
-      await flows(a, b, c);
+      await flows(...all);
       await sleep(500);
       return told().length >= 2;
     });
-    assert.equal(await a.metric("netgloss_watch_fleet_alerts"), 2);
-    await a.end("SIGKILL");
+    const holder = await until("one that tells of them", async () => {
+      for (const each of all)
+        if (((await each.metric('netgloss_watch_fleet_alerts{where="here"')) ?? 0) > 0) return each;
+      return undefined;
+    });
+    await sleep(2000);
+    await holder.end("SIGKILL");
+    const [b, c] = all.filter((each) => each !== holder);
+    assert.ok(b !== undefined && c !== undefined);
     let more = 4;
     await until("the end of its lease, and two seconds", async () => {
       await flows(b, c);
