@@ -49,7 +49,7 @@ export const fleetSettings = {
   SVC_FLEET_WATCH_ENABLE: row(
     bool,
     true,
-    "The collectors of the fleet share alerts: each is told of and answered by one of them, and silences hold on all.",
+    "The collectors of the fleet share alerts: one of them sends the notices of an alert and answers it, and silences hold on all.",
   ),
   SVC_FLEET_SNMP_WITHOUT_DATABASE: row(
     oneOf(["stop", "keep"]),

@@ -7,7 +7,7 @@ import {
   AlertNews,
   briefOf,
   recordOf,
-  toldOf,
+  resumedOf,
   type Alert,
   type AlertEvent,
   type AlertFilter,
@@ -371,7 +371,7 @@ export class Alerting {
     for (const alert of this.#book.allFiring()) {
       const isOver = alert.snoozed !== undefined && alert.snoozed.until <= now;
       if ((alert.untold === undefined && !isOver) || this.#isHeld(alert, now)) continue;
-      const told = this.#book.change(alert.id, toldOf) as Alert;
+      const told = this.#book.change(alert.id, resumedOf) as Alert;
       this.#isChanged = true;
       // A second notice of one alert has another id, or it would be taken for a repetition.
       const id = `${alert.id}-firing${alert.untold === undefined ? `-${alert.snoozed?.until}` : ""}`;

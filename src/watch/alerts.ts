@@ -47,15 +47,15 @@ export interface AlertEvent {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /**
-   * A state that it has now; `gone`: it was pending, and the condition holds no more. Acknowledged, snoozed, silenced: by a person; `told`: a
-   * silence of it, or the time for which it was left alone, is over.
+   * A state that it has now; `gone`: it was pending, and the condition holds no more. Acknowledged, snoozed, silenced: by a person; `resumed`:
+   * a silence or a snooze of it is over.
    */
-  readonly change: Alert["state"] | "gone" | "acknowledged" | "snoozed" | "silenced" | "told";
+  readonly change: Alert["state"] | "gone" | "acknowledged" | "snoozed" | "silenced" | "resumed";
   /** As it is after that. */
   readonly alert: BriefAlert;
 }
 
-/** What receivers are told: an alert has begun or ended, or many of one rule have. */
+/** A message to receivers: an alert has begun or ended, or many of one rule have. */
 export interface Notice {
   /** The same when it is sent again. */
   readonly id: string;
@@ -282,7 +282,7 @@ export class AlertBook {
     if (known.id === id && isSaid && known.snoozed === snoozed && known.untold === untold) return;
     this.#drop(place, known);
     this.#put(place, {
-      ...toldOf(known),
+      ...resumedOf(known),
       id,
       ...(acknowledged && { acknowledged }),
       ...(snoozed && { snoozed }),
@@ -398,8 +398,8 @@ export function withSaid(alert: Alert, { acknowledged, snoozed }: Said): Alert {
   return { ...alert, ...(!isKnown && { acknowledged }), ...(!isSnoozed && { snoozed }) };
 }
 
-/** An alert of which everybody is told again. */
-export function toldOf(alert: Alert): Alert {
+/** Returns an alert whose notices are held back no more. */
+export function resumedOf(alert: Alert): Alert {
   const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
   delete told.untold;
   delete told.snoozed;
@@ -505,6 +505,6 @@ function changesOf(before: Told | undefined, alert: Alert, silence: Alert["silen
   if (alert.snoozed !== undefined && alert.snoozed.until !== snoozed?.until) changes.push("snoozed");
   if (silence !== undefined && silence.id !== before?.silence?.id) changes.push("silenced");
   const isOver = before?.silence !== undefined && silence === undefined;
-  if (isOver || (snoozed !== undefined && alert.snoozed === undefined)) changes.push("told");
+  if (isOver || (snoozed !== undefined && alert.snoozed === undefined)) changes.push("resumed");
   return changes;
 }

@@ -4,7 +4,7 @@ import {
   endedAs,
   noticeOf,
   placeOf,
-  toldOf,
+  resumedOf,
   withSaid,
   type Alert,
   type AlertBook,
@@ -117,7 +117,7 @@ export class FleetAlerts {
     const { metrics } = ports;
     metrics.gaugeFrom(
       "netgloss_watch_fleet_alerts",
-      "Alerts of the fleet, by where they are told of and answered.",
+      "Alerts of the fleet, by the collector that sends their notices and answers them: this one or another.",
       ["where"],
       () => {
         const here = this.held().length;
@@ -426,7 +426,7 @@ export class FleetAlerts {
     const { alert, act, pending } = said;
     const isOver = alert.snoozed !== undefined && alert.snoozed.until <= this.#ports.clock.now();
     if (alert.state === "cleared" || (alert.untold === undefined && !isOver) || this.#ports.isHeld(alert)) return said;
-    const told = toldOf(alert);
+    const told = resumedOf(alert);
     const id = `${alert.id}-firing-${alert.untold === undefined ? alert.snoozed?.until : "told"}`;
     return {
       ...said,

@@ -50,9 +50,9 @@ test("each thing that happens to an alert is told once, without its evidence", a
   changes(rig);
   rig.watch.alerting.endSilence(silence.id, "alice");
   rig.watch.alerting.snooze(alert.id, "alice", { for: "2s" });
-  assert.deepEqual(changes(rig), ["told 10.0.0.3", "snoozed 10.0.0.3"]);
+  assert.deepEqual(changes(rig), ["resumed 10.0.0.3", "snoozed 10.0.0.3"]);
   flood(rig, ["10.0.0.3"], 3);
-  assert.deepEqual(changes(rig), ["told 10.0.0.3"]);
+  assert.deepEqual(changes(rig), ["resumed 10.0.0.3"]);
 });
 
 test("a pending alert whose condition holds no more is gone", async (t) => {
@@ -103,7 +103,7 @@ test("one alert has the limit, its values up to now and what became of its notic
   const rig = await start(t);
   flood(rig, ["10.0.0.1"], 10);
   const id = rig.in("firing").find(({ rule }) => rule === "many")?.id ?? "";
-  await until("it is told", () => rig.watch.alert(id)?.notices[0]?.state === "sent");
+  await until("its notice is sent", () => rig.watch.alert(id)?.notices[0]?.state === "sent");
   const details = rig.watch.alert(id);
   assert.deepEqual(details?.notices, [{ action: "noc", kind: "firing", state: "sent", at: rig.now() }]);
   assert.equal(details.alert.limit, 1_000_000);

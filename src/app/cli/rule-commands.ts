@@ -88,7 +88,7 @@ export function defineRuleCommands(rules: Command, kind: keyof typeof services, 
     });
 }
 
-/** Those that change nothing. */
+/** Defines the commands that change no rule. */
 function defineQuestions(
   rules: Command,
   kind: keyof typeof services,

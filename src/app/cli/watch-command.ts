@@ -91,7 +91,7 @@ export const defineWatch: DefineCommand = (watch, context) => {
     });
 };
 
-/** Those about the rules: their state, and changes of them. */
+/** Defines the commands about rules: they show their state, and change them. */
 function defineRules(watch: Command, context: CommandContext): void {
   const rules = watch.command("rules").helpGroup(throughApi).description("rules: their state, and changes of them");
   const list = addOutput(addClientOptions(rules.command("list", { isDefault: true }).helpGroup(throughApi)))

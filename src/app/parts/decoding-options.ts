@@ -73,7 +73,7 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     communityIdSeed: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_SEED,
     ends: endsOptions(settings),
-    // What people named by the API stands in place of what all others say of it, and rules see it.
+    // Names by the API replace those of all other sources, and rules see them.
     // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
     // it may stand in place of what the others know. Rules see what all of them said.
     enricher: inOrder([

@@ -11,7 +11,7 @@ import type { ExploreQuestions } from "../threads/explore-output.ts";
 import { RuleFile, type CheckedRules, type RuleFileOptions, type TextFault } from "../views/rule-file.ts";
 import type { RuleTrials } from "../views/rule-trials.ts";
 
-/** What rules by API need of the rest. */
+/** The parts of the collector that rules by API work with. */
 type RuleSurroundings = {
   /** Undefined: Explore is off. */
   readonly explore: ExploreQuestions | undefined;
@@ -213,7 +213,7 @@ function longestRun(numbers: readonly number[]): number {
   return longest;
 }
 
-/** What Explore answers, or why it cannot; a range that is wrong is an error. */
+/** Returns what Explore answers, or why it cannot. @throws for a range that is wrong */
 async function asked<T>(work: () => Promise<T>): Promise<T | { readonly untried: string }> {
   try {
     return await work();

@@ -80,7 +80,7 @@ export const alertEvent = object(
     id: text("Of this line, for who comes back."),
     at: instant("When it happened"),
     change: choice(
-      ["list", "pending", "firing", "cleared", "gone", "acknowledged", "snoozed", "silenced", "told"],
+      ["list", "pending", "firing", "cleared", "gone", "acknowledged", "snoozed", "silenced", "resumed"],
       "List: all alerts, up to 1000, which take the place of those known before. Gone: it was pending, and the condition holds no more. Told: a silence or snooze of it is over.",
     ),
     alert: described(alert, "As it is now, without evidence; absent in a list."),

@@ -208,7 +208,7 @@ const usualLimit: NoticeLimit = { count: 100, perMs: 600_000 };
 
 const kinds = ["webhook", "alertmanager", "email", "syslog", "command", "blackhole", "flowspec"] as const;
 
-/** An action of the file: exactly one of the receivers or answers, and when it is told. */
+/** An action of the file: exactly one of the receivers or answers, and when it sends. */
 export const action = mapping(
   {
     webhook: optional(webhook, "Posts notices by HTTP."),
@@ -253,7 +253,7 @@ export function createReceiver(config: ActionConfig, { clock, log }: ReceiverSur
   throw new TypeError("an action of no kind");
 }
 
-/** When an action is not told. */
+/** Returns the times at which an action sends nothing. */
 export function quietHoursOf({ quiet, zone }: ActionConfig): QuietHours {
   return new QuietHours(quiet, zone);
 }

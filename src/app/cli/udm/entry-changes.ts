@@ -75,7 +75,7 @@ export async function* readFullUdms(client: ApiClient, selection: Selection): As
 /** The entry with exactly this key, with its contexts; undefined when there is none. */
 export async function findFullUdm(client: ApiClient, key: string): Promise<UdmJson | undefined> {
   const entry = await findUdm(client, key);
-  // Where a name applies is said by its kind alone.
+  // Names have no contexts: the kind of the key says where they apply.
   if (entry === undefined || client.names === true) return entry;
   const filter = `key in ${entry.key}`;
   // The widest of the entries within a key come first: the entry itself, and those with other host bits.

@@ -15,7 +15,7 @@ type Action = GetWatchAnswer["actions"][number];
 /** A test waits for its receiver. */
 const testMs = 60_000;
 
-/** Who is told of alerts: what they took, what waits, what they refuse; a test, and what was set aside sent again. */
+/** Receivers of notices: how many each took, how many wait or are refused; a test, and sending again those set aside. */
 export function ActionsSection({
   actions,
   reload,
@@ -45,7 +45,7 @@ export function ActionsSection({
     reload();
   };
   return (
-    <Section title="Actions" note="who is told of alerts">
+    <Section title="Actions" note="where notices of alerts go">
       <div role="status" aria-live="polite">
         {said !== undefined && <p class={said.isGood ? "state good" : "state failure"}>{said.text}</p>}
       </div>

@@ -25,7 +25,7 @@ export interface AlertViewProps {
   readonly reload: () => void;
 }
 
-/** One alert: what it is about, its evidence, who was told, and what can be done. */
+/** One alert: what it is about, its evidence, its notices, and what can be done. */
 export function AlertView({ id, turn, answers, approvals, reload }: AlertViewProps): JSX.Element {
   const details = useTurnedCall<AlertDetails>(alertCall(id), turn, { everyMs: 5000 });
   if (details.failure?.status === 404)
@@ -91,7 +91,7 @@ function Details({
           <AnswerTable answers={answers} approvals={approvals} reload={reload} />
         </Section>
       )}
-      <Section title="Notices" note="who was told of it">
+      <Section title="Notices" note="messages to receivers about it">
         <Notices notices={notices} />
       </Section>
     </>

@@ -28,7 +28,7 @@ export default function AlertsPage(): JSX.Element {
   return (
     <Page
       title="Alerts"
-      lead="What the rules on flows and devices have found, and who was told."
+      lead="What the rules on flows and devices have found, and the notices sent."
       calls={calls}
       actions={
         chosen !== null && (
