@@ -50,7 +50,7 @@ rules:
 `,
     );
     const fleet = randomUUID();
-    const all = await Promise.all(
+    const members = await Promise.all(
       ["a", "b", "c"].map(async (name) => {
         const collector = await startCollectorProcess({
           settings: {
@@ -68,7 +68,7 @@ rules:
         return collector;
       }),
     );
-    for (const each of all) await until("a lease", async () => (await each.metric("netgloss_fleet_lease_held")) === 1);
+    for (const each of members) await until("a lease", async () => (await each.metric("netgloss_fleet_lease_held")) === 1);
     const notices = () =>
       receiver.received.flatMap(
         ({ body }) =>
@@ -92,18 +92,18 @@ rules:
     };
     // All three see both.
     await until("two alerts", async () => {
-      await flows(...all);
+      await flows(...members);
       await sleep(500);
       return told().length >= 2;
     });
     const holder = await until("one that tells of them", async () => {
-      for (const each of all)
+      for (const each of members)
         if (((await each.metric('netgloss_watch_fleet_alerts{where="here"')) ?? 0) > 0) return each;
       return undefined;
     });
     await sleep(2000);
     await holder.end("SIGKILL");
-    const [b, c] = all.filter((each) => each !== holder);
+    const [b, c] = members.filter((each) => each !== holder);
     assert.ok(b !== undefined && c !== undefined);
     let more = 4;
     await until("the end of its lease, and two seconds", async () => {
