@@ -68,7 +68,8 @@ rules:
         return collector;
       }),
     );
-    for (const each of members) await until("a lease", async () => (await each.metric("netgloss_fleet_lease_held")) === 1);
+    for (const each of members)
+      await until("a lease", async () => (await each.metric("netgloss_fleet_lease_held")) === 1);
     const notices = () =>
       receiver.received.flatMap(
         ({ body }) =>
