@@ -382,6 +382,7 @@ suite("a token that is limited to scopes", () => {
       };
       const own = async (): Promise<boolean> => (await offers("src.name = ", "records", "acme")).includes("own-name");
       await until("the words are read", own);
+      await until("its tags are read", async () => (await offers("tag = ", "metadata", "acme")).length === 2);
       assert.deepEqual(await offers("tag = ", "metadata", "acme"), ["own", "own-tag"]);
       await until(
         "those of two scopes are read",

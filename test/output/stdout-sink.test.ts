@@ -46,7 +46,7 @@ function start(
 }
 
 test("a pipe that is read gets every line", async () => {
-  const { child, outcome } = start("pipe", 10_000_000, 5000, 300);
+  const { child, outcome } = start("pipe", 10_000_000, 60_000, 300);
   let text = "";
   child.stdout?.setEncoding("utf8").on("data", (part: string) => (text += part));
   const { sent, written, full, stopped } = await outcome;

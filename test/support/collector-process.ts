@@ -67,7 +67,7 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
   const ready = await until("the collector is ready", isReady, options.readyMs).catch((error: unknown) => {
     // Nobody else knows of it: its process would keep that of the test.
     child.kill("SIGKILL");
-    throw error;
+    throw new Error(`the collector is not ready; it said at last:\n${stderr.slice(-4000)}`, { cause: error });
   });
   const api = String(ready["api"]);
   const [flowPort = 0] = ready["flowPorts"] as number[];

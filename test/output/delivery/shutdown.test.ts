@@ -1,22 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as immediate } from "node:timers/promises";
 import { Delivery, allAccepted } from "../../../src/output/index.ts";
 import { until } from "../../support/until.ts";
 import { deliveryOptions } from "./delivery-fixture.ts";
 import { createMemoryDisk } from "../../support/memory-disk.ts";
 
-test("a stop with much to send cuts no batch off: those begun are acknowledged, the others are in the spool", async () => {
+test("a stop with much to send cuts no batch off: those begun are acknowledged, the others are in the spool", async (t) => {
   const disk = createMemoryDisk();
   let begun = 0;
   let acknowledged = 0;
+  let answer = (): void => {};
+  const slow = new Promise<void>((resolve) => (answer = resolve));
   const delivery = new Delivery({
-    ...deliveryOptions({ SPOOL_MODE: "always", stateDirectory: "/state", TIMEOUT: 10, SPOOL_MAX_SIZE: 1 << 20 }),
+    ...deliveryOptions({ SPOOL_MODE: "always", stateDirectory: "/state", TIMEOUT: 60, SPOOL_MAX_SIZE: 1 << 20 }),
     adapter: {
       open: async () => [],
       async send(batch, signal) {
         begun += batch.count;
-        await sleep(20);
+        if (begun > 200) await slow;
         signal.throwIfAborted();
         acknowledged += batch.count;
         return allAccepted;
@@ -27,13 +29,23 @@ test("a stop with much to send cuts no batch off: those begun are acknowledged, 
     io: disk.open().io,
   });
   delivery.start();
-  const records = 6000;
+  const records = 600;
   for (let i = 0; i < records; i++) delivery.add(Buffer.from(`{"n":${i}}\n`), 1, () => {});
   await until("all is on disk", () => delivery.state().queueBytes === 0);
-  // A third of it is left to a batch that begins last, more than a busy host holds a process up.
-  await delivery.stop(3000);
-  assert.ok(acknowledged > 0);
+  await until("the store is slow", () => delivery.state().inFlight === 2 && begun > 200);
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const stopped = delivery.stop(3000);
+  // The queue is asked before the time begins.
+  for (let i = 0; i < 100; i++) await immediate();
+  t.mock.timers.tick(2000);
+  // The calls under way have timers of the time before.
+  t.mock.timers.reset();
+  const begunInTime = begun;
+  answer();
+  await stopped;
+  assert.ok(acknowledged > 200);
   assert.equal(acknowledged, begun, "no batch was cut off");
+  assert.equal(begun, begunInTime, "no batch was begun that may have to be cut off");
   assert.equal(delivery.state().waitingRecords, records - acknowledged);
 });
 
