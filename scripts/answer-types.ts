@@ -3,6 +3,7 @@ import {
   collectorMethods,
   exploreAnswers,
   filterAnswers,
+  reportAnswers,
   savedViewAnswers,
 } from "../src/server/index.ts";
 
@@ -13,7 +14,13 @@ export function answerTypes(): string {
   );
   const types = [
     ...views,
-    ...Object.entries({ ...exploreAnswers, ...filterAnswers, ...annotationAnswers, ...savedViewAnswers }),
+    ...Object.entries({
+      ...exploreAnswers,
+      ...filterAnswers,
+      ...annotationAnswers,
+      ...reportAnswers,
+      ...savedViewAnswers,
+    }),
   ].map(
     ([name, { call, answer }]) =>
       `/** What \`${call}\` answers. */\nexport type ${name.charAt(0).toUpperCase()}${name.slice(1)}Answer = ${answer.type};\n`,

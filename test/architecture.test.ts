@@ -77,6 +77,7 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     "checks",
     "reports/schedule.ts",
     "views",
+    "reports",
     "parts",
     "collector.ts",
     "demo",

@@ -307,7 +307,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
   );
   const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
-  const saved = createSaved(settings, { metadata, watch, version }, reporting);
+  const saved = createSaved(settings, { metadata, watch, explore: questions, version }, reporting);
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
@@ -350,6 +350,7 @@ export function createCollector(options: CollectorOptions): Collector {
     completeFilter: (...asked) => completions.complete(...asked),
     savedViews: saved.views,
     annotations: saved.annotations.find,
+    reports: saved.reports,
     udm: writtenMetadata,
     tools: writtenMetadata,
     names: writtenNames(settings, names),
@@ -380,6 +381,7 @@ export function createCollector(options: CollectorOptions): Collector {
   if (leftOver !== undefined) components.push(leftOver);
   if (watch !== undefined) components.push(watch);
   if (watchFleet !== undefined) components.push(watchFleet);
+  components.push(saved.reports);
   if (snmp !== undefined) components.push(snmp);
   if (flowState !== undefined) components.push(flowState);
   if (shared !== undefined) components.push(shared);

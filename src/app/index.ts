@@ -18,6 +18,8 @@ export { RuleFile, type CheckedRules } from "./views/rule-file.ts";
 export { SavedViews } from "./views/saved-views.ts";
 export { Annotations, startsForm } from "./views/annotations.ts";
 export { FileState } from "./views/kept-state.ts";
+export { ReportLetters } from "./reports/report-letter.ts";
+export { Reports, runsForm } from "./reports/reports.ts";
 export { savedForm } from "./views/saved-items.ts";
 export { readPeriod, readSchedule, ZoneClock, type Schedule } from "./reports/schedule.ts";
 export { startUdmFileThread } from "./threads/start-udm-file-thread.ts";

@@ -1,5 +1,12 @@
 export { filterAnswers, type FilterCompletion } from "./methods/filter-endpoint.ts";
 export {
+  reportAnswers,
+  type ReportOperations,
+  type ReportPreview,
+  type ReportRun,
+  type ReportsAnswer,
+} from "./methods/report-endpoints.ts";
+export {
   annotationAnswers,
   annotationKinds,
   type Annotation,

@@ -17,6 +17,7 @@ import type { UnknownFields } from "./json/decode-request.ts";
 import type { ListView, View } from "./methods/collector-methods.ts";
 import { pathsWithId, type Endpoint } from "./methods/endpoint.ts";
 import { filterEndpoint, type CompleteFilter } from "./methods/filter-endpoint.ts";
+import { reportEndpoints, type ReportOperations } from "./methods/report-endpoints.ts";
 import { savedViewEndpoints, type SavedViewOperations } from "./methods/saved-view-endpoints.ts";
 import { exploreEndpoints, type ExploreOperations } from "./methods/explore-endpoints.ts";
 import {
@@ -78,6 +79,7 @@ export interface ApiOffer {
   /** Views and boards that people share. */
   readonly savedViews?: SavedViewOperations;
   readonly annotations?: FindAnnotations;
+  readonly reports?: ReportOperations;
   /** The folder of the built pages; without it `/` answers programs only. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
@@ -128,6 +130,7 @@ export class Routes {
       ...exploreEndpoints(parts.explore, parts.bodies),
       ...(parts.completeFilter === undefined ? [] : [filterEndpoint(parts.completeFilter, parts.bodies)]),
       ...(parts.savedViews === undefined ? [] : savedViewEndpoints(parts.savedViews, parts.bodies)),
+      ...(parts.reports === undefined ? [] : reportEndpoints(parts.reports, parts.bodies)),
       ...(parts.annotations === undefined ? [] : [annotationEndpoint(parts.annotations)]),
       ...pageEndpoints({ ...parts, metricsAge: parts.limits.metricsAge, isGuarded, openApi }),
       ...changesEndpoints(parts),

@@ -1,11 +1,13 @@
 import type { FileIo } from "../base/file/index.ts";
 import type { Clock, Log, Metrics } from "../base/report/index.ts";
+import type { Letter } from "./actions/receiver.ts";
 import { AlertFile } from "./alert-file.ts";
 import { readAlertQuery, type AlertQuery } from "./alert-filter.ts";
 import {
   AlertBook,
   AlertNews,
   briefOf,
+  madeAlert,
   recordOf,
   resumedOf,
   type Alert,
@@ -265,21 +267,28 @@ export class Alerting {
   /** Sends an action a made alert. @throws Error when it does not take it; undefined where there is no such action. */
   async test(name: string): Promise<true | undefined> {
     const now = this.#around.clock.now();
-    const isThere = await this.#notifier.test(name, {
-      id: this.#around.newId(),
-      rule: "test",
-      key: {},
-      state: "firing",
-      since: now,
-      firedAt: now,
-      value: 0,
-      peak: 0,
-      unit: "",
-      text: `a test of the action ${name}`,
-      top: {},
-      series: { stepMs: 0, values: [] },
-    });
-    return isThere || undefined;
+    const alert = madeAlert(this.#around.newId(), "test", `a test of the action ${name}`, now);
+    return (await this.#notifier.test(name, alert)) || undefined;
+  }
+
+  /** Names of the actions that take letters. */
+  letterActions(): readonly string[] {
+    return this.#notifier.letterActions();
+  }
+
+  /**
+   * Sends a letter by an action, with the retries of notices. It is not kept over a restart: who posts it does that.
+   *
+   * @returns why it was given up; undefined: it was sent.
+   * @throws Error where it can be posted again: there is no such action now, it has changed, or the letter was taken back.
+   */
+  post(action: string, letter: Letter): Promise<string | undefined> {
+    return this.#notifier.post(action, letter);
+  }
+
+  /** Takes back a letter that is not being sent yet, of all actions. */
+  takeBack(id: string): void {
+    this.#notifier.takeBackLetter(id);
   }
 
   /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */

@@ -74,6 +74,24 @@ export function textOf({ kind, alert, began = 0, ended = 0 }: Notice): string {
   return `MORE of ${alert.rule}: ${began} further began, ${ended} ended; the largest: ${alert.text}`;
 }
 
+/** An alert that no rule has found: for what is sent as a notice is. */
+export function madeAlert(id: string, rule: string, text: string, now: number): Alert {
+  const evidence = { top: {}, series: { stepMs: 0, values: [] } };
+  return {
+    id,
+    rule,
+    key: {},
+    state: "firing",
+    since: now,
+    firedAt: now,
+    value: 0,
+    peak: 0,
+    unit: "",
+    text,
+    ...evidence,
+  };
+}
+
 /** The record of an alert that has begun or ended. */
 export function recordOf(notice: Notice, now: number): string {
   const { kind, alert } = notice;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Metrics } from "../base/report/index.ts";
 import { ActionQueue, type NoticeCounts } from "./actions/action-queue.ts";
 import type { ActionConfig } from "./actions/action.ts";
-import type { ReceiverSurroundings } from "./actions/receiver.ts";
+import type { Letter, ReceiverSurroundings } from "./actions/receiver.ts";
 import type { KeptAlerts } from "./alert-file.ts";
 import type { Alert, Notice } from "./alerts.ts";
 
@@ -102,6 +102,20 @@ export class Notifier {
     return queue !== undefined;
   }
 
+  letterActions(): readonly string[] {
+    return this.#queues.filter(({ takesLetters }) => takesLetters).map(({ name }) => name);
+  }
+
+  async post(name: string, letter: Letter): Promise<string | undefined> {
+    const queue = this.#queue(name);
+    if (queue?.takesLetters !== true) throw new Error(`there is no action ${name} that takes letters`);
+    return queue.post(letter);
+  }
+
+  takeBackLetter(id: string): void {
+    for (const queue of this.#queues) queue.takeBackLetter(id);
+  }
+
   /** Sends again what was set aside. @returns how many; undefined where there is no such action. */
   resend(name: string): number | undefined {
     return this.#queue(name)?.resend();
@@ -150,7 +164,7 @@ export class Notifier {
 
   reportMetrics(metrics: Metrics): void {
     for (const [kind, help] of [
-      ["sent", "Notices that an action took."],
+      ["sent", "Notices and reports that an action took."],
       ["failures", "Tries to tell an action that failed; it is tried again."],
       ["dropped", "Notices that were lost: too many waited, the action refused them for a day, or it was removed."],
       ["refused", "Notices that an action refused though it took others; they are set aside."],

@@ -25,6 +25,7 @@ const given: Readonly<Record<string, Tried>> = {
   address: { argv: ["10.0.0.1"] },
   "flows top": { argv: ["--by", "src", "--last", "1h"] },
   metrics: { argv: ["process_"] },
+  "report list": {},
   "rules delete": { argv: ["none"], code: 3 },
   "rules move": { argv: ["1"] },
   "rules set": { argv: ["RULE", "--dry-run"] },

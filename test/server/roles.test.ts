@@ -215,6 +215,7 @@ const higherRoles: Readonly<Record<string, Role>> = {
   "/api/v1/views/delete": "editor",
   "/api/v1/views/import": "editor",
   "/api/v1/views/save": "editor",
+  "/api/v1/reports/send": "editor",
   "/api/v1/watch/actions/{id}/resend": "editor",
   "/api/v1/watch/actions/{id}/test": "editor",
   "/api/v1/watch/alerts/{id}/acknowledge": "editor",

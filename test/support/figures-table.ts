@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 701,
+  files: 704,
   singleUserFiles: 107,
-  interfaces: 1142,
+  interfaces: 1150,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

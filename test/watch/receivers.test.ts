@@ -9,7 +9,7 @@ import { SMTPServer } from "smtp-server";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
-import { startWatch, type WatchRig } from "./watch-rig.ts";
+import { startReceiver, startWatch, type WatchRig } from "./watch-rig.ts";
 
 /** Has three alerts begin, of which an action is to be told. */
 async function tell(t: TestContext, action: string, mayRun = false): Promise<WatchRig> {
@@ -301,3 +301,76 @@ function isGone(pid: number): boolean {
     return true;
   }
 }
+
+describe("letters", () => {
+  const letter = {
+    id: "morning-20261127T0600",
+    subject: "Morning: 2026-11-26",
+    text: "All: 1.23 Mbit/s",
+    html: "<!DOCTYPE html><p>All: 1.23 Mbit/s</p>",
+    files: [{ name: "talkers.csv", type: "text/csv", content: "bytes\r\n1\r\n" }],
+  };
+  const actions = (more: string): string => `rules: []\nactions:\n  noc: {${more}}\n`;
+
+  test("by mail: a server that is away, then refuses for a while, gets it once, with its files and the same id", async (t) => {
+    const port = await freePort();
+    const rig = await startWatch(t, actions(emailTo(port)));
+    assert.deepEqual(rig.watch.alerting.letterActions(), ["noc"]);
+    const posted = rig.watch.alerting.post("noc", letter);
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    const tried: string[] = [];
+    const mails = await startMail(t, port, async ({ text }) => (tried.push(text) === 1 ? refusal(451) : undefined));
+    assert.equal(await posted, undefined);
+    assert.equal(mails.length, 1);
+    for (const text of tried) assert.match(text, /^Message-ID: <morning-20261127T0600@example\.com>/m);
+    assert.match(mails[0]?.text ?? "", /^Subject: Morning: 2026-11-26/m);
+    assert.match(mails[0]?.text ?? "", /multipart\/alternative[^]*text\/html[^]*filename=talkers\.csv/);
+  });
+
+  test("to a webhook, alone between notices, with its id; one that is refused for its content is given up", async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.status = 503;
+    const rig = await tell(t, `webhook: {url: '${receiver.url}'}`);
+    const posted = rig.watch.alerting.post("noc", letter);
+    await until("a try", () => receiver.received.length > 0);
+    receiver.status = 200;
+    assert.equal(await posted, undefined);
+    const taken = receiver.received.filter(({ answered }) => answered === 200);
+    const bodies = taken.map(({ body }) => Object.keys(JSON.parse(body) as object).join());
+    assert.deepEqual(bodies, ["notices", "report"]);
+    assert.equal(taken[1]?.headers["idempotency-key"], letter.id);
+    receiver.longest = 10;
+    assert.match((await rig.watch.alerting.post("noc", { ...letter, id: "large" })) ?? "", /413/);
+  });
+
+  test("one that cannot be sent holds up no notice", async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.refuses = (body) => (body.startsWith('{"report"') ? 503 : undefined);
+    const rule = "{name: many, by: [flow.dst.ip.addr], measure: bits_per_second, over: 5s, when: '> 1M', act: [noc]}";
+    const rig = await startWatch(t, `rules: [${rule}]\n${actions(`webhook: {url: '${receiver.url}'}`).slice(10)}`);
+    const posted = rig.watch.alerting.post("noc", letter);
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    rig.take([{ dst: "10.0.0.1", bytes: 1_000_000 }]);
+    rig.pass(1);
+    await until("the notice is taken", () => stateOf(rig)?.sent === 1);
+    receiver.refuses = () => undefined;
+    assert.equal(await posted, undefined);
+  });
+
+  test("one that waits can be taken back; an action that has gone, changed or takes none leaves it to who posts it", async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.status = 503;
+    const webhook = `webhook: {url: '${receiver.url}'}`;
+    const rig = await startWatch(t, actions(webhook));
+    const taken = rig.watch.alerting.post("noc", letter);
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    rig.watch.alerting.takeBack(letter.id);
+    await assert.rejects(taken, /taken back/);
+    const changed = rig.watch.alerting.post("noc", letter);
+    await rig.write(actions(`${webhook}, ended: false`));
+    await assert.rejects(changed, /its action has changed/);
+    await assert.rejects(rig.watch.alerting.post("none", letter), /no action none/);
+    await rig.write(actions("syslog: {address: '127.0.0.1:9'}"));
+    await assert.rejects(rig.watch.alerting.post("noc", letter), /no action noc that takes letters/);
+  });
+});

@@ -78,8 +78,13 @@ const commandTable: readonly CommandRow[] = [
   },
   {
     usage: "view",
-    description: "views and boards of a running collector that people share",
+    description: "views, boards and reports of a running collector that people share",
     load: async () => (await import("./view-command.ts")).defineView,
+  },
+  {
+    usage: "report",
+    description: "boards that a running collector sends at set times",
+    load: async () => (await import("./view-command.ts")).defineReport,
   },
   {
     usage: "health",

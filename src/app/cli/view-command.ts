@@ -1,4 +1,5 @@
-import type { SavedViewsAnswer, ViewsImported } from "../../server/index.ts";
+import { Option } from "commander";
+import type { ReportPreview, ReportRun, ReportsAnswer, SavedViewsAnswer, ViewsImported } from "../../server/index.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { throughApi, type DefineCommand } from "./command.ts";
 import { addOutput, print, type OutputFormat } from "./print.ts";
@@ -48,6 +49,39 @@ export const defineView: DefineCommand = (view, { terminal }) => {
       const would = dryRun ? "to be " : "";
       terminal.out(line(`${would}created`, answer.created) + line(`${would}changed`, answer.changed));
       terminal.out(line("unchanged", answer.unchanged));
+    });
+};
+
+const reportsPath = "/api/v1/reports";
+const forms = ["html", "text"] as const;
+
+/** `report`: boards that are sent at set times, of a running collector. */
+export const defineReport: DefineCommand = (report, { terminal }) => {
+  const list = addOutput(addClientOptions(report.command("list").helpGroup(throughApi)))
+    .description("list the reports, when they are due, and what became of the last ones")
+    .action(async ({ output }: { output: OutputFormat }) => {
+      const answer = (await (await clientOf(list, terminal)).ask("GET", reportsPath)) as ReportsAnswer;
+      const rows = answer.reports.map(({ id, name, schedule, zone, next = "paused", runs: [last] }) => {
+        return [id, name, schedule, zone, next, last === undefined ? "" : `${last.state} ${last.due}`];
+      });
+      await print({ value: answer, head: ["id", "name", "schedule", "zone", "next", "last"], rows }, output, terminal);
+    });
+
+  const send = addClientOptions(report.command("send <id>").helpGroup(throughApi))
+    .description("send a report now, to all of its actions")
+    .action(async (id: string) => {
+      const run = (await (await clientOf(send, terminal)).ask("POST", `${reportsPath}/send`, { id })) as ReportRun;
+      const to = run.deliveries.map(({ action }) => action).join(", ");
+      terminal.out(`${run.id} is on its way to ${to}: ${run.from} to ${run.to}\n`);
+    });
+
+  const preview = addClientOptions(report.command("preview <id>").helpGroup(throughApi))
+    .description("write a report as it would be sent now, and send nothing")
+    .addOption(new Option("--as <form>", "how to write it").choices(forms).default("text"))
+    .action(async (id: string, { as }: { as: (typeof forms)[number] }) => {
+      const client = await clientOf(preview, terminal);
+      const made = (await client.ask("POST", `${reportsPath}/preview`, { id })) as ReportPreview;
+      terminal.out(as === "html" ? made.html : `${made.subject}\n\n${made.text}\n`);
     });
 };
 

@@ -1,9 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { nodeFileIo } from "../../base/file/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
 import type { Settings } from "../settings/index.ts";
+import { ReportLetters } from "../reports/report-letter.ts";
+import { Reports, runsForm } from "../reports/reports.ts";
+import type { ExploreQuestions } from "../threads/explore-output.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 import { Annotations, startsForm } from "../views/annotations.ts";
 import { FileState, type KeptState, type StateForm } from "../views/kept-state.ts";
@@ -14,15 +18,29 @@ import { SavedViews } from "../views/saved-views.ts";
 export interface SavedSources {
   readonly metadata: CollectorUdmStore | undefined;
   readonly watch: WatchOutput | undefined;
+  readonly explore: ExploreQuestions | undefined;
   readonly version: string;
+}
+
+/** The name of an address: that of the most specific entry that has one. */
+function addressName(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
+  const address = parseAddress(text);
+  if (metadata === undefined || address === undefined) return undefined;
+  const covering = metadata.layers.covering(unmapAddress(address));
+  return covering.find(({ entry }) => entry.name !== "")?.entry.name;
 }
 
 /** Makes what people save and share, and the annotations of charts. */
 export function createSaved(
   settings: Settings,
-  { metadata, watch, version }: SavedSources,
+  { metadata, watch, explore, version }: SavedSources,
   reporting: Reporting,
-): { readonly views: SavedViews; readonly annotations: Annotations; readonly components: readonly Component[] } {
+): {
+  readonly views: SavedViews;
+  readonly annotations: Annotations;
+  readonly reports: Reports;
+  readonly components: readonly Component[];
+} {
   const directory = settings.SVC_STATE_DIRECTORY_PATH;
   const session = randomUUID();
   const keptAs = <T>(name: string, file: string, form: StateForm<T>): KeptState<T> => {
@@ -31,7 +49,7 @@ export function createSaved(
   };
   const saved = keptAs("saved views", "views.json", savedForm);
   const starts = keptAs("starts of the collector", "starts.json", startsForm);
-  const views = new SavedViews(saved, async () => [], reporting);
+  const views = new SavedViews(saved, async () => (await watch?.letterActions()) ?? [], reporting);
   const annotations = new Annotations(
     {
       starts,
@@ -47,5 +65,8 @@ export function createSaved(
     { version, member: "" },
     reporting,
   );
-  return { views, annotations, components: [saved, starts, annotations] };
+  const runs = keptAs("runs of reports", "reports.json", runsForm);
+  const letters = new ReportLetters(explore, (address) => addressName(address, metadata), reporting.clock);
+  const reports = new Reports(runs, () => views.now(), letters, watch, reporting);
+  return { views, annotations, reports, components: [saved, starts, runs, annotations] };
 }

@@ -19,6 +19,7 @@ import type {
   AlertQuery,
   Answer,
   FoundAlerts,
+  Letter,
   Refused,
   Silence,
   Source,
@@ -55,6 +56,12 @@ export interface WatchRequest {
   readonly isToken?: boolean;
   /** As the request has it. */
   readonly given?: unknown;
+}
+
+/** A letter, and the action that sends it. */
+export interface PostedLetter {
+  readonly action: string;
+  readonly letter: Letter;
 }
 
 /** What became of a request about an answer: the answer, undefined where there is none; or why it was refused. */
@@ -195,6 +202,28 @@ export class WatchOutput implements Component {
   /** @returns undefined where there is no such action. @throws Error with why it does not work. */
   async test(action: string): Promise<true | undefined> {
     return this.taker.thread()?.call("test", action);
+  }
+
+  /** Names of the actions that take letters; undefined while its thread is being started again. */
+  async letterActions(): Promise<readonly string[] | undefined> {
+    return this.taker.thread()?.call("letterActions");
+  }
+
+  /**
+   * Sends a letter by an action, with the retries of notices.
+   *
+   * @returns why it was given up; undefined: it was sent.
+   * @throws Error where it can be posted again; also when the thread dies.
+   */
+  async post(posted: PostedLetter): Promise<string | undefined> {
+    const thread = this.taker.thread();
+    if (thread === undefined) throw new Error("the thread that watches flows is being started again");
+    return thread.call("post", posted);
+  }
+
+  /** Takes back a letter that is not being sent yet. */
+  takeBack(id: string): void {
+    this.taker.thread()?.post("takeBack", id);
   }
 
   /** @returns undefined while its thread is being started again. */

@@ -12,7 +12,7 @@ import {
   type FleetAnswer,
   type FleetSession,
 } from "../../watch/index.ts";
-import type { Decision, WatchNote, WatchRequest, WatchThreadData } from "./watch-output.ts";
+import type { Decision, PostedLetter, WatchNote, WatchRequest, WatchThreadData } from "./watch-output.ts";
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
@@ -82,6 +82,9 @@ serveThread({
   silence: ({ by, given }: WatchRequest) => watch.alerting.silence(by, given),
   endSilence: ({ id, by }: WatchRequest) => watch.alerting.endSilence(id, by),
   test: (name: string) => watch.alerting.test(name),
+  letterActions: () => watch.alerting.letterActions(),
+  post: ({ action, letter }: PostedLetter) => watch.alerting.post(action, letter),
+  takeBack: (id: string) => watch.alerting.takeBack(id),
   answers: () => watch.answers(),
   allow: ({ id, by, isToken }: WatchRequest) => decide(() => watch.allow(id, by, isToken !== true)),
   withdraw: ({ id, by }: WatchRequest) => decide(() => watch.withdraw(id, by)),

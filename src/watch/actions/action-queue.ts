@@ -1,10 +1,10 @@
 import { Backoff, type Clock, type Log } from "../../base/report/index.ts";
 import { DeliveryError } from "../../output/index.ts";
 import type { RefusedNotice } from "../alert-file.ts";
-import type { Alert, Notice } from "../alerts.ts";
+import { madeAlert, type Alert, type Notice } from "../alerts.ts";
 import { createReceiver, quietHoursOf, type ActionConfig } from "./action.ts";
 import type { QuietHours } from "./quiet-hours.ts";
-import { firingNotice, type Receiver, type ReceiverSurroundings } from "./receiver.ts";
+import { firingNotice, type Letter, type Receiver, type ReceiverSurroundings } from "./receiver.ts";
 
 /** What became of the notices of an action since the start of the collector. */
 export interface NoticeCounts {
@@ -26,9 +26,19 @@ interface Waiting {
   readonly notBefore: number;
   /** Tells again of an alert that was told before. */
   readonly isRepeat: boolean;
+  /** A letter: it is sent alone, and who posted it is told what became of it. */
+  readonly letter?: {
+    readonly content: Letter;
+    /** @param fault why it was given up. */
+    readonly done: (fault?: string) => void;
+    /** It can be posted again. */
+    readonly goBack: (why: string) => void;
+    /** How often its content was refused, or may have been. */
+    refused: number;
+  };
   /** When it could have been sent first: until then it may have waited for the end of a quiet time. */
   triedAt?: number;
-  /** How often the receiver refused it alone, each time after it had taken another one; and how many it had taken by then. */
+  /** How often the receiver refused it alone, each time after it had taken another one; of a letter, all that failed. And how many it had taken by then. */
   refusals: number;
   refusedAfter: number;
 }
@@ -39,6 +49,8 @@ const maxRefused = 100;
 const maxTaken = 1000;
 const maxAtOnce = 100;
 const sendMs = 10_000;
+/** A letter has some megabytes. */
+const sendLetterMs = 60_000;
 const longestTestMs = 30_000;
 /** A receiver that refuses for this long does not get the notice any more. */
 const giveUpMs = 86_400_000;
@@ -104,6 +116,11 @@ export class ActionQueue {
     this.#repeatedAt = around.clock.monotonic();
   }
 
+  /** Whether it takes letters, and not notices alone. */
+  get takesLetters(): boolean {
+    return this.#receiver.sendLetter !== undefined;
+  }
+
   /** Notices that nobody has taken yet, without repetitions. */
   get waiting(): readonly Notice[] {
     return this.waitingBut(() => false);
@@ -111,7 +128,9 @@ export class ActionQueue {
 
   /** The same without those that somebody else keeps, too, by their ids. */
   waitingBut(isKept: (id: string) => boolean): readonly Notice[] {
-    return this.#waiting.filter((each) => !each.isRepeat && !idsOf(each).every(isKept)).map(({ notice }) => notice);
+    return this.#waiting
+      .filter((each) => !each.isRepeat && each.letter === undefined && !idsOf(each).every(isKept))
+      .map(({ notice }) => notice);
   }
 
   /** Tells whether a notice waits, as a part of a summary, too. */
@@ -149,6 +168,31 @@ export class ActionQueue {
     if (this.#receiver.repeatMs === undefined && this.#isOverLimit(notice, now)) this.#fold(notice, now);
     else this.#enqueue(notice, this.#groupEnd(now));
     this.tick();
+  }
+
+  /** Sends a letter when it may. @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
+  post(letter: Letter): Promise<string | undefined> {
+    const notice = firingNotice(madeAlert(letter.id, letter.id, letter.subject, this.#clock.now()));
+    return new Promise((resolve, reject) => {
+      const goBack = (why: string): void => reject(new Error(why));
+      this.#enqueue(notice, this.#clock.monotonic(), false, {
+        letter: { content: letter, done: resolve, goBack, refused: 0 },
+      });
+      this.tick();
+    });
+  }
+
+  /** Forgets a letter that is not being sent yet. */
+  takeBackLetter(id: string): void {
+    this.#giveBack("it was taken back", (letter) => letter.id === id);
+  }
+
+  #giveBack(why: string, isMeant: (letter: Letter) => boolean): void {
+    const gone = this.#waiting.filter(
+      (each) => each.letter !== undefined && !this.#underWay.has(each) && isMeant(each.letter.content),
+    );
+    this.#waiting = this.#waiting.filter((each) => !gone.includes(each));
+    for (const { letter } of gone) letter?.goBack(why);
   }
 
   /** Sends what is due. It happens by itself but for what waits until a time. */
@@ -197,15 +241,17 @@ export class ActionQueue {
     this.#isStopped = true;
     for (const each of this.#givenUp) each.abort(new Error("the collector stops"));
     await this.#sending;
+    this.#giveBack("its action has changed, or the collector stops", () => true);
     this.#receiver.close();
   }
 
-  #enqueue(notice: Notice, notBefore: number, isRepeat = false, parts?: string[]): void {
-    this.#waiting.push({ notice, notBefore, isRepeat, refusals: 0, refusedAfter: -1, ...(parts && { parts }) });
+  #enqueue(notice: Notice, notBefore: number, isRepeat = false, also: Pick<Waiting, "parts" | "letter"> = {}): void {
+    this.#waiting.push({ notice, notBefore, isRepeat, refusals: 0, refusedAfter: -1, ...also });
     if (this.#waiting.length <= maxWaiting) return;
     // A repetition comes again, and is no loss.
     const repeat = this.#waiting.findIndex((each) => each.isRepeat && !this.#underWay.has(each));
-    this.#waiting.splice(Math.max(0, repeat), 1);
+    const [dropped] = this.#waiting.splice(Math.max(0, repeat), 1);
+    dropped?.letter?.done("too much waits for its action");
     if (repeat < 0) this.counts.dropped++;
   }
 
@@ -230,7 +276,7 @@ export class ActionQueue {
     if (entry === undefined) {
       const notBefore = (this.#rates.get(alert.rule)?.from ?? now) + this.config.limit.perMs;
       const summary = { id: `${alert.id}-${kind}-summary`, kind: "summary", alert, began: 0, ended: 0 } as const;
-      this.#enqueue(summary, notBefore, false, []);
+      this.#enqueue(summary, notBefore, false, { parts: [] });
       entry = this.#waiting.at(-1) as Waiting;
     }
     entry.parts?.push(id);
@@ -268,12 +314,13 @@ export class ActionQueue {
   }
 
   /** Hands notices over. A timer of its own: a signal that joins others may be collected, and then never comes (Node 20). */
-  async #give(notices: readonly Notice[], ms: number): Promise<void> {
+  async #give(notices: readonly Notice[], ms: number, letter?: Letter): Promise<void> {
     const given = new AbortController();
     const timer = setTimeout(() => given.abort(new DOMException("it took too long", "TimeoutError")), ms);
     this.#givenUp.add(given);
     try {
-      await this.#receiver.send(notices, given.signal);
+      if (letter === undefined) await this.#receiver.send(notices, given.signal);
+      else await this.#receiver.sendLetter?.(letter, given.signal);
     } finally {
       clearTimeout(timer);
       this.#givenUp.delete(given);
@@ -283,15 +330,17 @@ export class ActionQueue {
   /** @returns how long to wait before the next try, milliseconds. */
   async #send(): Promise<number> {
     const due = this.#due();
-    const batch = inTurn(due).slice(0, this.#atOnce);
+    const batch = together(inTurn(due)).slice(0, this.#atOnce);
     if (batch.length === 0) return firstPauseMs;
     // Those behind the batch wait for the receiver, too.
     for (const each of due) each.triedAt ??= this.#clock.monotonic();
     this.#underWay = new Set(batch);
     try {
+      const letter = batch[0]?.letter?.content;
       await this.#give(
         batch.map(({ notice }) => notice),
-        this.#receiver.sendMs ?? sendMs,
+        this.#receiver.sendMs ?? (letter === undefined ? sendMs : sendLetterMs),
+        letter,
       );
       this.counts.sent += batch.length;
       this.#failures = 0;
@@ -317,13 +366,20 @@ export class ActionQueue {
     if (this.#failures === 1) this.#log.warn({ action: this.name, error }, "notices of alerts cannot be sent");
     const late = batch.filter(({ triedAt = Infinity }) => this.#clock.monotonic() - triedAt > giveUpMs);
     this.counts.dropped += late.length;
-    if (late.length > 0) this.#remove(late);
+    if (late.length > 0) this.#remove(late, `it was tried for a day: ${this.fault}`);
     const { blame, retryAfterMs } = error instanceof DeliveryError ? error : { blame: "store", retryAfterMs: 0 };
-    this.#isContent = blame === "record" && late.length === 0;
-    if (blame !== "record" && blame !== "unclear") return this.#backoff.delay(this.#failures, retryAfterMs);
+    const [alone] = batch;
+    // A letter is unlike notices: whatever the reason is, it holds up none of them.
+    const isLetter = alone?.letter !== undefined;
+    if (isLetter) alone.refusals++;
+    this.#isContent = (blame === "record" || isLetter) && late.length === 0;
+    if (blame !== "record" && blame !== "unclear") {
+      const isFirst = isLetter && this.#failures <= freeRefusals;
+      if (isFirst && this.#due().some(({ refusals }) => refusals === 0)) return 0;
+      return this.#backoff.delay(this.#failures, retryAfterMs);
+    }
     // Its content is refused, or may be the reason: which one it is, is found by halves.
     this.#atOnce = Math.max(1, batch.length >> 1);
-    const [alone] = batch;
     if (batch.length === 1 && alone !== undefined && late.length === 0)
       this.#refuse(alone, this.fault, blame === "record" ? mostRefusals : mostFaults);
     const isAnother = batch.length > 1 || this.#due().some(({ refusals }) => refusals === 0);
@@ -334,16 +390,23 @@ export class ActionQueue {
   /** Puts a notice that was refused alone behind the others, or aside where the receiver takes those. */
   #refuse(entry: Waiting, because: string, most: number): void {
     const { sent } = this.counts;
-    if (entry.refusedAfter < sent) entry.refusals++;
+    const { letter } = entry;
+    // That notices are taken says nothing of a letter.
+    if (letter !== undefined) letter.refused++;
+    else if (entry.refusedAfter < sent) entry.refusals++;
     entry.refusedAfter = sent;
     const { id } = entry.notice.alert;
-    if (entry.refusals < most) {
+    if ((letter?.refused ?? entry.refusals) < most) {
       // What is told of one alert stays in order.
       const isOf = ({ notice }: Waiting): boolean => notice.alert.id === id;
       this.#waiting = [...this.#waiting.filter((each) => !isOf(each)), ...this.#waiting.filter(isOf)];
       return;
     }
     this.counts.refused++;
+    if (letter !== undefined) {
+      this.#remove([entry], because);
+      return;
+    }
     this.#refused = [...this.#refused, { notice: entry.notice, because, at: this.#clock.now() }];
     this.counts.dropped += Math.max(0, this.#refused.length - maxRefused);
     this.#refused = this.#refused.slice(-maxRefused);
@@ -351,9 +414,11 @@ export class ActionQueue {
     this.#remove([entry]);
   }
 
-  #remove(gone: readonly Waiting[]): void {
+  /** @param fault why they were not sent. */
+  #remove(gone: readonly Waiting[], fault?: string): void {
     const all = new Set(gone);
     this.#waiting = this.#waiting.filter((each) => !all.has(each));
+    for (const { letter } of gone) letter?.done(fault);
     this.#changed();
   }
 }
@@ -361,6 +426,12 @@ export class ActionQueue {
 /** The notices that one on its way stands for. */
 function idsOf({ notice, parts }: Waiting): readonly string[] {
   return parts ?? [notice.id];
+}
+
+/** Those of the first that are sent in one: a letter alone, notices up to the next letter. */
+function together(due: readonly Waiting[]): readonly Waiting[] {
+  const letter = due.findIndex((each) => each.letter !== undefined);
+  return letter < 0 ? due : due.slice(0, Math.max(1, letter));
 }
 
 /** Those that were refused behind the others, with all that is told of their alerts: that stays in order. */

@@ -1,10 +1,10 @@
 import { Socket } from "node:net";
-import { createTransport } from "nodemailer";
+import { createTransport, type SendMailOptions } from "nodemailer";
 import type { Log } from "../../base/report/index.ts";
 import { DeliveryError } from "../../output/index.ts";
 import { defaulted, mapping, oneOf, oneOrList, optional, required, scalar } from "../../base/yaml/index.ts";
 import { oneLine, textOf, type Notice } from "../alerts.ts";
-import type { Receiver } from "./receiver.ts";
+import type { Letter, Receiver } from "./receiver.ts";
 
 const mailAddress = scalar("a mail address such as noc@example.com", (text) =>
   /^[^\s@<>,;"]{1,64}@[A-Za-z0-9.-]{1,255}$/.test(text) ? text : undefined,
@@ -40,6 +40,8 @@ export const email = mapping(
 
 type EmailConfig = NonNullable<ReturnType<typeof email.read>>;
 
+type Content = Pick<SendMailOptions, "subject" | "text" | "html" | "attachments"> & { readonly subject: string };
+
 const connectMs = 20_000;
 /** What looks for spam may take its time before it takes a message; one that is sent again is there twice (RFC 5321, 4.5.3.2.6). */
 const answerMs = 300_000;
@@ -51,6 +53,7 @@ export class EmailReceiver implements Receiver {
   readonly #log: Log;
   /** Who has a notice that a server took for some and not for others: it comes to nobody twice. */
   readonly #had = new WeakMap<Notice, Set<string>>();
+  readonly #hadLetter = new WeakMap<Letter, Set<string>>();
 
   constructor(config: EmailConfig, log: Log) {
     this.#config = config;
@@ -61,6 +64,16 @@ export class EmailReceiver implements Receiver {
     let missed: MailError | undefined;
     for (const { to, lacking } of this.#letters(notices)) missed = (await this.#mail(to, lacking, signal)) ?? missed;
     if (missed !== undefined) throw failureOf(missed);
+  }
+
+  async sendLetter(letter: Letter, signal: AbortSignal): Promise<void> {
+    const had = this.#hadLetter.get(letter) ?? new Set<string>();
+    this.#hadLetter.set(letter, had);
+    const to = this.#config.to.filter((each) => !had.has(each));
+    const { subject, text, html, files } = letter;
+    const attachments = files.map(({ name, type, content }) => ({ filename: name, contentType: type, content }));
+    const later = await this.#deliver(to, { subject, text, html, attachments }, letter.id, had, signal);
+    if (later !== undefined) throw failureOf(later);
   }
 
   close(): void {
@@ -82,9 +95,30 @@ export class EmailReceiver implements Receiver {
 
   /** Sends a message. @returns why some did not get it who may get it later. */
   async #mail(to: readonly string[], notices: readonly Notice[], signal: AbortSignal): Promise<MailError | undefined> {
-    const { from } = this.#config;
     const [first] = notices as readonly [Notice];
     const subject = notices.length === 1 ? textOf(first) : `${notices.length} notices: ${textOf(first)}`;
+    const content = { subject, text: notices.map(paragraphOf).join("\n") };
+    const had = new Set<string>();
+    const later = await this.#deliver(to, content, `${first.id}-${notices.length}`, had, signal);
+    for (const notice of notices) this.#had.set(notice, new Set([...(this.#had.get(notice) ?? []), ...had]));
+    return later;
+  }
+
+  /**
+   * Hands a message to the server.
+   *
+   * @param id the same when it is sent again, so that mail systems show it once.
+   * @param had is given those who have it now, or never get it.
+   * @returns why some did not get it who may get it later.
+   */
+  async #deliver(
+    to: readonly string[],
+    content: Content,
+    id: string,
+    had: Set<string>,
+    signal: AbortSignal,
+  ): Promise<MailError | undefined> {
+    const { from } = this.#config;
     const socket = new Socket();
     // A server that answers a byte at a time is never idle.
     const abort = (): void => void socket.destroy(signal.reason as Error);
@@ -94,13 +128,12 @@ export class EmailReceiver implements Receiver {
       const { rejectedErrors = [] } = await transportOf(this.#config, socket).sendMail({
         from,
         to: [...to],
-        subject: subject.slice(0, 200),
-        text: notices.map(paragraphOf).join("\n"),
-        // The same when it is sent again, so that mail systems show it once.
-        messageId: `<${first.id}-${notices.length}@${from.slice(from.indexOf("@") + 1)}>`,
+        ...content,
+        subject: content.subject.slice(0, 200),
+        messageId: `<${id}@${from.slice(from.indexOf("@") + 1)}>`,
         headers: { "Auto-Submitted": "auto-generated" },
       });
-      return this.#took(to, notices, rejectedErrors);
+      return this.#took(to, rejectedErrors, had);
     } catch (error) {
       signal.throwIfAborted();
       throw failureOf(error as MailError);
@@ -110,13 +143,12 @@ export class EmailReceiver implements Receiver {
     }
   }
 
-  #took(to: readonly string[], notices: readonly Notice[], rejected: readonly MailError[]): MailError | undefined {
+  #took(to: readonly string[], rejected: readonly MailError[], had: Set<string>): MailError | undefined {
     const later = rejected.filter(({ responseCode = 0 }) => responseCode < 500);
     for (const error of rejected)
       if (!later.includes(error)) this.#log.warn({ error }, "a mail server refuses one of several who get alerts");
     const waiting = new Set(later.map(({ recipient }) => recipient));
-    for (const notice of notices)
-      this.#had.set(notice, new Set([...(this.#had.get(notice) ?? []), ...to.filter((each) => !waiting.has(each))]));
+    for (const each of to) if (!waiting.has(each)) had.add(each);
     return later[0];
   }
 }

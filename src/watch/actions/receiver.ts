@@ -4,10 +4,23 @@ import { defaulted, mapping, oneOf, optional, required, scalar } from "../../bas
 import { HttpClient, httpFailure, type HttpAnswer } from "../../output/index.ts";
 import { textOf, type Alert, type Notice } from "../alerts.ts";
 
+/** A document for people, such as a report: it is sent whole, and alone. */
+export interface Letter {
+  /** The same when it is sent again. */
+  readonly id: string;
+  readonly subject: string;
+  /** For who reads no HTML. */
+  readonly text: string;
+  readonly html: string;
+  readonly files: readonly { readonly name: string; readonly type: string; readonly content: string }[];
+}
+
 /** A receiver of notices. */
 export interface Receiver {
   /** @throws Error when it did not take them: then they are sent again. A DeliveryError says who is at fault. */
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void>;
+  /** Sends a letter, as `send` does notices; undefined: it takes none. */
+  sendLetter?(letter: Letter, signal: AbortSignal): Promise<void>;
   /** How often it wants to hear of alerts that fire on, milliseconds; undefined: once is enough. */
   readonly repeatMs?: number;
   /** How long it may take to send, milliseconds; undefined: ten seconds. */
@@ -91,13 +104,14 @@ const mostText = 8000;
 
 const linesOf = (notices: readonly Notice[]): string => cutLines(notices.map(textOf), mostText);
 
-/** What is posted, by format. */
-const bodies: Readonly<Record<WebhookConfig["format"], (notices: readonly Notice[]) => unknown>> = {
-  json: (notices) => ({ notices }),
-  text: (notices) => ({ text: linesOf(notices) }),
+type TextFormat = Exclude<WebhookConfig["format"], "json">;
+
+/** What is posted of a text, by format. */
+const bodies: Readonly<Record<TextFormat, (text: string) => unknown>> = {
+  text: (text) => ({ text }),
   // Their own signs are to be escaped, or a name could mention everybody: Slack has <!here>, Mattermost @here.
-  slack: (notices) => ({
-    text: linesOf(notices)
+  slack: (text) => ({
+    text: text
       .replaceAll("&", "&amp;")
       .replaceAll("<", "&lt;")
       .replaceAll(">", "&gt;")
@@ -105,7 +119,7 @@ const bodies: Readonly<Record<WebhookConfig["format"], (notices: readonly Notice
     mrkdwn: false,
     unfurl_links: false,
   }),
-  teams: (notices) => ({
+  teams: (text) => ({
     type: "message",
     attachments: [
       {
@@ -115,9 +129,7 @@ const bodies: Readonly<Record<WebhookConfig["format"], (notices: readonly Notice
           type: "AdaptiveCard",
           version: "1.4",
           // Of a text block words are Markdown, of a run of text they stand as they are.
-          body: linesOf(notices)
-            .split("\n")
-            .map((text) => ({ type: "RichTextBlock", inlines: [{ type: "TextRun", text }] })),
+          body: text.split("\n").map((line) => ({ type: "RichTextBlock", inlines: [{ type: "TextRun", text: line }] })),
         },
       },
     ],
@@ -137,8 +149,20 @@ export class Webhook implements Receiver {
   }
 
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
-    const body = bodies[this.#config.format](notices);
-    return post(this.#client, "", body, this.#clock, signal, (text) => this.#signature(text));
+    const { format } = this.#config;
+    return this.#post(format === "json" ? { notices } : bodies[format](linesOf(notices)), signal);
+  }
+
+  /** As JSON it is there whole; chat systems get its text. */
+  sendLetter(letter: Letter, signal: AbortSignal): Promise<void> {
+    const { format } = this.#config;
+    const lines = [letter.subject, ...letter.text.split("\n")];
+    const body = format === "json" ? { report: letter } : bodies[format](cutLines(lines, mostText));
+    return this.#post(body, signal, { "idempotency-key": letter.id });
+  }
+
+  #post(body: unknown, signal: AbortSignal, headers: Readonly<Record<string, string>> = {}): Promise<void> {
+    return post(this.#client, "", body, this.#clock, signal, (text) => ({ ...headers, ...this.#signature(text) }));
   }
 
   close(): void {

@@ -855,6 +855,38 @@ export type AnnotationsAnswer = {
   readonly lacking: readonly ("metadata" | "restart" | "alert" | "mark")[];
 };
 
+/** What `GET /api/v1/reports` answers. */
+export type ReportsAnswer = {
+  readonly actions: readonly string[];
+  readonly reports: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly board: string;
+    readonly schedule: string;
+    readonly zone: string;
+    readonly paused: boolean;
+    readonly next?: string;
+    readonly runs: readonly {
+      readonly id: string;
+      readonly due: string;
+      readonly from: string;
+      readonly to: string;
+      readonly by: string;
+      readonly state: "waiting" | "sent" | "failed";
+      readonly deliveries: readonly { readonly action: string; readonly sentAt?: string; readonly fault?: string }[];
+      readonly fault?: string;
+    }[];
+  }[];
+};
+
+/** What `POST /api/v1/reports/preview` answers. */
+export type ReportPreviewAnswer = {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly files: readonly { readonly name: string; readonly type: string; readonly content: string }[];
+};
+
 /** What `GET /api/v1/views` answers. */
 export type SavedViewsAnswer = {
   readonly kept: boolean;

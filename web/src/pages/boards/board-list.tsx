@@ -16,6 +16,7 @@ import { DataTable, type Column } from "../../ui/data-table.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Failure, Shown } from "../../ui/states.tsx";
 import { useAction } from "../../ui/use-action.ts";
+import { ReportList } from "./report-list.tsx";
 
 export interface BoardListProps {
   readonly saved: SavedViewsAnswer;
@@ -25,7 +26,7 @@ export interface BoardListProps {
   readonly onChanged: () => void;
 }
 
-/** All boards and views, and who changed what. */
+/** All boards, reports and views, and who changed what. */
 export function BoardList({ saved, turn, onNew, onChanged }: BoardListProps): JSX.Element {
   const action = useAction();
   const remove = async (kind: "view" | "board", item: SavedView | Board): Promise<void> => {
@@ -78,6 +79,7 @@ export function BoardList({ saved, turn, onNew, onChanged }: BoardListProps): JS
           <DataTable caption="Boards" rows={saved.boards} keyOf={({ id }) => id} columns={columns("board")} />
         )}
       </Section>
+      <ReportList saved={saved} turn={turn} onChanged={onChanged} />
       <Section title="Views">
         {saved.views.length === 0 ? (
           <Empty title="There is no view yet">"Saved views" in Explore saves what it shows.</Empty>

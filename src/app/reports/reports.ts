@@ -1,0 +1,447 @@
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  limitLog,
+  type Clock,
+  type Component,
+  type Counter,
+  type Health,
+  type Log,
+  type Reporting,
+} from "../../base/report/index.ts";
+import { quote } from "../../base/text/index.ts";
+import {
+  apiError,
+  suffices,
+  type Report,
+  type ReportPreview,
+  type ReportRun,
+  type ReportsAnswer,
+  type ViewUser,
+} from "../../server/index.ts";
+import type { Letter } from "../../watch/index.ts";
+import { BrokenState, type KeptState, type StateForm } from "../views/kept-state.ts";
+import { fieldsOf, wrong, type SavedState } from "../views/saved-items.ts";
+import { ReportFault, type ReportLetters, type ReportMatter } from "./report-letter.ts";
+import { readPeriod, readSchedule, ZoneClock } from "./schedule.ts";
+
+/** A report that is to be sent, or was. Times are milliseconds since the epoch. */
+interface Run {
+  readonly id: string;
+  readonly report: string;
+  readonly due: number;
+  /** Of the data. */
+  readonly from: number;
+  readonly to: number;
+  readonly by: string;
+  /** Of whoever sends it. */
+  readonly holder: string;
+  readonly state: ReportRun["state"];
+  readonly deliveries: readonly { readonly action: string; readonly sentAt?: number; readonly fault?: string }[];
+  readonly fault?: string;
+}
+
+/** The runs of all reports, the newest first. */
+export type ReportRuns = readonly Run[];
+
+const version = 1;
+const mostRuns = 50;
+const mostShown = 20;
+/** Letters are in memory until they are sent. */
+const mostUnderWay = 30;
+const mostWaiting = 10;
+const dayMs = 86_400_000;
+const tickMs = 2000;
+const retryMs = 30_000;
+const stopMs = 3000;
+
+/** The runs of reports, as a text. */
+export const runsForm: StateForm<ReportRuns> = {
+  empty: [],
+  format: (runs) => `${JSON.stringify({ version, runs }, undefined, 1)}\n`,
+  parse(text) {
+    try {
+      const { version: found, runs } = JSON.parse(text) as { version?: number; runs?: ReportRuns };
+      const isRun = ({ id, report, due, from, to, holder, deliveries }: Run): boolean =>
+        [id, report, holder].every((each) => typeof each === "string") &&
+        [due, from, to].every((each) => Number.isFinite(each)) &&
+        Array.isArray(deliveries);
+      if (found === version && Array.isArray(runs) && runs.every(isRun)) return runs;
+    } catch {
+      // As of another form.
+    }
+    throw new BrokenState(`it is no file of runs of reports of version ${version}`);
+  },
+};
+
+/** What a report is made of, whenever it is due. */
+type Sent = Pick<ReportMatter, "report" | "board" | "views">;
+
+/** The way letters are sent. */
+interface Post {
+  letterActions(): Promise<readonly string[] | undefined>;
+  /** @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
+  post(posted: { readonly action: string; readonly letter: Letter }): Promise<string | undefined>;
+  takeBack(id: string): void;
+}
+
+/**
+ * Sends boards at set times. A run is noted before anything of it is sent, and each action that took it is noted after: whoever goes on after a
+ * crash sends what is not noted, under the same id. One collector has a run; another one takes it over when that does not live.
+ */
+export class Reports implements Component {
+  readonly name = "reports";
+  readonly #runs: KeptState<ReportRuns>;
+  readonly #saved: () => SavedState;
+  readonly #letters: ReportLetters;
+  readonly #post: Post | undefined;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #health: Health;
+  readonly #counted: Counter;
+  readonly #stopping = new AbortController();
+  /** Runs that are being made or sent here. */
+  readonly #underWay = new Map<string, Promise<void>>();
+  /** By id of a run: when it is tried again, by the monotonic clock. */
+  readonly #notBefore = new Map<string, number>();
+  /** By id of a report: when it is due next, and when that was looked for. */
+  readonly #next = new Map<string, { readonly changedAt: string; readonly looked: number; readonly at: number }>();
+  #session: string | undefined;
+  #previews = 0;
+  /** One is made after the other: each asks Explore as many questions as its board has views. */
+  #making: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #ticking: Promise<void> = Promise.resolve();
+
+  /** @param post undefined: there is no file of rules, which has the actions. */
+  constructor(
+    runs: KeptState<ReportRuns>,
+    saved: () => SavedState,
+    letters: ReportLetters,
+    post: Post | undefined,
+    { clock, log, health, metrics }: Reporting,
+  ) {
+    this.#runs = runs;
+    this.#saved = saved;
+    this.#letters = letters;
+    this.#post = post;
+    this.#clock = clock;
+    this.#log = limitLog(log, clock);
+    this.#health = health;
+    this.#counted = metrics.counter("netgloss_reports_total", "Reports, by what became of them.", {
+      outcome: ["sent", "failed"],
+    });
+    metrics.gaugeFrom("netgloss_reports_waiting", "Reports that are due and not sent yet.", [], () => [
+      [{}, runs.now().filter(({ state }) => state === "waiting").length],
+    ]);
+  }
+
+  async start(): Promise<void> {
+    this.#timer = setInterval(() => {
+      this.#ticking = this.#ticking.then(() => this.tick());
+    }, tickMs);
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopping.abort();
+    for (const id of this.#underWay.keys()) this.#post?.takeBack(id);
+    await Promise.race([
+      Promise.all([this.#ticking, ...this.#underWay.values()]),
+      pause(stopMs, undefined, { ref: false }),
+    ]);
+  }
+
+  /** Notes what is due, and goes on with what this collector has; it happens by itself. */
+  async tick(): Promise<void> {
+    const session = this.#runs.session();
+    if (session !== this.#session) {
+      // Another collector may have taken over what was this one's.
+      for (const id of this.#underWay.keys()) this.#post?.takeBack(id);
+      this.#session = session;
+    }
+    if (session === undefined) return;
+    try {
+      await this.#note(session);
+    } catch (error) {
+      this.#next.clear();
+      this.#log.warn({ error }, "reports that are due cannot be noted");
+    }
+    const now = this.#clock.monotonic();
+    for (const run of this.#runs.now()) {
+      const isMine = run.state === "waiting" && run.holder === session && !this.#underWay.has(run.id);
+      if (this.#underWay.size >= mostUnderWay) break;
+      if (!isMine || (this.#notBefore.get(run.id) ?? 0) > now) continue;
+      const work = this.#work(run).finally(() => this.#underWay.delete(run.id));
+      this.#underWay.set(run.id, work);
+    }
+    this.#tellHealth();
+  }
+
+  async status({ role }: ViewUser): Promise<ReportsAnswer> {
+    const state = this.#saved();
+    const runs = this.#runs.now();
+    const reports = [...state.report.values()].filter((report) => suffices(role, report.role));
+    return {
+      actions: (await this.#post?.letterActions()) ?? [],
+      reports: reports
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .map((report) => {
+          const { id, name, board, schedule, zone, paused } = report;
+          const next = paused ? undefined : timeText(nextOf(report, this.#clock.now()));
+          const own = runs
+            .filter((run) => run.report === id)
+            .slice(0, mostShown)
+            .map(shown);
+          return { id, name, board, schedule, zone, paused, next, runs: own };
+        }),
+    };
+  }
+
+  async send(body: unknown, who: ViewUser): Promise<ReportRun> {
+    const { report } = this.#find(body, who);
+    const due = this.#clock.now();
+    const holder = this.#runs.session();
+    if (holder === undefined)
+      throw apiError("unavailable", "NOT_A_MEMBER", "this collector is not a member of its fleet at present");
+    const run: Run = { ...runOf(report, due, holder), id: `${report.id}-now-${due}-${tagOf(holder)}`, by: who.name };
+    try {
+      await this.#runs.change((runs) => {
+        const waiting = runs.filter(({ state, report: of }) => state === "waiting" && of === report.id);
+        if (waiting.length >= mostWaiting)
+          throw apiError("resource_exhausted", "TOO_MANY_RUNS", `${mostWaiting} of this report wait already`);
+        return kept([run, ...runs.filter(({ id }) => id !== run.id)], this.#saved());
+      });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== undefined) throw error;
+      throw apiError("unavailable", "NOT_SAVED", `it could not be noted, and is not sent: ${(error as Error).message}`);
+    }
+    return shown(run);
+  }
+
+  async preview(body: unknown, who: ViewUser, hasNames: boolean, signal: AbortSignal): Promise<ReportPreview> {
+    const { report, matter } = this.#find(body, who);
+    const asked = { ...matter, ...rangeOf(report, this.#clock.now()), hasNames };
+    if (this.#previews >= 2)
+      throw apiError("resource_exhausted", "TOO_MANY_PREVIEWS", "two reports are being made already");
+    this.#previews++;
+    try {
+      const { id: _, ...letter } = await this.#letters.make(report.id, asked, signal);
+      return letter;
+    } catch (error) {
+      if (error instanceof ReportFault) throw apiError("unavailable", "NO_REPORT", error.message);
+      throw error;
+    } finally {
+      this.#previews--;
+    }
+  }
+
+  /** @throws ConnectError */
+  #find(body: unknown, { role }: ViewUser): { readonly report: Report; readonly matter: Sent } {
+    const { id } = fieldsOf(body, "", ["id"]);
+    if (typeof id !== "string") throw wrong("id", "id must be the id of a report");
+    const report = this.#saved().report.get(id);
+    const matter = report && this.#matterOf(report);
+    if (
+      report === undefined ||
+      !suffices(role, report.role) ||
+      matter === undefined ||
+      !suffices(role, matter.board.role)
+    )
+      throw apiError("not_found", "UNKNOWN_REPORT", `there is no report ${quote(id)}`);
+    return { report, matter };
+  }
+
+  /** @returns undefined where its board has gone. */
+  #matterOf(report: Report): Sent | undefined {
+    const { board: boards, view: views } = this.#saved();
+    const board = boards.get(report.board);
+    if (board === undefined) return undefined;
+    // Who may write a board may put a view on it that is for a higher role: it is not sent, as the board does not show it.
+    const seen = board.views.flatMap((id) => views.get(id) ?? []).filter((view) => suffices(board.role, view.role));
+    return { report, board, views: seen };
+  }
+
+  /** Notes runs of what is due, and takes over those of collectors that do not live. */
+  async #note(session: string): Promise<void> {
+    const now = this.#clock.now();
+    const { report: reports } = this.#saved();
+    const runs = this.#runs.now();
+    const due = [...reports.values()].flatMap((report) => {
+      const found = this.#dueOf(report, now);
+      return found === undefined || runs.some(isOf(report, found)) ? [] : [{ report, at: found }];
+    });
+    const isOther = ({ state, holder }: Run): boolean => state === "waiting" && holder !== session;
+    if (due.length === 0 && !runs.some(isOther)) return;
+    await this.#runs.change((before, isAlive) => {
+      const fresh = due
+        .filter(({ report, at }) => !before.some(isOf(report, at)))
+        .map(({ report, at }) => runOf(report, at, session));
+      const taken = before.map((run) => (isOther(run) && !isAlive(run.holder) ? { ...run, holder: session } : run));
+      const isChanged = fresh.length > 0 || taken.some((run, at) => run !== before[at]);
+      return isChanged ? kept([...fresh, ...taken], this.#saved()) : before;
+    });
+  }
+
+  /** Makes a report and hands it to its actions. Never throws. */
+  async #work(run: Run): Promise<void> {
+    const report = this.#saved().report.get(run.report);
+    const matter = report && this.#matterOf(report);
+    try {
+      if (matter === undefined) {
+        await this.#end(run, "its report, or the board of it, has gone");
+        return;
+      }
+      const { from, to } = run;
+      const make = (): Promise<Letter> =>
+        this.#letters.make(run.id, { ...matter, from, to, hasNames: true }, this.#stopping.signal);
+      const made = this.#making.then(make);
+      this.#making = made.catch(() => undefined);
+      const letter = await made;
+      const left = run.deliveries.filter(({ sentAt, fault }) => sentAt === undefined && fault === undefined);
+      const delivered = await Promise.allSettled(left.map(({ action }) => this.#deliver(run, action, letter)));
+      // Only when none is under way any more is it tried again: a letter is never in a queue twice.
+      const failed = delivered.find((each) => each.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
+      await this.#end(run);
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      const fault = (error as Error).message;
+      this.#log.warn({ error, report: run.report }, "a report cannot be sent, it is tried again");
+      this.#notBefore.set(run.id, this.#clock.monotonic() + retryMs);
+      if (this.#clock.now() - run.due > dayMs) await this.#end(run, `it was tried for a day: ${fault}`).catch(() => {});
+      else
+        await this.#change(run, (before) => (before.fault === fault ? before : { ...before, fault })).catch(() => {});
+    }
+  }
+
+  /** @throws Error where it is to be tried again. */
+  async #deliver(run: Run, action: string, letter: Letter): Promise<void> {
+    if (this.#post === undefined) throw new Error("there are no actions: SVC_WATCH_RULES_PATH is not set");
+    const fault = await this.#post.post({ action, letter });
+    const outcome = fault === undefined ? { sentAt: this.#clock.now() } : { fault };
+    const note = (): Promise<void> =>
+      this.#change(run, (before) => ({
+        ...before,
+        deliveries: before.deliveries.map((each) => (each.action === action ? { action, ...outcome } : each)),
+      }));
+    // What was sent and cannot be noted would be sent again.
+    for (;;) {
+      try {
+        await note();
+        return;
+      } catch (error) {
+        this.#log.warn({ error, report: run.report }, "it cannot be noted that a report was sent");
+        await pause(retryMs, undefined, { signal: this.#stopping.signal });
+      }
+    }
+  }
+
+  /** @param fault why it was not sent at all. */
+  async #end(run: Run, fault?: string): Promise<void> {
+    const isSent = ({ deliveries }: Run): boolean =>
+      fault === undefined && deliveries.every(({ sentAt }) => sentAt !== undefined);
+    await this.#change(run, (before) => {
+      const { fault: _, ...rest } = before;
+      return { ...rest, state: isSent(before) ? "sent" : "failed", ...(fault !== undefined && { fault }) };
+    });
+    const state = this.#runs.now().find(({ id }) => id === run.id)?.state ?? "failed";
+    this.#notBefore.delete(run.id);
+    this.#counted.add(1, { outcome: state });
+    if (state === "sent") this.#log.info({ report: run.report, run: run.id }, "a report was sent");
+    else this.#log.error({ report: run.report, run: run.id, fault }, "a report was not sent to all");
+  }
+
+  async #change({ id }: Run, work: (run: Run) => Run): Promise<void> {
+    await this.#runs.change((runs) => {
+      const next = runs.map((run) => (run.id === id ? work(run) : run));
+      return next.some((run, at) => run !== runs[at]) ? next : runs;
+    });
+  }
+
+  /** Looks for the next time once, and again when the report or the clock was changed. */
+  #dueOf(report: Report, now: number): number | undefined {
+    const known = this.#next.get(report.id);
+    const isKnown = known?.changedAt === report.changedAt && known.looked <= now;
+    if (report.paused || (isKnown && now < known.at)) return undefined;
+    this.#next.set(report.id, { changedAt: report.changedAt, looked: now, at: nextOf(report, now) });
+    return lastDue(report, now);
+  }
+
+  #tellHealth(): void {
+    const ill = this.#runs.now().find(({ state, fault }) => state === "waiting" && fault !== undefined);
+    const detail = ill && `report ${ill.report}: ${ill.fault}`;
+    this.#health.set({ name: "reports", ready: true, ...(detail !== undefined && { degraded: true, detail }) });
+  }
+}
+
+const timeText = (at: number): string => new Date(at).toISOString();
+
+function nextOf({ schedule, zone }: Report, after: number): number {
+  const read = readSchedule(schedule);
+  if (read === undefined) throw new RangeError(`no schedule: ${schedule}`);
+  return ZoneClock.of(zone).next(read, after);
+}
+
+function rangeOf({ period, zone }: Report, due: number): { readonly from: number; readonly to: number } {
+  return ZoneClock.of(zone).range(readPeriod(period) ?? dayMs, due);
+}
+
+/**
+ * The last time of a day that a report was due: of several that were missed, the last one is sent. One that was created or changed since is not
+ * due for before. A clock that is set back finds the runs that there are.
+ */
+function lastDue(report: Report, now: number): number | undefined {
+  let found: number | undefined;
+  const from = Math.max(Date.parse(report.changedAt), now - dayMs);
+  for (let at = nextOf(report, from); at <= now; at = nextOf(report, at)) found = at;
+  return found;
+}
+
+const isOf =
+  ({ id }: Report, at: number) =>
+  ({ report, due }: Run): boolean =>
+    report === id && due === at;
+
+/** What tells ids of this collector from those of another one, whose mail may go to the same people. */
+const tagOf = (session: string): string => session.slice(0, 8);
+
+function runOf(report: Report, due: number, holder: string) {
+  const minute = timeText(due).slice(0, 16).replaceAll(/[-:]/g, "");
+  return {
+    id: `${report.id}-${minute}-${tagOf(holder)}`,
+    report: report.id,
+    due,
+    ...rangeOf(report, due),
+    by: "",
+    holder,
+    state: "waiting" as const,
+    deliveries: report.actions.map((action) => ({ action })),
+  };
+}
+
+/** The last runs of each report, and those that wait; of reports that have gone none that is over. */
+function kept(runs: ReportRuns, { report: reports }: SavedState): ReportRuns {
+  const counts = new Map<string, number>();
+  return runs.filter(({ report, state }) => {
+    const count = (counts.get(report) ?? 0) + 1;
+    counts.set(report, count);
+    return state === "waiting" || (count <= mostRuns && reports.has(report));
+  });
+}
+
+function shown({ id, due, from, to, by, state, deliveries, fault }: Run): ReportRun {
+  return {
+    id,
+    due: timeText(due),
+    from: timeText(from),
+    to: timeText(to),
+    by,
+    state,
+    deliveries: deliveries.map((each) => ({
+      action: each.action,
+      sentAt: each.sentAt === undefined ? undefined : timeText(each.sentAt),
+      fault: each.fault,
+    })),
+    fault,
+  };
+}
