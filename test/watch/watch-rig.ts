@@ -230,6 +230,9 @@ export interface TestReceiver {
   refuses: (body: string) => number | undefined;
 }
 
+/** Longer than {@link until} takes to look again: a test that goes on when a notice was received, but is not known to be taken, does so always. */
+const answerMs = 50;
+
 /** A web server that takes what is posted, and answers with the status that the test wants. */
 export async function startReceiver(t: TestContext): Promise<TestReceiver> {
   const receiver: TestReceiver & { url: string } = {
@@ -245,7 +248,7 @@ export async function startReceiver(t: TestContext): Promise<TestReceiver> {
     request.on("end", () => {
       const answered = receiver.refuses(body) ?? (body.length > receiver.longest ? 413 : receiver.status);
       receiver.received.push({ path: request.url ?? "", headers: request.headers, body, answered });
-      response.writeHead(answered).end();
+      setTimeout(() => response.writeHead(answered).end(), answerMs);
     });
   });
   server.listen(0, "127.0.0.1");
