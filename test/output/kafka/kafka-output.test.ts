@@ -231,7 +231,7 @@ test("the ledger: nothing is missing and nothing twice, whatever the way to the 
     records: 20_000,
     step: 100,
     faultMs: 20,
-    config: { TIMEOUT: 0.05 },
+    config: { TIMEOUT: 0.2 },
     line: numberedFlow,
   });
 });
