@@ -88,9 +88,9 @@ async function settle(rig: Rig): Promise<void> {
 const at = (text: string): number => Date.parse(text);
 
 async function define(rig: Rig, change: object = {}): Promise<void> {
-  const view = { name: "Talkers", dimensions: ["flow.src.ip.addr"], filter: "dst.port = 1 or dst.port = 2" };
+  const view = { name: "Talkers", dimensions: ["flow.src.ip.addr"], filter: "dst.port = 1 or dst.port = 2 # the two" };
   await rig.views.save({ view }, ada);
-  await rig.views.save({ board: { name: "Edge", views: ["talkers"], filter: "proto = tcp" } }, ada);
+  await rig.views.save({ board: { name: "Edge", views: ["talkers"], filter: "proto = tcp # alone" } }, ada);
   const report = { name: "Morning", board: "edge", schedule: "daily 07:00", zone: "Europe/Berlin", actions: ["ops"] };
   await rig.views.save({ report: { ...report, ...change } }, ada);
 }
@@ -110,6 +110,7 @@ test("a report is sent once when it is due, of its period, by both filters, with
   assert.equal(rig.sent.length, 1);
   const [query] = rig.asked;
   assert.deepEqual([query?.from, query?.to], [at("2026-11-25T23:00:00Z"), at("2026-11-26T23:00:00Z")]);
+  assert.equal(query?.filter?.kind, "and", "comments end with their lines");
   const [letter] = rig.sent;
   assert.equal(letter?.subject, "Morning: 2026-11-26, Europe/Berlin");
   assert.equal(letter.id, "morning-20261127T0600-one");

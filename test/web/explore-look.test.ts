@@ -4,7 +4,9 @@ import { chartSvg } from "../../web/src/format/chart-svg.ts";
 import { flowPicture } from "../../web/src/format/flow-diagram.ts";
 import { percentileOf } from "../../web/src/format/percentile.ts";
 import { reversedField, reversedFilter } from "../../web/src/format/reversed.ts";
+import type { ExploreQuestion } from "../../web/src/api/explore.ts";
 import { asShares, layersOf } from "../../web/src/format/stack.ts";
+import { otherWay } from "../../web/src/pages/explore/look.ts";
 
 test("the filter of the other way exchanges the ends and the ways, and nothing in quotes or of the language", () => {
   for (const [there, back] of [
@@ -15,6 +17,8 @@ test("the filter of the other way exchanges the ends and the ways, and nothing i
     ],
     ["in.if = 3 and exporter in (192.0.2.1)", "out.if = 3 and exporter in (192.0.2.1)"],
     ["flow.in.netif.name ~ 'dst.x' # src", "flow.out.netif.name ~ 'dst.x' # src"],
+    ["src.tag = src and dst.name in (dst-1, dst.b)", "dst.tag = src and src.name in (dst-1, dst.b)"],
+    ["not src exists and dst.port not in (1)", "not dst exists and src.port not in (1)"],
     ["server.port = 53 and proto = udp", "server.port = 53 and proto = udp"],
   ] as const) {
     assert.equal(reversedFilter(there), back);
@@ -26,6 +30,23 @@ test("the filter of the other way exchanges the ends and the ways, and nothing i
     "app.name",
     "flow.dst",
   ]);
+});
+
+test("the other way of what comes in by an interface is what leaves by it, of the speed on which it leaves", () => {
+  const question: ExploreQuestion = {
+    from: "-1h",
+    to: "now",
+    filter: "in.if = 3",
+    dimensions: ["flow.in.netif.name"],
+    measure: "utilisation_in",
+    when: "flowed",
+    limit: 10,
+    granularity: "auto",
+  };
+  const { filter, dimensions, measure } = otherWay(question);
+  assert.deepEqual([filter, dimensions, measure], ["out.if = 3", ["flow.out.netif.name"], "utilisation_out"]);
+  assert.equal(otherWay(otherWay(question)).measure, "utilisation_in");
+  assert.equal(otherWay({ ...question, measure: "flows" }).measure, "flows");
 });
 
 test("what goes is stacked upwards, what comes downwards, the time before lies over it", () => {

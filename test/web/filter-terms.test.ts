@@ -3,7 +3,14 @@ import { test } from "node:test";
 import * as fc from "fast-check";
 import { parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { addedFields } from "../../web/src/format/added-fields.ts";
-import { andTerm, filterTerm, termsOf, withoutTerm, type FieldValue } from "../../web/src/format/filter-terms.ts";
+import {
+  andTerm,
+  bothFilters,
+  filterTerm,
+  termsOf,
+  withoutTerm,
+  type FieldValue,
+} from "../../web/src/format/filter-terms.ts";
 import { flowPicture } from "../../web/src/format/flow-diagram.ts";
 import { createLineSplitter } from "../../web/src/format/lines.ts";
 import { stack } from "../../web/src/format/stack.ts";
@@ -38,6 +45,8 @@ test("terms are added so that the filter before still holds as a whole, and are 
   assert.equal(andTerm("port = 1", "src = 10.0.0.1"), "port = 1 and src = 10.0.0.1");
   assert.equal(andTerm("port = 1 or port = 2", "src = 10.0.0.1"), "(port = 1 or port = 2) and src = 10.0.0.1");
   assert.equal(andTerm("port = 1 # web", "src = 10.0.0.1"), "(port = 1 # web\n) and src = 10.0.0.1");
+  assert.equal(bothFilters("port = 1", "proto = 6 # web"), "port = 1 and (proto = 6 # web\n)");
+  assert.deepEqual([bothFilters("", "port = 1"), bothFilters("port = 1", " ")], ["port = 1", "port = 1"]);
   assert.equal(andTerm("port = 1 and src = 10.0.0.1", "port = 1"), "port = 1 and src = 10.0.0.1");
   assert.deepEqual(termsOf(' port = 1 and name = "a and b" AND (x = 1 or y = 2) '), [
     "port = 1",
@@ -45,6 +54,19 @@ test("terms are added so that the filter before still holds as a whole, and are 
     "(x = 1 or y = 2)",
   ]);
   assert.deepEqual(termsOf("port = 1 or port = 2 and proto = 6"), ["port = 1 or port = 2 and proto = 6"]);
+  // Brackets separate words as spaces do.
+  for (const filter of [
+    "(port = 1)or port = 2 and proto = 6",
+    "name = 'a'or port = 2 and proto = 6",
+    "a = 1 ||b = 2 and c = 3",
+  ])
+    assert.deepEqual(termsOf(filter), [filter]);
+  assert.deepEqual(termsOf("(port = 1)and(port = 2) and name = band and x.or = 3"), [
+    "(port = 1)",
+    "(port = 2)",
+    "name = band",
+    "x.or = 3",
+  ]);
   assert.deepEqual(termsOf(""), []);
   assert.equal(withoutTerm("port = 1 and proto = 6 and dst.tag = pci", 1), "port = 1 and dst.tag = pci");
 });

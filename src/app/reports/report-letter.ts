@@ -61,7 +61,8 @@ export class ReportLetters {
     if (left <= 0) return { view, fault: tookLong };
     const { dimensions, measure, when, limit, compare } = view;
     const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    const filter = [board.filter, view.filter].filter((each) => each.trim() !== "").map((each) => `(${each})`);
+    // A comment ends with its line, and not behind it.
+    const filter = [board.filter, view.filter].filter((each) => each.trim() !== "").map((each) => `(${each}\n)`);
     const given = new AbortController();
     const timer = setTimeout(() => given.abort(), left);
     const abort = (): void => given.abort();

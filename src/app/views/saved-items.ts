@@ -128,7 +128,7 @@ function readMarked(textOf: TextOf, at: string): Pick<Mark, "time" | "until"> {
   const instantOf = (name: string): string => {
     const text = textOf(name, "", longest.time);
     if (text === "") return "";
-    const parsed = /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+    const parsed = instantForm.test(text) ? Date.parse(text) : Number.NaN;
     if (!(parsed >= 0 && parsed < latest)) throw wrong(`${at}.${name}`, `${name} must be RFC 3339, from 1970 to 2200`);
     return new Date(parsed).toISOString();
   };
@@ -139,6 +139,8 @@ function readMarked(textOf: TextOf, at: string): Pick<Mark, "time" | "until"> {
 }
 
 const latest = Date.UTC(2200, 0, 1);
+/** Without an offset it would be a time by the clock of the collector. */
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/i;
 
 const isField = (name: unknown): boolean =>
   typeof name === "string" && recordVocabulary.find(name)?.fields.includes(name) === true;

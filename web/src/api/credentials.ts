@@ -12,3 +12,8 @@ export function byPassword(name: string, password: string): Credentials {
 export function byToken(token: string): Credentials {
   return { authorization: `Bearer ${token.trim()}` };
 }
+
+/** Why a proof cannot be sent; undefined: it can. A header takes other characters in part or not at all, and no token has them. */
+export function unsendable({ authorization }: Credentials): string | undefined {
+  return /^[\x20-\x7e]+$/.test(authorization) ? undefined : "a token has letters, digits and signs of ASCII alone";
+}

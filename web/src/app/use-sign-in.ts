@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiFailure } from "../api/api-failure.ts";
 import { callApi, keepCsrfToken, onUnauthenticated } from "../api/call.ts";
-import type { Credentials } from "../api/credentials.ts";
+import { unsendable, type Credentials } from "../api/credentials.ts";
 import { useLoad } from "../api/use-call.ts";
 import { settleScope } from "../api/scope.ts";
 import type { Session, SignInWays } from "../api/session.ts";
@@ -79,6 +79,8 @@ export function useSignIn(): SignInState {
 
 /** Begins a session. @returns why not. */
 async function begin(credentials: Credentials): Promise<string | undefined> {
+  const fault = unsendable(credentials);
+  if (fault !== undefined) return fault;
   try {
     await callApi<Session>({ method: "POST", path: "api/v1/sessions" }, { credentials });
     return undefined;

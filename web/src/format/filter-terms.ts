@@ -15,8 +15,19 @@ export function andTerm(filter: string, term: string): string {
   if (hasTerm(before, term)) return before;
   // `and` binds closer than `or`; behind a comment nothing of the line counts.
   const needsBrackets = /\bor\b|\|\||#/i.test(before);
-  return needsBrackets ? `(${before}${before.includes("#") ? "\n" : ""}) and ${term}` : `${before} and ${term}`;
+  return `${needsBrackets ? bracketed(before) : before} and ${term}`;
 }
+
+/** A filter that is true where both are, whatever terms they have; one of them may be empty. */
+export function bothFilters(one: string, other: string): string {
+  if (one.trim() === "" || other.trim() === "") return one.trim() === "" ? other : one;
+  return andTerm(one, bracketed(other));
+}
+
+const bracketed = (filter: string): string => `(${filter}${filter.includes("#") ? "\n" : ""})`;
+
+/** A name, a value or a word of the language without quotes. */
+const word = /[^\s"'`()[\]{},=!<>~#&|]+/y;
 
 /** Terms that a plain chain of `and` consists of; a single one for any other filter. */
 export function termsOf(filter: string): readonly string[] {
@@ -38,12 +49,15 @@ export function termsOf(filter: string): readonly string[] {
     else if (")]}".includes(letter)) depth--;
     else if (letter === "#") return [text];
     else if (depth === 0) {
-      const word = /^(?:\s(and|or)\s|(\|\|))/i.exec(text.slice(at));
-      if (word === null) continue;
-      if (word[1]?.toLowerCase() !== "and") return [text];
-      parts.push(text.slice(start, at).trim());
-      at += "and".length;
-      start = at + 1;
+      if (text.startsWith("||", at)) return [text];
+      word.lastIndex = at;
+      const [found = ""] = word.exec(text) ?? [];
+      if (/^or$/i.test(found)) return [text];
+      if (/^and$/i.test(found)) {
+        parts.push(text.slice(start, at).trim());
+        start = at + found.length;
+      }
+      at += Math.max(0, found.length - 1);
     }
   }
   return [...parts, text.slice(start).trim()];

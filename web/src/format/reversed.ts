@@ -12,13 +12,16 @@ export function reversedField(name: string): string {
   return other === undefined ? name : parts.with(at, other).join(".");
 }
 
-/** Returns the filter of docs/filters.md that finds the flows of the other way; what stands in quotes and behind `#` stays. */
+/** Words have no quotes; a text in quotes or in a comment is none, and a name may stand in backquotes. */
+const parts = /"(?:\\.|[^"\\])*"|'[^']*'|#[^\n]*|`([^`]*)`|[^\s"'`()[\]{},=!<>~#&|]+/g;
+/** Behind a field there is an operator, behind a value there is none. */
+const operator = /^\s*(?:[=!<>~]|(?:not\s+)?(?:in|exists)\b)/i;
+
+/** Returns the filter of docs/filters.md that finds the flows of the other way; its values and comments stay. */
 export function reversedFilter(filter: string): string {
-  return filter.replaceAll(
-    /"(?:\\.|[^"\\])*"|'[^']*'|#[^\n]*|`([^`]*)`|[A-Za-z_@][\w@.]*/g,
-    (text, quoted: string | undefined) => {
-      if (quoted !== undefined) return `\`${reversedField(quoted)}\``;
-      return /^["'#]/.test(text) ? text : reversedField(text);
-    },
-  );
+  return filter.replaceAll(parts, (text, quoted: string | undefined, at: number) => {
+    if (quoted !== undefined) return `\`${reversedField(quoted)}\``;
+    const isField = !/^["'#]/.test(text) && operator.test(filter.slice(at + text.length));
+    return isField ? reversedField(text) : text;
+  });
 }

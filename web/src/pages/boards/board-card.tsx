@@ -5,7 +5,7 @@ import { exploreQueryCall, shownUnit } from "../../api/explore.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
 import { hrefOfView, type SavedView } from "../../api/saved-views.ts";
 import { useCall } from "../../api/use-call.ts";
-import { andTerm } from "../../format/filter-terms.ts";
+import { bothFilters } from "../../format/filter-terms.ts";
 import { keyText } from "../../format/key-text.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { shortened } from "../../format/shortened.ts";
@@ -29,14 +29,18 @@ export interface BoardCardProps {
   readonly turn: number;
 }
 
-/** A filter and a further one, each of which may have an `or`. */
-const both = (one: string, other: string): string =>
-  one.trim() === "" ? other : other.trim() === "" ? one : andTerm(one, `(${other})`);
-
 /** A view on a board: as chart, table, or both, for the time and the filter of the board. */
 export function BoardCard({ view, time, filter, marks, turn }: BoardCardProps): JSX.Element {
   const { dimensions, measure, when, limit, compare, show } = view;
-  const asked = { dimensions, measure, when, limit, compare, granularity: "auto", filter: both(view.filter, filter) };
+  const asked = {
+    dimensions,
+    measure,
+    when,
+    limit,
+    compare,
+    granularity: "auto",
+    filter: bothFilters(view.filter, filter),
+  };
   const call = exploreQueryCall({ ...asked, ...time.asked });
   const answer = useCall<ExploreAnswer>(call, { keepsOld: true, timeoutMs: 60_000, ...time.every });
   useEffect(() => {
