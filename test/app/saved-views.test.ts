@@ -200,6 +200,16 @@ test("a file that is not understood is set aside and never overwritten", async (
   assert.match(readFileSync(path, "utf8"), /"new"/);
 });
 
+test("what a run that was killed has left of a write is in nobody's way", async (t) => {
+  const directory = tempDirectory(t);
+  await (await open(directory)).save({ view: { name: "one" } }, ada);
+  writeFileSync(join(directory, "views/views.json.tmp"), '{"version"');
+  const views = await open(directory);
+  await views.save({ view: { name: "two" } }, ada);
+  const names = (await open(directory)).list(root).views.map(({ name }) => name);
+  assert.deepEqual(names, ["one", "two"]);
+});
+
 test("any changes, with restarts between them, leave what a plain map would have", async (t) => {
   const name = fc.constantFrom("a", "b", "c");
   const step = fc.oneof(

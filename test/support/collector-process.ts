@@ -31,7 +31,7 @@ export interface CollectorProcessOptions {
   readonly cwd?: string;
   /** Further arguments of `serve`. */
   readonly args?: readonly string[];
-  /** How long it may take until it is ready. Default: a minute. */
+  /** How long it may take until it is ready. Default: three minutes, for a host that does much else. */
   readonly readyMs?: number;
 }
 
@@ -61,10 +61,12 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
       .map((line) => JSON.parse(line));
 
   const isReady = (): Record<string, unknown> | undefined => {
-    if (child.exitCode !== null) throw new Error(`the collector ended with exit code ${child.exitCode}:\n${stderr}`);
+    const { exitCode, signalCode } = child;
+    if (exitCode !== null || signalCode !== null)
+      throw new Error(`the collector ended with exit code ${exitCode ?? signalCode}:\n${stderr}`);
     return log().find((line) => "api" in line && "flowPorts" in line);
   };
-  const ready = await until("the collector is ready", isReady, options.readyMs).catch((error: unknown) => {
+  const ready = await until("the collector is ready", isReady, options.readyMs ?? 180_000).catch((error: unknown) => {
     // Nobody else knows of it: its process would keep that of the test.
     child.kill("SIGKILL");
     throw new Error(`the collector is not ready; it said at last:\n${stderr.slice(-4000)}`, { cause: error });

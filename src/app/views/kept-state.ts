@@ -55,6 +55,8 @@ export class FileState<T> implements Component {
 
   async start(): Promise<void> {
     if (this.#path === undefined) return;
+    // A run that was killed may have left it: the first change would be refused.
+    await this.#io.unlink(temporaryOf(this.#path)).catch(() => {});
     try {
       this.#state = this.#form.parse(Buffer.from(await this.#io.read(this.#path)).toString());
     } catch (error) {
@@ -105,7 +107,7 @@ export class FileState<T> implements Component {
       if (this.#unread !== undefined) throw new Error(this.#unread);
       await makeFolder(join(path, ".."));
       const content = Buffer.from(this.#form.format(state));
-      await replaceContent(this.#io, { target: path, temporary: `${path}.tmp`, mode: 0o600 }, content);
+      await replaceContent(this.#io, { target: path, temporary: temporaryOf(path), mode: 0o600 }, content);
     } catch (error) {
       this.failures++;
       this.#log.warn({ error, path }, `a change of ${this.name} could not be written, and was refused`);
@@ -124,6 +126,10 @@ export class FileState<T> implements Component {
       this.#log.warn({ error, path }, `${this.name} could not be read: the file stays as it is, and none can be saved`);
     }
   }
+}
+
+function temporaryOf(path: string): string {
+  return `${path}.tmp`;
 }
 
 /** A state that is replaced as a whole, wherever it is kept: each change is made of what the one before left, and counts when it is kept. */
