@@ -26,8 +26,9 @@ const lineHeight = 22;
 /** Draws a chart as a document of its own: black on white, with a title, both axes and a legend. */
 export function chartSvg({ title, marks, series, unit, isStacked }: ChartPicture): string {
   const layers = layersOf(series, isStacked);
-  const all = layers.flat();
-  const [low, high] = [Math.min(0, ...all), Math.max(0, ...all) || 1];
+  // A hundred series of two thousand values are too many for one call.
+  const low = layers.flat().reduce((least, value) => Math.min(least, value), 0);
+  const high = layers.flat().reduce((most, value) => Math.max(most, value), 0) || 1;
   const count = Math.max(1, (layers[0]?.length ?? 1) - 1);
   const x = (index: number): number => plot.left + (index / count) * (plot.right - plot.left);
   const y = (value: number): number => plot.bottom - ((value - low) / (high - low)) * (plot.bottom - plot.top);

@@ -3,6 +3,18 @@ const ends: Readonly<Record<string, string>> = { src: "dst", dst: "src" };
 /** The interfaces by which flows come and go; alone, `in` is a word of the language. */
 const ways: Readonly<Record<string, string>> = { in: "out", out: "in" };
 
+const measures: Readonly<Record<string, string>> = {
+  utilisation_in: "utilisation_out",
+  utilisation_out: "utilisation_in",
+  sources: "destinations",
+  destinations: "sources",
+  source_ports: "destination_ports",
+  destination_ports: "source_ports",
+};
+
+/** Returns the measure that has of the other way of a flow what this one has. */
+export const reversedMeasure = <T extends string>(measure: T): T => (measures[measure] ?? measure) as T;
+
 /** Returns the name of the field that has of the other end, or way, of a flow what this one has: `flow.dst.ip.addr`. */
 export function reversedField(name: string): string {
   const parts = name.split(".");

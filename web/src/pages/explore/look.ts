@@ -1,6 +1,6 @@
-import { reversedField, reversedFilter } from "../../format/reversed.ts";
+import { reversedField, reversedFilter, reversedMeasure } from "../../format/reversed.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
-import type { ExploreQuestion, Measure } from "../../api/explore.ts";
+import type { ExploreQuestion } from "../../api/explore.ts";
 import type { QueryValues } from "../../navigation/place.ts";
 
 /** How an answer is drawn; what is asked for it does not change. */
@@ -37,18 +37,13 @@ export function writeLook({ shape, isBothWays, hasPeaks }: Partial<Look>): Query
   };
 }
 
-const otherMeasures: { readonly [measure in Measure]?: Measure } = {
-  utilisation_in: "utilisation_out",
-  utilisation_out: "utilisation_in",
-};
-
 /** The question for the flows of the other way. */
 export function otherWay(question: ExploreQuestion): ExploreQuestion {
   return {
     ...question,
     filter: reversedFilter(question.filter),
     dimensions: question.dimensions.map(reversedField),
-    measure: otherMeasures[question.measure] ?? question.measure,
+    measure: reversedMeasure(question.measure),
     compare: false,
     // The largest of one way are seldom those of the other.
     limit: 100,
