@@ -120,7 +120,8 @@ test("Metadata: two clicks save once; a collector without a history says so wher
   await dialog.getByRole("textbox", { name: "Name", exact: true }).fill("campus");
   const saves: string[] = [];
   page.on("request", (request) => request.url().endsWith("/BatchUpsertUdms") && saves.push(request.url()));
-  await dialog.getByRole("button", { name: "Save" }).evaluate((button: { click(): void }) => {
+  await dialog.getByRole("button", { name: "Save" }).evaluate((element: unknown) => {
+    const button = element as { click(): void };
     button.click();
     button.click();
   });
