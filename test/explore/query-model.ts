@@ -48,6 +48,20 @@ export function partsWithin(
   });
 }
 
+/** The records that flowed both in a range and outside of it. */
+export function crossing(
+  records: readonly ModelRecord[],
+  summand: Summand,
+  when: When,
+  from: number,
+  to: number,
+): readonly ModelRecord[] {
+  return records.filter((record) => {
+    const [first, last] = timeOf(record, summand === "flows" ? "received" : when);
+    return last >= from && first < to && (first < from || last >= to);
+  });
+}
+
 /** The sums of records by the values of some fields, a list counting under each of its values: by key in JSON. */
 export function sumsBy(
   records: readonly ModelRecord[],

@@ -3,16 +3,19 @@ import { ExploreError, shownAddress, timeField, columnOf, isMetadataName, type C
 import { nearName, quote } from "../../base/text/index.ts";
 import { flowedBounds, flowedColumns, laterColumns } from "../booking.ts";
 import type { TimeRange } from "../query/explore-query.ts";
-import { partsInBuckets, partsInRange, partsOfLongFlows, type FlowedRows } from "../query/flowed-sql.ts";
+import { partsInBuckets, partsInRange, partsOfLongFlows, spreadParts, type FlowedRows } from "../query/flowed-sql.ts";
 import {
   bucketName,
   hasNext,
   nextName,
   recordSum,
+  spanFactor,
+  spreadNames,
   summandColumns,
   sumName,
   type PlainValue,
   type QueryEngine,
+  type Spreading,
   type SqlValue,
   type Statement,
   type Summand,
@@ -66,6 +69,22 @@ export class DuckDbEngine implements QueryEngine {
     return `(${selects.join(" UNION ALL ")}) r`;
   }
 
+  /** Where buckets are shorter than the minute whose parts rows have, flows are longer than that, and the numbers of their shares have 64 bits. */
+  spreading({ summand, when, granularitySeconds = 0, range }: WantedRows): Spreading | undefined {
+    const step = 1000 * granularitySeconds;
+    if (when !== "flowed" || summand === "flows" || step % minuteMs === 0 || !this.#isSmall) return undefined;
+    if (!this.#partitions.some((each) => hasFlows(each) && each.longestFlow >= step)) return undefined;
+    // Counters of a file that is written to may be larger when it is read.
+    const most = ({ largest, maxWeight, isComplete }: Partition): number => largest * maxWeight * (isComplete ? 1 : 16);
+    const largest = Math.max(...this.#partitions.map(most), 1);
+    const fitting = (bound: number): number => 2 ** Math.min(maxPartBits, Math.floor(62 - Math.log2(bound)));
+    // What is lost of a flow's shares, and goes to its last bucket, is less than a fourth of one.
+    const least = 4 * ((range.to - range.from) / step + 2);
+    const [parts, bounded] = [fitting(largest * step * step), fitting(largest * step)];
+    if (parts >= least) return { step, parts, isBounded: true };
+    return bounded >= least ? { step, parts: bounded, isBounded: false } : undefined;
+  }
+
   async rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]> {
     const { instance, duckDb } = this.#open;
     const connection = await instance.connect();
@@ -95,12 +114,11 @@ export class DuckDbEngine implements QueryEngine {
 
   /** Rows that count as a whole, in the bucket of their receipt. */
   #received(wanted: WantedRows, summand: Summand, read: readonly Read[]): string {
-    const { columns, when = "received", granularitySeconds = 0 } = wanted;
-    const sums = [
-      ...(granularitySeconds > 0 ? [bucketName] : []),
-      `${this.#weighed("flow_value")} AS ${sumName}`,
-      ...(hasNext({ when, granularitySeconds }) ? [`0 AS ${nextName}`] : []),
-    ];
+    const { columns, when = "received", granularitySeconds = 0, spreading } = wanted;
+    const value = this.#weighed("flow_value");
+    const own = granularitySeconds > 0 ? [bucketName] : [];
+    const none = hasNext({ when, granularitySeconds }) ? [`0 AS ${nextName}`] : [];
+    const sums = spreading === undefined ? [...own, `${value} AS ${sumName}`, ...none] : spreadWhole(spreading, value);
     const cells = [...columns.map(({ field }) => quoted(field)), ...sums];
     return `SELECT ${cells.join(", ")} FROM ${this.#rows(columns, summand, bucketCells(granularitySeconds), read)}`;
   }
@@ -113,11 +131,12 @@ export class DuckDbEngine implements QueryEngine {
     const later = laterColumns[summand === "packets" ? summand : "bytes"];
     const known = [`${this.#number(quoted(later.field))} AS flow_later`];
     const reads = this.#partitions.flatMap((partition) =>
-      readsOf(partition, later.field, range, step).map(([kind, where]) => ({
-        kind,
-        read: [partition, where] as const,
-      })),
+      (wanted.spreading === undefined
+        ? readsOf(partition, later.field, range, step)
+        : spreadReadsOf(partition, range)
+      ).map(([kind, where]) => ({ kind, read: [partition, where] as const })),
     );
+    const { spreading } = wanted;
     const statement = (kind: ReadKind, write: (read: readonly Read[]) => string): readonly string[] => {
       const read = reads.filter((each) => each.kind === kind).map((each) => each.read);
       return read.length === 0 ? [] : [write(read)];
@@ -136,7 +155,14 @@ export class DuckDbEngine implements QueryEngine {
       ...statement("buckets", (read) => partsInBuckets(duckDbDialect, flows(read), step, undefined)),
       ...statement("end", (read) => partsInBuckets(duckDbDialect, flows(read), step, cut.to)),
       ...statement("long", (read) => partsOfLongFlows(duckDbDialect, flows(read), step, cut, range.to % step !== 0)),
-      ...statement("cut", (read) => partsInRange(duckDbDialect, flows(read), cut)),
+      ...statement("cut", (read) =>
+        spreading === undefined
+          ? partsInRange(duckDbDialect, flows(read), cut)
+          : spreadParts(duckDbDialect, flows(read), spreading, cut),
+      ),
+      ...(spreading === undefined
+        ? []
+        : statement("spread", (read) => spreadParts(duckDbDialect, flows(read), spreading))),
     ].join(" UNION ALL ");
   }
 
@@ -166,10 +192,11 @@ export class DuckDbEngine implements QueryEngine {
   }
 }
 
-function areSmall({ largest, maxWeight, isComplete, longestFlow }: Partition): boolean {
-  // A file that is written to may get longer flows. Its counters may grow, too, until it is read: then DuckDB says so.
-  const longest = isComplete ? longestFlow : flowedBounds.longest;
-  return largest * Math.max(maxWeight, longest + 1) < 2 ** 62;
+function areSmall(partition: Partition): boolean {
+  const { isComplete } = partition;
+  // Counters of a file that is written to may be larger when it is read; where they are much larger, DuckDB says so.
+  const largest = isComplete ? partition.largest : (Math.floor(partition.largest / 2 ** 32) + 1) * 2 ** 32;
+  return largest * Math.max(partition.maxWeight, longestOf(partition) + 1) < 2 ** 62;
 }
 
 /** A file, and the condition of the rows that are read of it. */
@@ -180,64 +207,102 @@ const flowTimes = [`${flowed.start} AS flow_start`, `${flowed.end} AS flow_end`]
 
 /**
  * How rows are divided. `whole`: not at all, and the bucket is that of their receipt. `minutes`: into buckets of a minute, as they have it. `buckets`: into a bucket
- * and the next one. `end`: the same, cut by the end of the range. `long`: into the buckets after those. `cut`: by the range, without buckets.
+ * and the next one. `end`: the same, cut by the end of the range. `long`: into the buckets after those. `cut`: by the range, without buckets or with shares of
+ * many. `spread`: with shares, and not by the range.
  */
-type ReadKind = "whole" | "minutes" | "buckets" | "end" | "long" | "cut";
+type ReadKind = "whole" | "minutes" | "buckets" | "end" | "long" | "cut" | "spread";
+
+type Reads = readonly (readonly [ReadKind, string])[];
+
+/** More bits than these do not make sums more exact that are whole numbers. */
+const maxPartBits = 20;
+
+function hasFlows({ columns }: Pick<Partition, "columns">): boolean {
+  return columns.has(flowedColumns.start.field);
+}
+
+/** A file that is written to may get longer flows. */
+function longestOf({ isComplete, longestFlow }: Partition): number {
+  return isComplete ? longestFlow : flowedBounds.longest;
+}
+
+/** Rows that lie in one bucket, as those are that have many. */
+function spreadWhole({ step }: Spreading, value: string): readonly string[] {
+  const bucket = `${duckDbDialect.divide(bucketName, String(step))} * ${spanFactor} AS ${bucketName}`;
+  return [bucket, `${value} AS ${sumName}`, `0 AS ${spreadNames.share}`, `0 AS ${spreadNames.first}`];
+}
 
 const minuteMs = 60_000;
 
 /** Which rows of a file are read for a range, each of them once for its own buckets, and again for those after. */
-function readsOf(
-  partition: Partition,
-  later: string,
-  range: TimeRange,
-  step: number,
-): readonly (readonly [ReadKind, string])[] {
-  const { isComplete, flowedFrom = Number.NEGATIVE_INFINITY, to: last = Number.POSITIVE_INFINITY, columns } = partition;
+function readsOf(partition: Partition, later: string, range: TimeRange, step: number): Reads {
+  const { columns } = partition;
   const { start, end } = flowed;
   const { from, to } = range;
-  if (!columns.has(flowedColumns.start.field)) return [["whole", isWithin(range, partition)]];
-  // A file that is written to may get any rows.
-  const [first, until] = isComplete
-    ? [flowedFrom, last + flowedBounds.ahead]
-    : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
-  const isLater = first >= from;
-  const isEarlier = until < to;
+  if (!hasFlows(partition)) return [["whole", isWithin(range, partition)]];
+  const { first, until, isLater, isEarlier } = placeOf(partition, range);
   const bucketOf = (time: number): number => (step === 0 ? 0 : Math.floor(time / step));
   if (isLater && isEarlier && bucketOf(first) === bucketOf(until))
     return [["whole", `${quoted(timeField)} IS NOT NULL`]];
-  const all = (...conditions: readonly (string | false)[]): string =>
-    conditions.filter((each) => each !== false).join(" AND ") || `${start} IS NOT NULL`;
-  const unbooked = partition.hasUnbooked
-    ? ([["whole", all(`${start} IS NULL`, isWithin(range, partition))]] as const)
-    : [];
-  if (step === 0) {
-    return [
-      ...unbooked,
-      ["whole", all(!isLater && `${start} >= ${from}`, !isEarlier && `${end} < ${to}`)],
-      ...(isLater ? [] : ([["cut", all(`${end} >= ${from}`, `${start} < ${from}`)]] as const)),
-      ...(isEarlier ? [] : ([["cut", all(`${start} >= ${from}`, `${end} >= ${to}`, `${start} < ${to}`)]] as const)),
-    ];
-  }
+  if (step === 0) return readsInRange(partition, range, "whole");
   const hasLater = columns.has(later);
   const begun = !isLater && `${end} >= ${from}`;
   // What flows later than a bucket's end is not asked for, where that is the end of the range.
   const isCut = !isEarlier && to % step !== 0;
-  const longest = isComplete ? partition.longestFlow : flowedBounds.longest;
   const isLong = hasLater && step % minuteMs === 0 && `${quoted(later)} IS NOT NULL`;
   return [
-    ...unbooked,
+    ...unbookedReads(partition, range),
     [
       hasLater && step === minuteMs ? "minutes" : "buckets",
-      all(begun, !isEarlier && (isCut ? `${end} < ${to}` : `${start} < ${to}`)),
+      allOf(begun, !isEarlier && (isCut ? `${end} < ${to}` : `${start} < ${to}`)),
     ],
-    ...(isCut ? ([["end", all(`${end} >= ${to}`, `${start} < ${to}`)]] as const) : []),
-    ...(longest < step ? [] : ([["long", all(isLong, begun, !isEarlier && `${start} < ${to}`)]] as const)),
+    ...(isCut ? ([["end", allOf(`${end} >= ${to}`, `${start} < ${to}`)]] as const) : []),
+    ...(longestOf(partition) < step
+      ? []
+      : ([["long", allOf(isLong, begun, !isEarlier && `${start} < ${to}`)]] as const)),
   ];
 }
 
+/** The same for shares of many buckets: each row once. */
+function spreadReadsOf(partition: Partition, range: TimeRange): Reads {
+  if (!hasFlows(partition)) return [["whole", isWithin(range, partition)]];
+  return readsInRange(partition, range, "spread");
+}
+
+/** Rows that lie in a range, and those that its ends cut. */
+function readsInRange(partition: Partition, range: TimeRange, kind: ReadKind): Reads {
+  const { start, end } = flowed;
+  const { from, to } = range;
+  const { isLater, isEarlier } = placeOf(partition, range);
+  return [
+    ...unbookedReads(partition, range),
+    [kind, allOf(!isLater && `${start} >= ${from}`, !isEarlier && `${end} < ${to}`)],
+    ...(isLater ? [] : ([["cut", allOf(`${end} >= ${from}`, `${start} < ${from}`)]] as const)),
+    ...(isEarlier ? [] : ([["cut", allOf(`${start} >= ${from}`, `${end} >= ${to}`, `${start} < ${to}`)]] as const)),
+  ];
+}
+
+/** Rows without a time of their flow, which count at receipt. */
+function unbookedReads(partition: Partition, range: TimeRange): Reads {
+  return partition.hasUnbooked ? [["whole", allOf(`${flowed.start} IS NULL`, isWithin(range, partition))]] : [];
+}
+
+function allOf(...conditions: readonly (string | false)[]): string {
+  return conditions.filter((each) => each !== false).join(" AND ") || `${flowed.start} IS NOT NULL`;
+}
+
+/** Where the flows of a file lie. */
+function placeOf(partition: Partition, { from, to }: TimeRange) {
+  const { isComplete, flowedFrom = Number.NEGATIVE_INFINITY, to: last = Number.POSITIVE_INFINITY } = partition;
+  // A file that is written to may get any rows.
+  const [first, until] = isComplete
+    ? [flowedFrom, last + flowedBounds.ahead]
+    : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
+  return { first, until, isLater: first >= from, isEarlier: until < to };
+}
+
 function minutesSql(
-  { columns, granularitySeconds = 0, range, when = "received" }: WantedRows,
+  { columns, granularitySeconds = 0, range, when = "received", spreading }: WantedRows,
   summand: Summand,
   { file, sources }: UsedRollups,
 ): string {
@@ -265,6 +330,15 @@ function minutesSql(
   const read = `${from(range.to + minuteMs)} AND (${hasThen} OR ${hasBefore})`;
   const rows = `(SELECT *, ${at} AS minute_start, ${parts.join(", ")} FROM ${read})`;
   const step = 1000 * granularitySeconds;
+  if (spreading !== undefined) {
+    const spread = [
+      `((minute_start - ${minuteMs}) // ${step}) * ${spanFactor} + 1 AS ${bucketName}`,
+      `then_sum + before_sum AS ${sumName}`,
+      `0 AS ${spreadNames.share}`,
+      `(before_sum + CASE WHEN minute_start % ${step} = 0 THEN 0 ELSE then_sum END) * ${step * spreading.parts} AS ${spreadNames.first}`,
+    ];
+    return `SELECT ${[...cells, ...spread].join(", ")} FROM ${rows}`;
+  }
   // The minute before may be in the bucket before: then what flowed in that of the row goes to the next one.
   const added = [
     ...(step === 0 ? [] : [`((minute_start - ${minuteMs}) // ${step}) * ${step} AS ${bucketName}`]),

@@ -144,12 +144,15 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
   }
 }
 
-/** Rounded up: what has no value is zero. */
+/** Up to 2^53 exactly: what has no value is zero. */
 function largestOf(counter: BlockColumn, rows: number): number {
   const words = wordsOf(counter);
-  let high = 0;
-  for (let row = 0; row < rows; row++) high = Math.max(high, words[2 * row + 1] as number);
-  return (high + 1) * 4_294_967_296;
+  let largest = 0;
+  for (let row = 0; row < rows; row++) {
+    const value = (words[2 * row + 1] as number) * 4_294_967_296 + (words[2 * row] as number);
+    if (value > largest) largest = value;
+  }
+  return largest;
 }
 
 /** Both columns have values in the same rows. */

@@ -1,4 +1,12 @@
-import { bucketName, nextName, sumName, type SqlDialect } from "./sql-dialect.ts";
+import {
+  bucketName,
+  nextName,
+  spanFactor,
+  spreadNames,
+  sumName,
+  type SqlDialect,
+  type Spreading,
+} from "./sql-dialect.ts";
 
 /** Expressions of whole milliseconds since the epoch. */
 interface Milliseconds {
@@ -134,6 +142,64 @@ export function partsOfLongFlows(
   const isLong = `flow_end - flow_start >= ${step} AND flow_end >= ${second}`;
   const unfolded = `SELECT *, ${total} AS flow_total, ${ends} AS flow_next FROM ${rows} WHERE ${isLong}`;
   return `SELECT ${[...cells, ...sums].join(", ")} FROM (${unfolded})`;
+}
+
+/**
+ * Returns the rows with what they have in their first bucket and in each that lies within the flow, for {@link spreadOverBuckets}.
+ *
+ * @param cut a range that cuts all of the flows: they count as if they had begun and ended in it, with what flowed there.
+ */
+export function spreadParts(
+  dialect: SqlDialect,
+  { rows, cells, weighed, isSmall }: FlowedRows,
+  { step, parts, isBounded }: Spreading,
+  cut?: Milliseconds,
+): string {
+  const cutCells =
+    cut === undefined
+      ? ""
+      : ` REPLACE (greatest(flow_start, ${cut.from}) AS flow_start, least(flow_end, ${cut.to} - 1) AS flow_end, ${flowedPart(dialect, { ...sumOfRows, isSmall }, cut)} AS flow_value)`;
+  const bucketOf = (time: string): string => dialect.divide(time, String(step));
+  const share = dialect.divide(`(flow_value * ${step * parts})`, "flow_length");
+  const times = `SELECT *, flow_end - flow_start + 1 AS flow_length, ${bucketOf("flow_start")} AS flow_first FROM (SELECT *${cutCells} FROM ${rows})`;
+  const shares = `SELECT *, ${share} AS flow_share FROM (${times})`;
+  const rest = `((flow_first + 1) * ${step} - flow_start)`;
+  const sums = [
+    `flow_first * ${spanFactor - 1} + ${bucketOf("flow_end")} AS ${bucketName}`,
+    `${weighed("flow_value")} AS ${sumName}`,
+    `${weighed("flow_share")} AS ${spreadNames.share}`,
+    `${weighed(`flow_share * ${isBounded ? rest : `least(${rest}, flow_length)`}`)} AS ${spreadNames.first}`,
+  ];
+  return `SELECT ${[...cells, ...sums].join(", ")} FROM (${shares})`;
+}
+
+/**
+ * Returns sums by bucket `b` and key `i`, `m`, of sums by first and last bucket: `b i m q p`. What flowed up to the end of a bucket is rounded down for each key, so all
+ * of a key are what it has.
+ */
+export function spreadOverBuckets(
+  dialect: SqlDialect,
+  sums: string,
+  { step, parts }: Spreading,
+  range: { readonly from: number; readonly to: number },
+): string {
+  const unit = step * parts;
+  const first = dialect.divide("b", String(spanFactor));
+  const spans = `SELECT ${first} AS f, b % ${spanFactor} AS l, i, m * ${unit} AS m, q * ${step} AS q, p FROM (${sums})`;
+  // What a bucket has of flows that begin or end there, and by how much it differs from the one before in what goes through it.
+  const changes = [
+    "SELECT f AS b, i, CASE WHEN l = 0 THEN m ELSE p END AS a, 0 AS d FROM spans",
+    "SELECT f + l, i, m - p - (l - 1) * q, -q FROM spans WHERE l > 0",
+    "SELECT f + 1, i, 0, q FROM spans WHERE l > 0",
+  ];
+  const changed = `SELECT b, i, sum(a) AS a, sum(d) AS d FROM (${changes.join(" UNION ALL ")}) GROUP BY b, i`;
+  const buckets = dialect.eachOf(String(Math.floor(range.from / step)), String(Math.ceil(range.to / step) - 1), 1);
+  const all = `SELECT k.i AS i, k.b AS b, coalesce(c.a, 0) AS a, coalesce(c.d, 0) AS d FROM (SELECT i, ${buckets} AS b FROM (SELECT DISTINCT i FROM changed)) k LEFT JOIN changed c ON c.i = k.i AND c.b = k.b`;
+  const inOrder = "OVER (PARTITION BY i ORDER BY b)";
+  const flowing = `SELECT b, i, a + sum(d) ${inOrder} AS u FROM (${all})`;
+  const passed = `SELECT b, i, ${dialect.divide(`sum(u) ${inOrder}`, String(unit))} AS v FROM (${flowing})`;
+  const values = `SELECT b * ${step} AS b, i, v - coalesce(lag(v) ${inOrder}, 0) AS m FROM (${passed})`;
+  return `WITH spans AS MATERIALIZED (${spans}), changed AS MATERIALIZED (${changed}) ${values}`;
 }
 
 /** The end of the bucket of a flow's first millisecond. */

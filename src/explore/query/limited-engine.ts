@@ -2,7 +2,7 @@ import { scopeFields, shownWith, type Filter, type ShownWith } from "../../recor
 import { quote } from "../../base/text/index.ts";
 import { columnOf, ExploreError, isMetadataName, type Column } from "../column.ts";
 import type { ExploreQuery } from "./explore-query.ts";
-import type { QueryEngine, SqlDialect } from "./sql-dialect.ts";
+import type { QueryEngine, Spreading, SqlDialect } from "./sql-dialect.ts";
 
 /** Limits a question to the records with an end in one of these scopes, and to what of them is shown by {@link limitedTo}. */
 export function inScopes<Query extends Pick<ExploreQuery, "filter" | "scopes">>(
@@ -71,6 +71,10 @@ class LimitedEngine implements QueryEngine {
 
   from(wanted: Parameters<QueryEngine["from"]>[0]): string {
     return this.#engine.from(wanted);
+  }
+
+  spreading(wanted: Parameters<QueryEngine["from"]>[0]): Spreading | undefined {
+    return this.#engine.spreading?.(wanted);
   }
 
   rows(...asked: Parameters<QueryEngine["rows"]>): ReturnType<QueryEngine["rows"]> {

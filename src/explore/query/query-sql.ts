@@ -14,12 +14,15 @@ import {
   bucketName,
   hasNext,
   nextName,
+  spreadNames,
   sumName,
+  type Spreading,
   type Summand,
   type SqlValue,
   type Statement,
 } from "./sql-dialect.ts";
 import type { TimeRange, When } from "./explore-query.ts";
+import { spreadOverBuckets } from "./flowed-sql.ts";
 
 /**
  * A pattern of filters as one of LIKE, with backslashes as quotes: somewhere in a text, case not counting, `*` is any text, `?` any
@@ -164,7 +167,7 @@ function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable,
 
 /** The question that statements ask of records. */
 export interface RecordsQuery extends TimeRange {
-  readonly engine: Pick<QueryEngine, "dialect" | "columnOf" | "from">;
+  readonly engine: Pick<QueryEngine, "dialect" | "columnOf" | "from" | "spreading">;
   readonly filter: Filter | undefined;
   readonly dimensions: readonly Column[];
   readonly summand: Summand;
@@ -221,6 +224,8 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
 
 /** Takes what belongs to the next bucket there, now that it is added up. */
 function inBuckets(sums: string, query: RecordsQuery, granularitySeconds: number): string {
+  const spreading = spreadingOf(query, granularitySeconds);
+  if (spreading !== undefined) return spreadOverBuckets(query.engine.dialect, sums, spreading, roundedRange(query));
   const [, next] = sumsOf(query, granularitySeconds);
   if (next === undefined) return sums;
   const { dialect } = query.engine;
@@ -255,8 +260,20 @@ export function flowsStatement(
   };
 }
 
+/** What rows call the sums. */
+const summandNames = { m: sumName, n: nextName, q: spreadNames.share, p: spreadNames.first } as const;
+
+/** Quotients are not whole numbers, so they are not divided in this way. */
+function spreadingOf(query: RecordsQuery, granularitySeconds: number): Spreading | undefined {
+  const { engine, summand, per } = query;
+  if (per !== undefined || granularitySeconds === 0) return undefined;
+  const when = bookedAt(query);
+  return engine.spreading?.({ columns: [], summand, when, granularitySeconds, range: roundedRange(query) });
+}
+
 /** The names of the sums that rows have: of their bucket, and of the next one. */
-function sumsOf(query: RecordsQuery, granularitySeconds: number): readonly string[] {
+function sumsOf(query: RecordsQuery, granularitySeconds: number): readonly (keyof typeof summandNames)[] {
+  if (spreadingOf(query, granularitySeconds) !== undefined) return ["m", "q", "p"];
   return hasNext({ when: bookedAt(query), granularitySeconds }) ? ["m", "n"] : ["m"];
 }
 
@@ -274,10 +291,11 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
     when: bookedAt(query),
     granularitySeconds,
     range: roundedRange(query),
+    spreading: spreadingOf(query, granularitySeconds),
   });
   const cells = dimensions.map((column, i) => `${dialect.kept(column)} AS d${i}`);
   const names = sumsOf(query, granularitySeconds);
-  const sums = names.map((name, n) => `${summandSql(query, n === 0 ? sumName : nextName)} AS ${name}`);
+  const sums = names.map((name) => `${summandSql(query, summandNames[name])} AS ${name}`);
   const flat = `(SELECT ${[...cells, `${bucket} AS b`, ...sums].join(", ")} FROM ${from}${where})`;
   return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query, names) : flat;
 }

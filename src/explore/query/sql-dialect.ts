@@ -19,6 +19,28 @@ export function hasNext({ when, granularitySeconds = 0 }: Pick<WantedRows, "when
   return when === "flowed" && granularitySeconds > 0;
 }
 
+/**
+ * How flows are divided among many buckets: rows are added up by their first and last bucket, and the sums are divided. To unfold each row by bucket costs
+ * as much as three sums for each of them.
+ */
+export interface Spreading {
+  /** The length of a bucket, milliseconds. */
+  readonly step: number;
+  /** How many parts one of what is counted has: shares of buckets are whole numbers of them. */
+  readonly parts: number;
+  /** Whether the product of a flow's share and the length of a bucket has 64 bits, however short the flow is. */
+  readonly isBounded: boolean;
+}
+
+/**
+ * The names of what rows say then. `explore_bucket` is the number of the first bucket times {@link spanFactor}, and how many buckets the last one is after it.
+ * The share is what flows in a bucket that lies within the flow, in parts; the first is the part of the first bucket, as a share times milliseconds.
+ */
+export const spreadNames = { share: "explore_share", first: "explore_first" } as const;
+
+/** More than a query has buckets. */
+export const spanFactor = 4096;
+
 /** Returns the columns of a summand. Where counters are not scaled by the sampling rate, the estimate has a field of its own. */
 export function summandColumns(summand: Summand, columnOf: (field: string) => Column): readonly Column[] {
   return summand === "flows" ? [] : [columnOf(`flow.scaled.${summand}`), columnOf(`flow.${summand}`)];
@@ -51,6 +73,8 @@ export interface WantedRows {
   readonly granularitySeconds?: number;
   /** Whole milliseconds: the first one belongs to the range, the last one does not. */
   readonly range: TimeRange;
+  /** Given: rows say what they have in each of many buckets, by their first and last one. */
+  readonly spreading?: Spreading | undefined;
 }
 
 /** A value as answers have it: an address, a text and a time are texts. */
@@ -66,6 +90,8 @@ export interface QueryEngine {
    * to a sum as `explore_sum`, the beginning of its bucket as `explore_bucket`, and what of the sum goes to the next one as `explore_next` ({@link hasNext}).
    */
   from(wanted: WantedRows): string;
+  /** Says how rows are divided that have many buckets; undefined, or left out: each has one, and a part for the next one. */
+  spreading?(wanted: WantedRows): Spreading | undefined;
   /** @throws ExploreError when it may not, cannot, or takes too long; the reason of the signal when that is aborted. */
   rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
   /** Returns a value of a result, as answers have it. */
