@@ -101,6 +101,15 @@ describe("a file of rules that the API changes", () => {
     await assert.rejects(rig.file.undo(99, writer()), refused(/not_found/, /change 99 is not kept/));
   });
 
+  test("a byte order mark before the rules changes nothing by itself, and goes with the next change", async () => {
+    const rig = rigOf();
+    rig.io.put(path, `\uFEFF${before}`);
+    assert.equal((await rig.file.set(put("name: b\nwhen: y"), writer())).change, 0);
+    assert.equal(rig.text(), `\uFEFF${before}`);
+    await rig.file.set(put("name: b\nwhen: z"), writer());
+    assert.equal(rig.text(), before.replace("when: y", "when: z"));
+  });
+
   test("of two writers the second one is told, and an edit by hand stays", async () => {
     const rig = rigOf();
     rig.io.put(path, before);

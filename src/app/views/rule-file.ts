@@ -325,7 +325,8 @@ export class RuleFile implements RuleOperations {
           "FILE_FORM",
           `the file has more than ${maxFileBytes} bytes: it is to be changed by hand`,
         );
-      return { text: decodeUtf8(bytes), revision: revisionOf(bytes), stamp: state };
+      // A byte order mark, which some editors write, is no part of what rules say: a change leaves it out.
+      return { text: decodeUtf8(bytes).replace(/^\uFEFF/, ""), revision: revisionOf(bytes), stamp: state };
     } catch (error) {
       if (isMissing(error)) return { text: "", revision: revisionOf(Buffer.from("")), stamp: undefined };
       if (error instanceof YamlFault)
