@@ -69,7 +69,7 @@ export class DuckDbEngine implements QueryEngine {
     return `(${selects.join(" UNION ALL ")}) r`;
   }
 
-  /** Where buckets are shorter than the minute whose parts rows have, flows are longer than that, and the numbers of their shares have 64 bits. */
+  /** Where buckets are shorter than the minute whose parts rows have, and so no rollups are read; flows are longer, and the numbers of their shares have 64 bits. */
   spreading({ summand, when, granularitySeconds = 0, range }: WantedRows): Spreading | undefined {
     const step = 1000 * granularitySeconds;
     if (when !== "flowed" || summand === "flows" || step % minuteMs === 0 || !this.#isSmall) return undefined;
@@ -302,7 +302,7 @@ function placeOf(partition: Partition, { from, to }: TimeRange) {
 }
 
 function minutesSql(
-  { columns, granularitySeconds = 0, range, when = "received", spreading }: WantedRows,
+  { columns, granularitySeconds = 0, range, when = "received" }: WantedRows,
   summand: Summand,
   { file, sources }: UsedRollups,
 ): string {
@@ -330,15 +330,6 @@ function minutesSql(
   const read = `${from(range.to + minuteMs)} AND (${hasThen} OR ${hasBefore})`;
   const rows = `(SELECT *, ${at} AS minute_start, ${parts.join(", ")} FROM ${read})`;
   const step = 1000 * granularitySeconds;
-  if (spreading !== undefined) {
-    const spread = [
-      `((minute_start - ${minuteMs}) // ${step}) * ${spanFactor} + 1 AS ${bucketName}`,
-      `then_sum + before_sum AS ${sumName}`,
-      `0 AS ${spreadNames.share}`,
-      `(before_sum + CASE WHEN minute_start % ${step} = 0 THEN 0 ELSE then_sum END) * ${step * spreading.parts} AS ${spreadNames.first}`,
-    ];
-    return `SELECT ${[...cells, ...spread].join(", ")} FROM ${rows}`;
-  }
   // The minute before may be in the bucket before: then what flowed in that of the row goes to the next one.
   const added = [
     ...(step === 0 ? [] : [`((minute_start - ${minuteMs}) // ${step}) * ${step} AS ${bucketName}`]),
