@@ -95,8 +95,10 @@ const parts: Readonly<Record<string, readonly (string | readonly string[])[]>> =
     ".",
   ],
   watch: [
-    ["settings.ts", "windows.ts", "batch-rows.ts", "condition.ts", "sources.ts", "history.ts"],
-    "answers",
+    ["settings.ts", "windows.ts", "condition.ts", "sources.ts", "history.ts"],
+    "value-codes.ts",
+    "batch-rows.ts",
+    ["row-filter.ts", "answers"],
     ["rule.ts", "close-look.ts"],
     ["measures.ts", "ready.ts"],
     "rule-watch.ts",

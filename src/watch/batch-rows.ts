@@ -1,5 +1,7 @@
 import { formatAddress, formatAddressBytes, parseAddress, unmapAddress } from "../base/ip/index.ts";
 import type { BatchColumn, Column, ColumnBatch, FieldValues, TextTable, Value } from "../record/index.ts";
+import { ValueCodes } from "./value-codes.ts";
+import { hashOf, mixed } from "./windows.ts";
 
 /** One field of the records that are in use, by their numbers. */
 export interface Reader {
@@ -8,22 +10,54 @@ export interface Reader {
   number(row: number): number;
   /** The value as text; undefined where there is none. */
   text(row: number): string | undefined;
-  /** Writes numbers of 32 bits that no other text has, as many for each row. @returns where they end; the same place where there are none. */
-  words?(row: number, to: Uint32Array, at: number): number;
+  /** A hash of 32 bits of the value; 0 where there is none. */
+  hash(row: number): number;
 }
 
 /** Records that are in use: their single values, for keys, filters and evidence. */
 export interface Rows extends FieldValues {
   /** The row that filters are asked about. */
   row: number;
+  /** Another number for other rows. */
+  readonly batch: number;
   /** The reader of a field that a rule names. */
   reader(field: string): Reader;
+  /** The codes of a field in the rows in use; undefined where it has none. */
+  codes(field: string): ValueCodes | undefined;
+  /** What is computed of each row. @param name another one for whatever is computed otherwise. */
+  derive(name: string, compute: (row: number) => number): DerivedValues;
+}
+
+/** What is computed of rows: when it is asked for first, for all of them. */
+export class DerivedValues {
+  readonly #rows: { readonly batch: number; readonly count: number };
+  readonly #compute: (row: number) => number;
+  #batch = -1;
+  #values = new Float64Array(0);
+
+  constructor(rows: { readonly batch: number; readonly count: number }, compute: (row: number) => number) {
+    this.#rows = rows;
+    this.#compute = compute;
+  }
+
+  /** By row of those in use. */
+  values(): Float64Array {
+    const { batch, count } = this.#rows;
+    if (this.#batch === batch) return this.#values;
+    this.#batch = batch;
+    if (this.#values.length < count) this.#values = new Float64Array(count);
+    for (let row = 0; row < count; row++) this.#values[row] = this.#compute(row);
+    return this.#values;
+  }
 }
 
 /** Records as columns, as flows are read. */
 export class BatchRows implements Rows {
   row = 0;
+  batch = 0;
+  count = 0;
   #readers: ReadonlyMap<string, ColumnReader> = new Map();
+  readonly #derived = new Map<string, DerivedValues>();
 
   /** Has these columns from now on, in the order of batches. Readers of fields that stay go on. */
   have(columns: readonly Column[]): void {
@@ -33,7 +67,19 @@ export class BatchRows implements Rows {
   }
 
   use(batch: ColumnBatch): void {
+    this.batch++;
+    this.count = batch.rows;
     for (const reader of this.#readers.values()) reader.use(batch);
+  }
+
+  codes(field: string): ValueCodes | undefined {
+    return this.#readers.get(field)?.codes(this.batch, this.count);
+  }
+
+  derive(name: string, compute: (row: number) => number): DerivedValues {
+    const derived = this.#derived.get(name) ?? new DerivedValues(this, compute);
+    this.#derived.set(name, derived);
+    return derived;
   }
 
   reader(field: string): ColumnReader {
@@ -62,10 +108,22 @@ const rememberedAddresses = 4096;
 /** Records as objects, as devices give them: few, with fields that only definitions know. */
 export class ObjectRows implements Rows {
   row = 0;
+  batch = 0;
+  count = 0;
   #objects: readonly Readonly<Record<string, unknown>>[] = [];
 
   use(objects: readonly Readonly<Record<string, unknown>>[]): void {
+    this.batch++;
+    this.count = objects.length;
     this.#objects = objects;
+  }
+
+  codes(): undefined {
+    return undefined;
+  }
+
+  derive(_name: string, compute: (row: number) => number): DerivedValues {
+    return new DerivedValues(this, compute);
   }
 
   get(field: string): Value | undefined {
@@ -98,6 +156,10 @@ class ObjectReader implements Reader {
   text(row: number): string | undefined {
     return this.has(row) ? String(this.#value(row)) : undefined;
   }
+
+  hash(row: number): number {
+    return this.has(row) ? hashOf(String(this.#value(row))) : 0;
+  }
 }
 
 /** One column of a batch. */
@@ -114,8 +176,9 @@ class ColumnReader implements Reader {
   /** The values by 32 bits; undefined for those that cannot be read so. */
   #words: Uint32Array | undefined;
   #type: Column["type"] = "text";
-  /** Codes of texts are those of one batch. */
-  #batches = 0;
+  readonly #codes = new ValueCodes();
+  /** The batch whose codes were read, and whether its values have some. */
+  #coded = { batch: -1, hasCodes: false };
   readonly #numbers = new Uint32Array(rememberedAddresses);
   readonly #addresses: (string | undefined)[] = Array.from({ length: rememberedAddresses });
 
@@ -124,7 +187,6 @@ class ColumnReader implements Reader {
     this.#batch = column.count > 0 ? column : undefined;
     this.#table = batch.texts;
     this.#texts = [];
-    this.#batches++;
     this.#type = column.column.type;
     this.#presence = undefined;
     this.#words = undefined;
@@ -150,17 +212,23 @@ class ColumnReader implements Reader {
     return Number(this.#data[row]);
   }
 
-  words(row: number, to: Uint32Array, at: number): number {
-    const words = this.#words;
-    if (words === undefined || !this.has(row)) return at;
-    if (this.#type === "text") {
-      to[at] = words[row] as number;
-      to[at + 1] = this.#batches;
-      return at + 2;
+  /** @param batch the number of the one in use. @param rows how many it has. */
+  codes(batch: number, rows: number): ValueCodes | undefined {
+    if (this.#coded.batch !== batch) {
+      const texts = { count: this.#table?.count ?? 0, text: (code: number) => this.#text(code) };
+      this.#coded = { batch, hasCodes: this.#codes.use(this.#batch, rows, this.#words, texts) };
     }
+    return this.#coded.hasCodes ? this.#codes : undefined;
+  }
+
+  hash(row: number): number {
+    const words = this.#words;
+    if (!this.has(row)) return 0;
+    if (words === undefined || this.#type === "text") return hashOf(this.text(row) ?? "");
     const width = this.#type === "address" ? 4 : 2;
-    for (let i = 0; i < width; i++) to[at + i] = words[width * row + i] as number;
-    return at + width;
+    let hash = 0;
+    for (let i = 0; i < width; i++) hash = mixed(hash ^ (words[width * row + i] as number));
+    return hash;
   }
 
   /** The value as records have it; undefined where there is none. */

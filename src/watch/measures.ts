@@ -1,7 +1,7 @@
-import type { Reader, Rows } from "./batch-rows.ts";
+import type { DerivedValues, Reader, Rows } from "./batch-rows.ts";
 import { holds, type Comparison } from "./condition.ts";
 import type { Measure, Rule } from "./rule.ts";
-import { DistinctWindows, hashOf, SumWindows, windowSteps } from "./windows.ts";
+import { DistinctWindows, SumWindows, windowSteps } from "./windows.ts";
 
 /** What is found of a key. */
 export interface Look {
@@ -26,6 +26,10 @@ export interface Values {
   /** Makes room for slots below a number. */
   reserve(capacity: number): void;
   advance(now: number): void;
+  /** Has the rows that are in use now. */
+  use?(): void;
+  /** How long after it was taken a row may count, milliseconds; undefined: that is not known. */
+  readonly keptMs?: number;
   /** Takes a row that passes the filter, whatever its key. */
   takeAny?(row: number, weight: number, now: number): void;
   /**
@@ -79,13 +83,13 @@ export function measuredFields({ measure }: Rule): readonly string[] {
   return "column" in measure ? [measure.column.field] : [];
 }
 
-/** Returns what a row adds to a sum. */
-function amountOf(kind: string, rows: Rows): (row: number) => number {
-  if (kind !== "bits" && kind !== "packets") return () => 1;
+/** What rows add to a sum; undefined: one each. */
+function amountsOf(kind: string, rows: Rows): DerivedValues | undefined {
+  if (kind !== "bits" && kind !== "packets") return undefined;
   const name = kind === "bits" ? "bytes" : "packets";
   const factor = kind === "bits" ? 8 : 1;
   const [plain, scaled] = [rows.reader(`flow.${name}`), rows.reader(`flow.scaled.${name}`)];
-  return (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row));
+  return rows.derive(kind, (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row)));
 }
 
 /** A clock is taken to be right within this. */
@@ -94,10 +98,12 @@ const timeFactor = 1e6;
 
 /** When flows flowed: by the clock of the exporter, where that can be. */
 class FlowTimes {
-  readonly #received: Reader;
-  readonly #start: Reader;
-  readonly #end: Reader;
-  readonly #offset: Reader;
+  /** How long after its end a flow was told, milliseconds: no number where it has no end, infinite where that is not known. */
+  readonly #late: DerivedValues;
+  /** How long it lasted, milliseconds. */
+  readonly #lasts: DerivedValues;
+  #lates: Float64Array = new Float64Array(0);
+  #spans: Float64Array = new Float64Array(0);
   /** How far back a record may be booked, milliseconds. */
   readonly #reachMs: number;
   /** Set by {@link read}, milliseconds since the epoch. */
@@ -105,11 +111,23 @@ class FlowTimes {
   to = 0;
 
   constructor(rows: Rows, reachMs: number) {
-    this.#received = rows.reader("@timestamp");
-    this.#start = rows.reader("flow.start.timestamp");
-    this.#end = rows.reader("flow.end.timestamp");
-    this.#offset = rows.reader("flow.export.clock.offset");
+    const received = rows.reader("@timestamp");
+    const [start, end] = [rows.reader("flow.start.timestamp"), rows.reader("flow.end.timestamp")];
+    const offset = rows.reader("flow.export.clock.offset");
+    this.#late = rows.derive("late", (row) => {
+      if (!end.has(row)) return Number.NaN;
+      return received.has(row) ? (received.number(row) - end.number(row)) / timeFactor + offset.number(row) : Infinity;
+    });
+    this.#lasts = rows.derive("lasts", (row) =>
+      start.has(row) && end.has(row) ? Math.max(0, (end.number(row) - start.number(row)) / timeFactor) : 0,
+    );
     this.#reachMs = reachMs;
+  }
+
+  /** Has the rows that are in use now. */
+  use(): void {
+    this.#lates = this.#late.values();
+    this.#spans = this.#lasts.values();
   }
 
   /**
@@ -118,12 +136,10 @@ class FlowTimes {
    */
   read(row: number, now: number): void {
     this.from = this.to = now;
-    if (!this.#end.has(row)) return;
-    const end = this.#end.number(row);
-    const late = (this.#received.number(row) - end) / timeFactor + this.#offset.number(row);
-    if (this.#received.has(row) && late >= -aheadMs && late <= this.#reachMs) this.to = now - Math.max(0, late);
-    const lasts = this.#start.has(row) ? (end - this.#start.number(row)) / timeFactor : 0;
-    this.from = this.to - Math.max(0, lasts);
+    const late = this.#lates[row] as number;
+    if (Number.isNaN(late)) return;
+    if (late >= -aheadMs && late <= this.#reachMs) this.to = now - Math.max(0, late);
+    this.from = this.to - (this.#spans[row] as number);
   }
 }
 
@@ -132,7 +148,8 @@ class SumValues implements Values {
   readonly #sums: SumWindows;
   readonly #all: SumWindows | undefined;
   readonly #times: FlowTimes | undefined;
-  readonly #amount: (row: number) => number;
+  readonly #derived: DerivedValues | undefined;
+  #amounts: Float64Array | undefined;
   readonly #changing: Reader | undefined;
   readonly #least: number;
   /** From a sum to the unit of the measure. */
@@ -147,7 +164,7 @@ class SumValues implements Values {
     const isRate = measure.kind !== "records" && measure.kind !== "changes";
     this.#scale = isRate ? second / overMs : 1;
     this.#seriesScale = isRate ? second / this.#sums.stepMs : 1;
-    this.#amount = amountOf(measure.kind === "share" ? measure.of : measure.kind, rows);
+    this.#derived = amountsOf(measure.kind === "share" ? measure.of : measure.kind, rows);
     this.#least = measure.kind === "share" ? least : 0;
     if (of === "flow") this.#times = new FlowTimes(rows, this.#sums.reachMs);
     if (measure.kind === "changes") this.#changing = rows.reader(measure.column.field);
@@ -165,9 +182,18 @@ class SumValues implements Values {
     this.#sums.reserve(capacity);
   }
 
+  get keptMs(): number {
+    return this.#sums.keptMs;
+  }
+
   advance(now: number): void {
     this.#sums.advance(now);
     this.#all?.advance(now);
+  }
+
+  use(): void {
+    this.#amounts = this.#derived?.values();
+    this.#times?.use();
   }
 
   takeAny(row: number, weight: number, now: number): void {
@@ -249,6 +275,10 @@ class SumValues implements Values {
     return all > 0 ? (100 * sum) / all : 0;
   }
 
+  #amount(row: number): number {
+    return this.#amounts === undefined ? 1 : (this.#amounts[row] as number);
+  }
+
   #change(slot: number, row: number): number {
     const text = this.#changing?.text(row);
     const before = this.#last[slot];
@@ -289,8 +319,7 @@ class DistinctValues implements Values {
   }
 
   take(slot: number, row: number, weight: number): { readonly amount: number; readonly most: number } {
-    const value = this.#counted.text(row);
-    if (value !== undefined) this.#windows.add(slot, hashOf(value));
+    if (this.#counted.has(row)) this.#windows.add(slot, this.#counted.hash(row));
     this.#taken.amount = weight;
     return this.#taken;
   }
@@ -443,6 +472,10 @@ class BeatValues implements Values {
   reserve(): void {}
 
   advance(): void {}
+
+  use(): void {
+    this.#times.use();
+  }
 
   take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number } {
     this.#times.read(row, now);

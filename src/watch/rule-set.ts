@@ -10,10 +10,27 @@ import {
   type WeighedRow,
 } from "./answers/index.ts";
 import { BatchRows, ObjectRows } from "./batch-rows.ts";
-import { fieldsOf, flowFields, RuleWatch, type KeyLimits } from "./rule-watch.ts";
-import type { Rule } from "./rule.ts";
+import { evidenceFields } from "./close-look.ts";
+import { measuredFields } from "./measures.ts";
+import { filterFields } from "./row-filter.ts";
+import { RuleWatch, type KeyLimits } from "./rule-watch.ts";
+import { speedFieldOf, type Rule } from "./rule.ts";
 import type { Source } from "./sources.ts";
 import { answersOf, destinationField, type WatchConfig } from "./watch-file.ts";
+
+/** Fields that every rule needs of a flow. */
+const flowFields: readonly string[] = [
+  "@timestamp",
+  "flow.export.type",
+  "flow.export.clock.offset",
+  "flow.record.type",
+  "flow.bytes",
+  "flow.packets",
+  "flow.scaled.bytes",
+  "flow.scaled.packets",
+  "flow.start.timestamp",
+  "flow.end.timestamp",
+];
 
 const maxRows = 2048;
 /** Rules whose attacks are told from what is usual: as many as there are bits. */
@@ -49,12 +66,15 @@ class AttackRows {
     }
   }
 
-  /** Takes the rows of the batch in use. @param weight how many records each stands for. */
-  take(count: number, isFlow: (row: number) => boolean, weight: number, now: number): void {
-    for (let row = 0; row < count; row++) {
-      if (!isFlow(row)) continue;
+  /** Takes rows of the batch in use. @param weight how many records each stands for. */
+  take(flows: Uint32Array, count: number, weight: number, now: number): void {
+    for (let i = 0; i < count; i++) {
+      const row = flows[i] as number;
       this.#usual.add(this.#reader.bytes(row) * weight, now, () => {
-        const rules = this.#rules.reduce((bits, held, i) => bits | (held?.watch.passes(row) === true ? 1 << i : 0), 0);
+        const rules = this.#rules.reduce(
+          (bits, held, bit) => bits | (held?.watch.passes(row) === true ? 1 << bit : 0),
+          0,
+        );
         return this.#reader.read(row, now, rules);
       });
     }
@@ -103,6 +123,9 @@ export class RuleSet {
   #reader: LineColumns | undefined;
   readonly #rows = new BatchRows();
   readonly #objects = new ObjectRows();
+  /** Rows of a batch that are flows, and those of them that pass the filter of a rule. */
+  readonly #flows = new Uint32Array(maxRows);
+  readonly #passing = new Uint32Array(maxRows);
   /** Where a rule asks for flow specifications. */
   #attacks: AttackRows | undefined;
 
@@ -150,9 +173,10 @@ export class RuleSet {
       at = reader.take(lines, at);
       const batch = reader.batch();
       this.#rows.use(batch);
-      const isFlow = (row: number): boolean => type.has(row) && !other.has(row);
-      this.#attacks?.take(batch.rows, isFlow, weight, now);
-      for (const watch of this.#ofFlows) watch.take(batch.rows, isFlow, weight, now);
+      let count = 0;
+      for (let row = 0; row < batch.rows; row++) if (type.has(row) && !other.has(row)) this.#flows[count++] = row;
+      this.#attacks?.take(this.#flows, count, weight, now);
+      for (const watch of this.#ofFlows) watch.take(this.#flows, count, this.#passing, weight, now);
       reader.clear();
     }
   }
@@ -177,10 +201,13 @@ export class RuleSet {
       }
     }
     this.#objects.use(objects);
+    const passing = new Uint32Array(objects.length);
     const kinds = objects.map(sourceOf);
+    const meantOf = (of: Source): Uint32Array => Uint32Array.from([...kinds.keys()].filter((row) => kinds[row] === of));
+    const bySource = new Map([...new Set(kinds)].map((of) => [of, of === undefined ? undefined : meantOf(of)]));
     for (const watch of this.#watches) {
-      const { of } = watch.rule;
-      if (kinds.includes(of)) watch.take(objects.length, (row) => kinds[row] === of, 1, now);
+      const meant = bySource.get(watch.rule.of);
+      if (meant !== undefined) watch.take(meant, meant.length, passing, 1, now);
     }
     return broken;
   }
@@ -192,4 +219,17 @@ function sourceOf(record: Readonly<Record<string, unknown>>): Source | undefined
   if (record["snmp.object.name"] !== undefined) return "snmp";
   if (record["output.name"] !== undefined) return "output";
   return record["exporter.datagrams"] === undefined ? undefined : "exporter";
+}
+
+/** The columns that a rule on flows needs. */
+function fieldsOf(rule: Rule): readonly string[] {
+  const { filter, by } = rule;
+  const speed = speedFieldOf(by);
+  return [
+    ...evidenceFields,
+    ...by.map(({ field }) => field),
+    ...measuredFields(rule),
+    ...(speed === undefined ? [] : [speed]),
+    ...(filter === undefined ? [] : filterFields(filter)),
+  ];
 }

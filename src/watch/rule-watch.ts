@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
-import { compileFilter, type Matches } from "../record/index.ts";
 import { FlowReader, type WeighedRow } from "./answers/index.ts";
 import { networkOf, type Reader, type Rows } from "./batch-rows.ts";
 import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
 import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
-import { createValues, measuredFields, type Look, type Values } from "./measures.ts";
+import { createValues, type Look, type Values } from "./measures.ts";
+import { compileRowFilter, type RowFilter } from "./row-filter.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
+import type { ValueCodes } from "./value-codes.ts";
 import { hashOf, Keys, KeySketch, SlotCache, windowSteps } from "./windows.ts";
 
 /** What is found of a key that is not calm. */
@@ -49,20 +50,6 @@ const beatsMs = 3 * 3_600_000;
 /** How long there is an alert about what is new. */
 const newMs = 3_600_000;
 
-/** Fields that every rule needs of a flow. */
-export const flowFields: readonly string[] = [
-  "@timestamp",
-  "flow.export.type",
-  "flow.export.clock.offset",
-  "flow.record.type",
-  "flow.bytes",
-  "flow.packets",
-  "flow.scaled.bytes",
-  "flow.scaled.packets",
-  "flow.start.timestamp",
-  "flow.end.timestamp",
-];
-
 /** How many keys there may be of a rule. */
 export interface KeyLimits {
   /** At a time. */
@@ -82,7 +69,7 @@ function keyPart(text: string | undefined): string | undefined {
 export class RuleWatch {
   readonly keys: Keys;
   #rule: Rule;
-  readonly #matches: Matches | undefined;
+  readonly #filter: RowFilter | undefined;
   readonly #by: readonly Reader[];
   readonly #evidence: readonly Reader[];
   readonly #rows: Rows;
@@ -97,16 +84,19 @@ export class RuleWatch {
   /** Reads rows to be kept; undefined where none are asked for. */
   readonly #flows: FlowReader | undefined;
   readonly #close = new Map<number, CloseLook>();
-  /** When a key was seen first and last, milliseconds since the epoch. */
-  #seen: { first: Float64Array; last: Float64Array } = { first: new Float64Array(0), last: new Float64Array(0) };
-  /** Keys with records since the last judgement. */
+  /** When a key was seen first and last, and when it had a large step last, milliseconds since the epoch. */
+  #seen = { first: new Float64Array(0), last: new Float64Array(0), large: new Float64Array(0) };
+  /** Keys with records since the last judgement that may be above their limit. */
   #touched: number[] = [];
   #isTouched = new Uint8Array(0);
   /** Undefined where every record needs the text of its key. */
-  #cache: SlotCache | undefined;
-  /** That of the record that is read has as many numbers; 0: it has none. */
-  #width = 0;
-  readonly #numbers: Uint32Array;
+  readonly #cache: SlotCache | undefined;
+  /** The codes of the fields of `by` in the rows in use; undefined where one has none. */
+  #codes: readonly Uint32Array[] | undefined;
+  /** Those that the cache knows. */
+  #epoch = 0;
+  /** The codes of the key that is read. */
+  readonly #key: Uint32Array;
   /** A slot that the cache may know has been forgotten. */
   #isStale = false;
   /** When what is to hold for a time began, of keys that are pending, and of those whose alert may end. */
@@ -129,7 +119,7 @@ export class RuleWatch {
     this.#rule = rule;
     this.keys = new Keys(rule.by.length === 0 ? 1 : limits.keys);
     this.#rows = rows;
-    this.#matches = rule.filter && compileFilter(rule.filter);
+    this.#filter = rule.filter && compileRowFilter(rule.filter, rows);
     this.#by = rule.by.map(({ field, bits }) => keyReader(rows.reader(field), bits));
     this.#evidence = rule.of === "flow" ? evidenceFields.map((field) => rows.reader(field)) : [];
     this.#values = createValues(rule, rows, now);
@@ -146,8 +136,8 @@ export class RuleWatch {
     const isSized = isSum && (isRate || measure.kind === "records" || measure.kind === "distinct");
     this.#placeFrom = isSized ? placeShare * when.limit * (isRate ? rule.overMs / second : 1) : Infinity;
     this.#seed = Math.floor(Math.random() * 2 ** 32);
-    this.#numbers = new Uint32Array(mostWords * rule.by.length);
-    if (rule.by.length > 0 && this.#known === undefined) this.#cache = new SlotCache(this.#seed);
+    this.#key = new Uint32Array(rule.by.length);
+    if (rule.by.length > 0 && this.#known === undefined) this.#cache = new SlotCache(rule.by.length, this.#seed);
     // What is to be noticed when it stays away is there from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
   }
@@ -186,25 +176,35 @@ export class RuleWatch {
     return this.#usual ?? this.#known;
   }
 
-  /** Takes the rows of the batch in use. @param weight how many records each stands for. */
-  take(count: number, isMeant: (row: number) => boolean, weight: number, now: number): void {
+  /**
+   * Takes rows of those in use.
+   *
+   * @param meant the rows, in the first `count` places. @param passing room for as many. @param weight how many records each stands for.
+   */
+  take(meant: Uint32Array, count: number, passing: Uint32Array, weight: number, now: number): void {
     const values = this.#values;
     values.advance(now);
-    const rows = this.#rows;
-    for (let row = 0; row < count; row++) {
-      rows.row = row;
-      if (!isMeant(row) || this.#matches?.(rows) === false) continue;
+    const filter = this.#filter;
+    const rows = filter === undefined ? meant : passing;
+    const kept = filter === undefined ? count : filter.keep(meant, count, passing);
+    if (kept === 0) return;
+    values.use?.();
+    this.#useCodes();
+    const coldFrom = this.#coldFrom(now);
+    for (let i = 0; i < kept; i++) {
+      const row = rows[i] as number;
       values.takeAny?.(row, weight, now);
       const cached = this.#cached(row);
       const slot = cached < 0 ? this.#slotOf(row, weight, now) : cached;
       if (slot === undefined) continue;
       this.#seen.last[slot] = now;
-      if (this.#isTouched[slot] === 0) {
+      if (this.#speed?.has(row) === true) this.#speeds[slot] = this.#speed.number(row);
+      const { amount, most } = values.take(slot, row, weight, now);
+      if (most >= this.#closeFrom) this.#seen.large[slot] = now;
+      if (this.#isTouched[slot] === 0 && (this.#seen.large[slot] as number) >= coldFrom) {
         this.#isTouched[slot] = 1;
         this.#touched.push(slot);
       }
-      if (this.#speed?.has(row) === true) this.#speeds[slot] = this.#speed.number(row);
-      const { amount, most } = values.take(slot, row, weight, now);
       let close = this.#close.size === 0 ? undefined : this.#close.get(slot);
       if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
         this.#close.set(slot, (close = new CloseLook(now, this.#flows !== undefined)));
@@ -266,8 +266,7 @@ export class RuleWatch {
 
   /** Tells whether the rule counts a row of the batch in use. */
   passes(row: number): boolean {
-    this.#rows.row = row;
-    return this.#matches?.(this.#rows) !== false;
+    return this.#filter?.passes(row) !== false;
   }
 
   /** The rows of a key since it came near its limit; undefined where none were kept. */
@@ -277,23 +276,39 @@ export class RuleWatch {
     return close?.sample && { rows: close.sample.rows(), since: close.since };
   }
 
-  /** The slot of a record whose key came before; -1: its key has to be read. */
-  #cached(row: number): number {
-    this.#width = 0;
+  /**
+   * Keys that had no large step since this time cannot be above their limit: a window of ten steps has one that is a tenth of it. All others are judged
+   * when they have records.
+   */
+  #coldFrom(now: number): number {
+    const { keptMs } = this.#values;
+    return this.#closeFrom === Infinity || keptMs === undefined ? 0 : now - keptMs;
+  }
+
+  /** Reads the codes of the rows in use. */
+  #useCodes(): void {
     const cache = this.#cache;
-    if (cache === undefined) return -1;
-    const by = this.#by;
-    let width = 0;
-    for (let i = 0; i < by.length; i++) {
-      const end = by[i]?.words?.(row, this.#numbers, width) ?? width;
-      if (end === width) return -1;
-      width = end;
-    }
-    this.#width = width;
-    if (!this.#isStale) return cache.find(this.#numbers, width);
+    this.#codes = undefined;
+    if (cache === undefined) return;
+    const codes = this.rule.by
+      .map(({ field }) => this.#rows.codes(field))
+      .filter((each): each is ValueCodes => each !== undefined);
+    if (codes.length < this.rule.by.length) return;
+    this.#codes = codes.map(({ rows }) => rows);
+    const epoch = codes.reduce((sum, each) => sum + each.epoch, 0);
+    if (epoch === this.#epoch && !this.#isStale) return;
+    this.#epoch = epoch;
     this.#isStale = false;
     cache.clear();
-    return -1;
+  }
+
+  /** The slot of a record whose key came before; -1: its key has to be read. */
+  #cached(row: number): number {
+    const codes = this.#codes;
+    if (codes === undefined) return -1;
+    const key = this.#key;
+    for (let i = 0; i < key.length; i++) key[i] = codes[i]?.[row] as number;
+    return (this.#cache as SlotCache).find(key);
   }
 
   /** The slot of a record by the text of its key; undefined: it has none, or there is no place. */
@@ -301,8 +316,11 @@ export class RuleWatch {
     const key = this.#keyOf(row);
     if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) return undefined;
     const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now);
-    if (slot !== undefined && this.#width > 0 && !this.#isStale)
-      this.#cache?.put(this.#numbers, this.#width, slot, this.keys.count);
+    if (this.#isStale && this.#codes !== undefined) {
+      this.#isStale = false;
+      this.#cache?.clear();
+    }
+    if (slot !== undefined && this.#codes !== undefined) this.#cache?.put(this.#key, slot, this.keys.count);
     return slot;
   }
 
@@ -351,12 +369,13 @@ export class RuleWatch {
   #grow(): void {
     this.#capacity = Math.max(64, 2 * this.#capacity);
     if (this.#known === undefined) this.#values.reserve(this.#capacity);
-    const grown = (before: Float64Array): Float64Array => {
+    const grown = (before: Float64Array): Float64Array<ArrayBuffer> => {
       const larger = new Float64Array(this.#capacity);
       larger.set(before);
       return larger;
     };
-    this.#seen = { first: grown(this.#seen.first), last: grown(this.#seen.last) };
+    const { first, last, large } = this.#seen;
+    this.#seen = { first: grown(first), last: grown(last), large: grown(large) };
     const isTouched = new Uint8Array(this.#capacity);
     isTouched.set(this.#isTouched);
     this.#isTouched = isTouched;
@@ -473,11 +492,10 @@ export class RuleWatch {
     this.#ended.delete(slot);
     this.#isStale = true;
     this.#seen.last[slot] = 0;
+    this.#seen.large[slot] = 0;
   }
 }
 
-/** Numbers that a reader has for a value at most. */
-const mostWords = 4;
 const maxNetworks = 10_000;
 
 /** Reads values as parts of keys: of addresses their networks. */
@@ -487,7 +505,7 @@ function keyReader(reader: Reader, bits: number | undefined): Reader {
   return {
     has: (row) => reader.has(row),
     number: (row) => reader.number(row),
-    words: (row, to, at) => reader.words?.(row, to, at) ?? at,
+    hash: (row) => reader.hash(row),
     text(row) {
       const text = reader.text(row);
       if (text === undefined) return undefined;
@@ -503,23 +521,4 @@ function keyReader(reader: Reader, bits: number | undefined): Reader {
 
 function* range(end: number): Generator<number> {
   for (let i = 0; i < end; i++) yield i;
-}
-
-/** The columns that a rule on flows needs. */
-export function fieldsOf(rule: Rule): readonly string[] {
-  const { filter, by } = rule;
-  const speed = speedFieldOf(by);
-  return [
-    ...flowFields,
-    ...evidenceFields,
-    ...by.map(({ field }) => field),
-    ...measuredFields(rule),
-    ...(speed === undefined ? [] : [speed]),
-    ...(filter === undefined ? [] : filterFields(filter)),
-  ];
-}
-
-function filterFields(filter: NonNullable<Rule["filter"]>): readonly string[] {
-  if ("fields" in filter) return filter.fields;
-  return filter.kind === "not" ? filterFields(filter.filter) : filter.filters.flatMap(filterFields);
 }

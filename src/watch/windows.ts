@@ -35,6 +35,11 @@ export class SumWindows {
     return this.#now;
   }
 
+  /** How long after it was counted something may be in a window, milliseconds. */
+  get keptMs(): number {
+    return this.#steps.length * this.stepMs;
+  }
+
   /** How long after it happened something may be told and still be in all windows that it was in, milliseconds. */
   get reachMs(): number {
     return (this.#steps.length - windowSteps) * this.stepMs;
@@ -251,62 +256,71 @@ export function hashOf(text: string, seed = 0): number {
 }
 
 /** The last steps of MurmurHash3: each bit changes half of those of the result. */
-function mixed(given: number): number {
+export function mixed(given: number): number {
   let hash = Math.imul(given ^ (given >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
 const fewestCells = 64;
-const mostCells = 1 << 14;
+const mostCells = 1 << 16;
+/** Cells that are looked at for a key: some keys have one cell. */
+const probes = 4;
 
-/** Remembers the slots of keys by numbers that stand for their texts, so that no text is made of a key that comes again and again. */
+/** Remembers the slots of keys by the codes of their values, so that no text is made of a key that comes again and again. */
 export class SlotCache {
+  readonly #width: number;
   readonly #seed: number;
-  /** Numbers of each cell. */
-  #width = 0;
   #cells = fewestCells;
-  #numbers = new Uint32Array(0);
-  #slots = new Int32Array(0);
+  /** Codes of each cell. */
+  #codes: Uint32Array;
+  /** Of each cell; -1: it is free. */
+  #slots = new Int32Array(fewestCells).fill(-1);
 
-  /** @param seed nobody outside knows. */
-  constructor(seed: number) {
+  /** @param width the codes of a key. @param seed nobody outside knows. */
+  constructor(width: number, seed: number) {
+    this.#width = width;
     this.#seed = seed;
+    this.#codes = new Uint32Array(fewestCells * width);
   }
 
-  /** The slot of the first `width` numbers; -1: it is not remembered. */
-  find(given: Uint32Array, width: number): number {
-    if (width !== this.#width) return -1;
-    const cell = this.#cellOf(given, width);
-    const [numbers, at] = [this.#numbers, cell * width];
-    for (let i = 0; i < width; i++) if (numbers[at + i] !== given[i]) return -1;
-    return this.#slots[cell] as number;
+  /** The slot of a key; -1: it is not remembered. */
+  find(given: Uint32Array): number {
+    const [codes, width] = [this.#codes, this.#width];
+    let cell = this.#cellOf(given);
+    for (let i = 0; i < probes; i++, cell = (cell + 1) & (this.#cells - 1)) {
+      const at = cell * width;
+      let same = 0;
+      while (same < width && codes[at + same] === given[same]) same++;
+      if (same === width) return this.#slots[cell] as number;
+    }
+    return -1;
   }
 
   /** @param keys how many there are: the more, the more are remembered. */
-  put(given: Uint32Array, width: number, slot: number, keys: number): void {
-    if (width !== this.#width || (this.#cells < mostCells && keys > this.#cells / 4)) {
-      this.#width = width;
+  put(given: Uint32Array, slot: number, keys: number): void {
+    if (this.#cells < mostCells && keys > this.#cells / 4) {
       while (this.#cells < mostCells && keys > this.#cells / 8) this.#cells *= 2;
-      this.#numbers = new Uint32Array(this.#cells * width);
+      this.#codes = new Uint32Array(this.#cells * this.#width);
       this.#slots = new Int32Array(this.#cells).fill(-1);
     }
-    const cell = this.#cellOf(given, width);
+    const home = this.#cellOf(given);
+    let cell = home;
+    for (let i = 1; i < probes && this.#slots[cell] !== -1; i++) cell = (cell + 1) & (this.#cells - 1);
+    if (this.#slots[cell] !== -1) cell = home;
     this.#slots[cell] = slot;
-    for (let i = 0; i < width; i++) this.#numbers[cell * width + i] = given[i] as number;
+    for (let i = 0; i < this.#width; i++) this.#codes[cell * this.#width + i] = given[i] as number;
   }
 
-  /** Forgets all: a slot has gone to another key. */
+  /** Forgets all: a slot has gone to another key, or codes mean something else. */
   clear(): void {
+    this.#codes.fill(0);
     this.#slots.fill(-1);
   }
 
-  #cellOf(given: Uint32Array, width: number): number {
+  #cellOf(given: Uint32Array): number {
     let hash = this.#seed;
-    for (let i = 0; i < width; i++) {
-      hash = Math.imul(hash ^ (given[i] as number), 0x9e3779b1);
-      hash ^= hash >>> 16;
-    }
+    for (let i = 0; i < this.#width; i++) hash = Math.imul(hash ^ (given[i] as number), 0x9e3779b1) ^ (hash >>> 15);
     return mixed(hash) & (this.#cells - 1);
   }
 }

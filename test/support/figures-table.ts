@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 704,
+  files: 706,
   singleUserFiles: 107,
-  interfaces: 1151,
+  interfaces: 1152,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

@@ -1,0 +1,150 @@
+import type { BatchColumn, Column } from "../record/index.ts";
+import { mixed } from "./windows.ts";
+
+/** Numbers below are their own codes, plus one: ports, protocols, flags. */
+const plainNumbers = 65_536;
+/** Values that are remembered; when there are more, codes begin anew. */
+const maxValues = 1 << 15;
+const fewestCells = 1 << 10;
+/** What is longer is not remembered: exporters send texts of 60 KB, too. */
+const maxTextLength = 256;
+
+/** Numbers that stand for the values of a column: what is decided about a value once need not be decided again. */
+export class ValueCodes {
+  /** By row of the batch in use; 0: it has no value. */
+  rows = new Uint32Array(0);
+  /** Codes keep their meaning as long as it stays. */
+  epoch = 0;
+  readonly #seed = Math.floor(Math.random() * 2 ** 32);
+  readonly #texts = new Map<string, number>();
+  /** By code of a text in the batch. */
+  #ofTexts = new Uint32Array(0);
+  /** Codes by hash of the value, 0 where there is none. */
+  #cells = new Uint32Array(fewestCells);
+  /** Values by code, as many numbers each as a value has. */
+  #values = new Uint32Array(0);
+  #count = 0;
+
+  /**
+   * Reads the codes of a batch.
+   *
+   * @param column undefined: no row has a value.
+   * @param words the values by 32 bits, where they can be read so.
+   * @returns false where its values have no codes: a row has several.
+   */
+  use(
+    column: BatchColumn | undefined,
+    rows: number,
+    words: Uint32Array | undefined,
+    texts: { readonly count: number; text(this: void, code: number): string },
+  ): boolean {
+    if (this.rows.length < rows) this.rows = new Uint32Array(rows);
+    if (column === undefined) {
+      this.rows.fill(0);
+      return true;
+    }
+    const { type, isArray } = column.column;
+    if (isArray) return false;
+    if (this.#count + rows > maxValues) this.#beginAnew();
+    if (type === "boolean") this.#useFlags(column, rows);
+    else if (words === undefined) return false;
+    else if (type === "text") this.#useTexts(column.presence, rows, words, texts);
+    else this.#useWords(type, column.presence, rows, words);
+    return true;
+  }
+
+  #beginAnew(): void {
+    this.epoch++;
+    this.#count = 0;
+    this.#texts.clear();
+    this.#cells.fill(0);
+  }
+
+  #useFlags({ presence, data }: BatchColumn, rows: number): void {
+    for (let row = 0; row < rows; row++) this.rows[row] = hasValue(presence, row) ? Number(data[row]) + 1 : 0;
+  }
+
+  #useTexts(
+    presence: Uint8Array,
+    rows: number,
+    words: Uint32Array,
+    { count, text }: { readonly count: number; text(this: void, code: number): string },
+  ): void {
+    if (this.#ofTexts.length < count) this.#ofTexts = new Uint32Array(2 * count);
+    const known = this.#ofTexts.fill(0, 0, count);
+    for (let row = 0; row < rows; row++) {
+      const given = words[row] as number;
+      let code = 0;
+      if (hasValue(presence, row)) code = known[given] || (known[given] = this.#codeOfText(text(given)));
+      this.rows[row] = code;
+    }
+  }
+
+  #codeOfText(text: string): number {
+    let code = this.#texts.get(text);
+    if (code !== undefined) return code;
+    code = ++this.#count;
+    if (text.length <= maxTextLength) this.#texts.set(text, code);
+    return code;
+  }
+
+  #useWords(type: Column["type"], presence: Uint8Array, rows: number, words: Uint32Array): void {
+    const width = type === "address" ? 4 : 2;
+    const isPlain = type === "integer" || type === "unsigned";
+    const first = isPlain ? plainNumbers : 0;
+    const codes = this.rows;
+    for (let row = 0; row < rows; row++) {
+      const at = row * width;
+      if (!hasValue(presence, row)) codes[row] = 0;
+      else if (isPlain && words[at + 1] === 0 && (words[at] as number) < plainNumbers)
+        codes[row] = (words[at] as number) + 1;
+      else codes[row] = first + this.#codeOf(words, at, width);
+    }
+  }
+
+  #codeOf(words: Uint32Array, at: number, width: number): number {
+    const [cells, values] = [this.#cells, this.#values];
+    const mask = cells.length - 1;
+    let cell = this.#cellOf(words, at, width) & mask;
+    for (; cells[cell] !== 0; cell = (cell + 1) & mask) {
+      const place = (cells[cell] as number) * width;
+      let i = 0;
+      while (i < width && values[place + i] === words[at + i]) i++;
+      if (i === width) return cells[cell] as number;
+    }
+    const code = (cells[cell] = ++this.#count);
+    if (values.length < (code + 1) * width) this.#values = larger(values, 2 * (code + 1) * width);
+    this.#values.set(words.subarray(at, at + width), code * width);
+    if (2 * code > cells.length) this.#grow(width);
+    return code;
+  }
+
+  #cellOf(words: Uint32Array, at: number, width: number): number {
+    let hash = this.#seed;
+    for (let i = 0; i < width; i++) {
+      hash = Math.imul(hash ^ (words[at + i] as number), 0x9e3779b1);
+      hash ^= hash >>> 16;
+    }
+    return mixed(hash);
+  }
+
+  #grow(width: number): void {
+    const cells = (this.#cells = new Uint32Array(2 * this.#cells.length));
+    const mask = cells.length - 1;
+    for (let code = 1; code <= this.#count; code++) {
+      let cell = this.#cellOf(this.#values, code * width, width) & mask;
+      while (cells[cell] !== 0) cell = (cell + 1) & mask;
+      cells[cell] = code;
+    }
+  }
+}
+
+function hasValue(presence: Uint8Array, row: number): boolean {
+  return ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
+}
+
+function larger(before: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
+  const after = new Uint32Array(length);
+  after.set(before);
+  return after;
+}
