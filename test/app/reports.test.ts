@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { FileState, ReportLetters, Reports, runsForm, savedForm, SavedViews } from "../../src/app/index.ts";
 import { nodeFileIo } from "../../src/base/file/index.ts";
+import { ExploreError } from "../../src/explore/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -41,12 +42,16 @@ interface Rig {
   /** What the receivers do: throws to be asked again, a text gives up. */
   receive: () => Promise<string | undefined>;
   readonly asked: Parameters<Questions["query"]>[0][];
+  /** What Explore answers. */
+  answer: () => Promise<Answer>;
+  /** Passes on the monotonic clock. */
+  waited: number;
   readonly runs: FileState<unknown>;
 }
 
 /** @param session another one is another run of the collector. */
 async function open(t: TestContext, directory: string, session: string, now: number): Promise<Rig> {
-  const clock = { ...systemClock, now: () => rig.now };
+  const clock = { ...systemClock, now: () => rig.now, monotonic: () => systemClock.monotonic() + rig.waited };
   const metrics = createMetrics();
   const around = { io: nodeFileIo, clock, log: silentLog };
   const saved = new FileState("saved views", `${directory}/views.json`, savedForm, session, around);
@@ -54,7 +59,7 @@ async function open(t: TestContext, directory: string, session: string, now: num
   await saved.start();
   await runs.start();
   const views = new SavedViews(saved, async () => ["ops"], { clock, metrics });
-  const questions = { query: async (query: (typeof rig.asked)[number]) => (rig.asked.push(query), answer) };
+  const questions = { query: async (query: (typeof rig.asked)[number]) => (rig.asked.push(query), rig.answer()) };
   const letters = new ReportLetters(questions as unknown as Questions, () => "<web>", clock);
   const post: Post = {
     letterActions: async () => ["ops"],
@@ -72,7 +77,17 @@ async function open(t: TestContext, directory: string, session: string, now: num
     metrics,
     health: createHealth(),
   });
-  const rig: Rig = { views, reports, now, sent: [], receive: async () => undefined, asked: [], runs };
+  const rig: Rig = {
+    views,
+    reports,
+    now,
+    sent: [],
+    receive: async () => undefined,
+    asked: [],
+    answer: async () => answer,
+    waited: 0,
+    runs,
+  };
   cleanUp(t, () => reports.stop());
   return rig;
 }
@@ -223,4 +238,62 @@ test("a paused report is sent by hand alone; a preview sends nothing; views that
     hasNames: true,
   };
   await assert.rejects(without.make("x", matter, new AbortController().signal), /SVC_EXPLORE_ENABLE is off/);
+});
+
+test("while Explore cannot be asked a report waits and says so; when it can, it is sent of the same time", async (t) => {
+  const rig = await open(t, tempDirectory(t), "one", at("2026-11-26T12:00:00Z"));
+  await define(rig);
+  rig.now = at("2026-11-27T06:00:00Z");
+  rig.answer = async () => {
+    throw new ExploreError("unavailable", "Explore has begun again: ask again in a little while");
+  };
+  const state = async () => (await rig.reports.status(ada)).reports[0]?.runs[0];
+  await rig.reports.tick();
+  await until("it says why it waits", async () => (await state())?.fault !== undefined);
+  assert.deepEqual(
+    [(await state())?.state, (await state())?.fault],
+    ["waiting", "Explore has begun again: ask again in a little while"],
+  );
+  rig.answer = async () => answer;
+  await rig.reports.tick();
+  assert.equal(rig.asked.length, 1, "it is not asked again at once");
+  rig.waited = 31_000;
+  rig.now += 31_000;
+  await settle(rig);
+  assert.equal(rig.sent.length, 1);
+  assert.deepEqual([rig.asked[0]?.from, rig.asked[0]?.to], [rig.asked[1]?.from, rig.asked[1]?.to]);
+  assert.deepEqual([(await state())?.state, (await state())?.fault], ["sent", undefined]);
+});
+
+test("thirty letters are in memory at a time, and ten of a report wait; the others follow when they are sent", async (t) => {
+  const rig = await open(t, tempDirectory(t), "one", at("2026-11-26T12:00:00Z"));
+  await define(rig);
+  for (let more = 0; more < 33; more++)
+    await rig.views.save(
+      { report: { name: `More ${more}`, board: "edge", schedule: "hourly", zone: "UTC", actions: ["ops"] } },
+      ada,
+    );
+  rig.now = at("2026-11-26T13:00:00Z");
+  const held: ((fault: undefined) => void)[] = [];
+  rig.receive = () => new Promise((resolve) => held.push(resolve));
+  for (let tick = 0; tick < 5; tick++) await rig.reports.tick();
+  await until("thirty are being sent", () => held.length === 30);
+  await rig.reports.tick();
+  assert.equal(held.length, 30);
+  for (const release of held.splice(0)) release(undefined);
+  await until("the rest is being sent", async () => {
+    await rig.reports.tick();
+    return held.length === 3;
+  });
+  for (const release of held) release(undefined);
+  await settle(rig);
+  assert.equal(new Set(rig.sent.map(({ id }) => id)).size, 33);
+  assert.equal(rig.sent.length, 33);
+  rig.receive = () => new Promise(() => {});
+  const sendNow = async (): Promise<void> => {
+    rig.now++;
+    await rig.reports.send({ id: "morning" }, ada);
+  };
+  for (let turn = 0; turn < 10; turn++) await sendNow();
+  await assert.rejects(sendNow(), /10 of this report wait already/);
 });

@@ -343,6 +343,27 @@ describe("letters", () => {
     assert.match((await rig.watch.alerting.post("noc", { ...letter, id: "large" })) ?? "", /413/);
   });
 
+  test("to a webhook that fails, then is slow: it is sent once", async (t) => {
+    const receiver = await startReceiver(t);
+    receiver.status = 503;
+    const rig = await startWatch(t, actions(`webhook: {url: '${receiver.url}'}`));
+    const posted = rig.watch.alerting.post("noc", letter);
+    await until("a try", () => stateOf(rig)?.failures === 1);
+    receiver.status = 200;
+    let answer = (): void => {};
+    receiver.ready = new Promise((resolve) => (answer = resolve));
+    const tries = receiver.received.length;
+    await until("another try", () => receiver.received.length > tries);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    answer();
+    assert.equal(await posted, undefined);
+    assert.deepEqual(
+      receiver.received.map(({ answered }) => answered).filter((status) => status === 200),
+      [200],
+    );
+    for (const { headers } of receiver.received) assert.equal(headers["idempotency-key"], letter.id);
+  });
+
   test("one that cannot be sent holds up no notice", async (t) => {
     const receiver = await startReceiver(t);
     receiver.refuses = (body) => (body.startsWith('{"report"') ? 503 : undefined);

@@ -228,6 +228,8 @@ export interface TestReceiver {
   longest: number;
   /** The status with which a body is refused; undefined: it is not. */
   refuses: (body: string) => number | undefined;
+  /** Ends when it answers. */
+  ready: Promise<void>;
 }
 
 /** Longer than {@link until} takes to look again: a test that goes on when a notice was received, but is not known to be taken, does so always. */
@@ -241,6 +243,7 @@ export async function startReceiver(t: TestContext): Promise<TestReceiver> {
     status: 200,
     longest: Infinity,
     refuses: () => undefined,
+    ready: Promise.resolve(),
   };
   const server = createServer((request, response) => {
     let body = "";
@@ -248,7 +251,8 @@ export async function startReceiver(t: TestContext): Promise<TestReceiver> {
     request.on("end", () => {
       const answered = receiver.refuses(body) ?? (body.length > receiver.longest ? 413 : receiver.status);
       receiver.received.push({ path: request.url ?? "", headers: request.headers, body, answered });
-      setTimeout(() => response.writeHead(answered).end(), answerMs);
+      const answer = (): void => void response.writeHead(answered).end();
+      void receiver.ready.then(() => setTimeout(answer, answerMs));
     });
   });
   server.listen(0, "127.0.0.1");

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
+import { SMTPServer } from "smtp-server";
 import {
   axeFindings,
   openBrowser,
@@ -10,13 +13,47 @@ import {
   type Page,
   type WatchedPage,
 } from "../../support/browser.ts";
+import { cleanUp } from "../../support/clean-up.ts";
+import { tempDirectory } from "../../support/temp-directory.ts";
 import { until } from "../../support/until.ts";
+import { startReceiver, type TestReceiver } from "../../watch/watch-rig.ts";
 import { formatNumber } from "../../../web/src/format/numbers.ts";
 import { startWithFlows, type CollectorWithFlows } from "./collector-with-flows.ts";
 
+/** Who gets reports: a webhook and a mail server, with what that took. */
+interface Receivers {
+  readonly hook: TestReceiver;
+  readonly mails: readonly string[];
+  readonly rules: string;
+}
+
+async function startReceivers(t: TestContext): Promise<Receivers> {
+  const hook = await startReceiver(t);
+  const mails: string[] = [];
+  const server = new SMTPServer({
+    disabledCommands: ["AUTH", "STARTTLS"],
+    onData(stream, _session, callback) {
+      const parts: Buffer[] = [];
+      stream.on("data", (part: Buffer) => parts.push(part));
+      stream.on("end", () => {
+        mails.push(Buffer.concat(parts).toString());
+        callback();
+      });
+    },
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server.server, "listening");
+  cleanUp(t, () => server.close());
+  const { port } = server.server.address() as AddressInfo;
+  const rules = join(tempDirectory(t), "watch.yml");
+  const mail = `{server: 'smtp://127.0.0.1:${port}', from: netgloss@example.com, to: [noc@example.com]}`;
+  writeFileSync(rules, `rules: []\nactions:\n  noc: {email: ${mail}}\n  chat: {webhook: {url: '${hook.url}'}}\n`);
+  return { hook, mails, rules };
+}
+
 /** Explore has records of half a minute when the stories begin. */
-async function startExplore(t: TestContext): Promise<CollectorWithFlows> {
-  const running = await startWithFlows(t, { SVC_EXPLORE_ENABLE: "true" });
+async function startExplore(t: TestContext, rules: string): Promise<CollectorWithFlows> {
+  const running = await startWithFlows(t, { SVC_EXPLORE_ENABLE: "true", SVC_WATCH_RULES_PATH: rules });
   await running.collector().call("CreateUdm", { udm: { key: "10.10.20.5", name: "web-1" } });
   await running.collector().call("CreateUdm", { udm: { key: "10.10.10.0/24", name: "office" } });
   const hasRecords = async (): Promise<boolean> => {
@@ -299,7 +336,7 @@ async function faultsAndNothing({ page, errors }: WatchedPage): Promise<void> {
 }
 
 /** A board of the view that another story saved: made, shown for another time, changed, and told of. */
-async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows): Promise<void> {
+async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows, receivers: Receivers): Promise<void> {
   await page.goto(`${running.url}/boards`);
   await page.getByRole("region", { name: "Views" }).getByRole("link", { name: "the office" }).waitFor();
   await page.getByRole("button", { name: "New board …" }).click();
@@ -318,8 +355,10 @@ async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows
   await time.press("Enter");
   await page.getByText("No flows in this time").waitFor();
 
-  // What a board shows is not deleted below it.
   await page.goto(`${running.url}/boards`);
+  await reports(page, receivers);
+
+  // What a board shows is not deleted below it.
   await page.getByRole("button", { name: "Delete the office" }).click();
   await page.getByRole("button", { name: "Yes, delete the office" }).click();
   await page.getByRole("alert").filter({ hasText: 'is on the board "All of it"' }).waitFor();
@@ -328,6 +367,44 @@ async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows
   await page.getByRole("cell", { name: "deleted the board all-of-it" }).waitFor();
   assert.deepEqual(await axeFindings(page), []);
   assert.deepEqual(errors(400), []);
+}
+
+/** A board is sent by mail and to a webhook that fails at first: looked at before, sent once to each, told of, deleted. */
+async function reports(page: Page, { hook, mails }: Receivers): Promise<void> {
+  await page.getByRole("button", { name: "New report …" }).click();
+  const dialog = page.getByRole("dialog", { name: "New report" });
+  await dialog.getByRole("textbox", { name: "Name" }).fill("Morning");
+  await dialog.getByRole("textbox", { name: /^When/ }).fill("at dawn");
+  await dialog.getByRole("textbox", { name: /^Of the time before/ }).fill("1h");
+  for (const name of ["noc", "chat"]) await dialog.getByRole("checkbox", { name }).check();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("alert").filter({ hasText: "daily" }).waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await dialog.getByRole("textbox", { name: /^When/ }).fill("daily 07:00");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const row = page.getByRole("row", { name: /^Morning / });
+  await row.getByRole("button", { name: "Preview Morning" }).click();
+  const preview = page.getByRole("dialog", { name: /^Morning: / });
+  await preview
+    .frameLocator("iframe")
+    .getByText(/web-1|office/)
+    .first()
+    .waitFor();
+  await page.keyboard.press("Escape");
+  hook.status = 503;
+  await row.getByRole("button", { name: /^Send now/ }).click();
+  await until("the webhook was tried", () => hook.received.length > 0);
+  hook.status = 200;
+  await until("it is told of", async () => {
+    await page.reload();
+    await row.waitFor();
+    return /sent/.test(await row.innerText());
+  });
+  assert.deepEqual([mails.length, hook.received.filter(({ answered }) => answered === 200).length], [1, 1]);
+  assert.match(mails[0] ?? "", /^Subject: Morning: .*filename=the-office\.csv/ms);
+  assert.deepEqual(await axeFindings(page), []);
+  await row.getByRole("button", { name: "Delete the report Morning" }).click();
+  await row.waitFor({ state: "detached" });
 }
 
 /** A person sets a mark; it is on the chart, by keyboard too, until marks are hidden. */
@@ -375,7 +452,8 @@ async function overview({ page, errors }: WatchedPage, running: CollectorWithFlo
 test("Explore and what the Overview has of it", async (t) => {
   const browser = await openBrowser(t);
   if (browser === undefined) return;
-  const running = await startExplore(t);
+  const receivers = await startReceivers(t);
+  const running = await startExplore(t, receivers.rules);
   const open = async (theme: "light" | "dark" = "light"): Promise<WatchedPage> => {
     const watched = await openPage(browser, { theme });
     await watched.page.goto(`${running.url}/explore`);
@@ -386,7 +464,7 @@ test("Explore and what the Overview has of it", async (t) => {
     "ranking, chart and flow picture by names: a click filters, back takes it away, the address is the view",
     async () => filterAndShare(await open(), running),
   );
-  await t.test("a board shows views that people share", async () => boards(await open("dark"), running));
+  await t.test("a board shows views that people share", async () => boards(await open("dark"), running, receivers));
   await t.test("a part of the chart drawn over is zoomed in on, and buttons move in time", async () =>
     zoom(await open("dark")),
   );
