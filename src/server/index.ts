@@ -14,6 +14,7 @@ export {
   type FindAnnotations,
 } from "./methods/annotation-endpoint.ts";
 export {
+  chartShapes,
   savedKinds,
   savedViewAnswers,
   type Board,

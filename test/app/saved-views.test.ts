@@ -32,7 +32,8 @@ test("views and boards over the API: saved, shared, refused, told who changed th
     });
     return { status: response.status, answer: (await response.json()) as Record<string, unknown> };
   };
-  const uplink = { name: "Who fills the uplink?", filter: "dst.tag = pci", dimensions: ["flow.src.ip.addr"] };
+  const drawn = { measure: "destinations", shape: "lines", bothWays: true, peaks: true };
+  const uplink = { name: "Who fills the uplink?", filter: "dst.tag = pci", dimensions: ["flow.src.ip.addr"], ...drawn };
   const saved = await call("/save", { view: uplink, revision: 0 });
   assert.deepEqual([saved.status, saved.answer["id"], saved.answer["revision"]], [200, "who-fills-the-uplink", 1]);
   assert.equal((await call("/save", { view: uplink })).answer["id"], "who-fills-the-uplink-2");
@@ -44,6 +45,9 @@ test("views and boards over the API: saved, shared, refused, told who changed th
     ["/save", { view: { ...uplink, dimensions: ["no.such"] } }, /no\.such/],
     ["/save", { view: { name: " " } }, /views need a name/],
     ["/save", { view: { ...uplink, colour: "red" } }, /there is no field "colour"/],
+    ["/save", { view: { ...uplink, shape: "cake" } }, /shape must be one of stacked, lines, share, grid/],
+    ["/save", { view: { ...uplink, peaks: 1 } }, /peaks must be true or false/],
+    ["/save", { view: { ...uplink, measure: "peers" } }, /measure must be one of .*destination_ports/],
     ["/save", { view: uplink, board }, /not both/],
     ["/save", { board: { ...board, views: ["none"] } }, /there is no view "none"/],
     ["/save", { view: { ...uplink, id: "Who?" } }, /small letters/],
@@ -75,6 +79,7 @@ test("views and boards over the API: saved, shared, refused, told who changed th
   // Out, changed, and in again: what is the same is no change.
   const exported = (await run("view", "export")).out;
   assert.match(exported, /filter: dst\.tag = pci/);
+  assert.match(exported, /shape: lines\n +bothWays: true\n +peaks: true/);
   assert.doesNotMatch(exported, /revision/);
   const file = join(state, "views.yml");
   writeFileSync(file, exported.replace("name: Edge", "name: The edge"));
@@ -94,6 +99,18 @@ test("views and boards over the API: saved, shared, refused, told who changed th
   const again = await open(state);
   assert.deepEqual(again.list(root).boards[0]?.name, "The edge");
   assert.equal(again.changes(root).changes.length, 5);
+});
+
+test("views of before they said how they are drawn are opened, and drawn as then", async (t) => {
+  const directory = tempDirectory(t);
+  const views = await open(directory);
+  await views.save({ view: { name: "of old", shape: "grid" } }, ada);
+  const path = join(directory, "views/views.json");
+  const old = JSON.parse(readFileSync(path, "utf8")) as { views: Record<string, unknown>[] };
+  for (const name of ["shape", "bothWays", "peaks"]) delete old.views[0]?.[name];
+  writeFileSync(path, JSON.stringify(old));
+  const [view] = (await open(directory)).list(ada).views;
+  assert.deepEqual([view?.name, view?.shape, view?.bothWays, view?.peaks], ["of old", "stacked", false, false]);
 });
 
 test("who has not the role neither sees nor changes what is for it", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import { compileFilter, parseFilter, recordVocabulary } from "../../src/record/index.ts";
 import { readQuery, type ExploreAnswer, type ExploreQuery } from "../../src/explore/index.ts";
-import { crossing, fieldValues, partsWithin, sumsBy, type ModelRecord } from "./query-model.ts";
+import { crossing, fieldValues, partsWithin, recordsBy, sumsBy, type ModelRecord } from "./query-model.ts";
 
 /** When the questions are asked. */
 export const now = Date.parse("2026-11-22T12:00:00Z");
@@ -278,6 +278,53 @@ export async function checkUtilisation(
         percentOf(Date.parse(time), Math.min(Date.parse(time) + 300_000, Date.parse(to))),
       );
     }
+  }
+}
+
+/** Different addresses and ports, by keys that share some of them, with the time before. */
+export async function checkDifferent(
+  ask: (query: ExploreQuery) => Promise<ExploreAnswer>,
+  records: readonly ModelRecord[],
+): Promise<void> {
+  const hour = 3_600_000;
+  for (const [measure, field, dimensions] of [
+    ["destinations", "flow.dst.ip.addr", ["flow.src.ip.addr"]],
+    ["sources", "flow.src.ip.addr", ["flow.src.ip.subnet.tags", "flow.dst.ip.subnet.tags"]],
+    ["source_ports", "flow.src.l4.port.id", []],
+    ["sources", "flow.src.ip.addr", ["flow.src.as.asn"]],
+  ] as const) {
+    const filter = "not src.tag = dmz";
+    const matches = compileFilter(parseFilter(filter, "filter", recordVocabulary));
+    const matching = records.filter((each) => matches(fieldValues(each)));
+    const within = (begin: number, end: number): readonly ModelRecord[] =>
+      partsWithin(matching, "flows", "received", begin, end);
+    const of = (some: readonly ModelRecord[]): number =>
+      new Set(some.flatMap((each) => (field in each ? [String(each[field])] : []))).size;
+    const body = { from: "-30m", filter, dimensions, measure, limit: 3, granularity: "5m", compare: true };
+    const answer = await ask(readQuery(body, now));
+    const { rows, others, total, times = [], unit } = answer;
+    const [from, to] = [Date.parse(answer.from), Date.parse(answer.to)];
+    assert.equal(unit, measure === "source_ports" ? "ports" : "addresses");
+    const byKey = recordsBy(within(from, to), dimensions);
+    const largest = [...byKey.values()].map(of).toSorted((a, b) => b - a);
+    assert.deepEqual(
+      rows.map(({ value }) => value),
+      dimensions.length === 0 ? [] : largest.slice(0, 3),
+    );
+    for (const { key, value } of rows) assert.equal(value, of(byKey.get(JSON.stringify(key)) ?? []), measure);
+    assert.equal(total.value, of(within(from, to)));
+    assert.equal(total.previous, of(within(2 * from - to, from)));
+    const shown = new Set(rows.map(({ key }) => JSON.stringify(key)));
+    const rest = [...byKey].flatMap(([key, some]) => (shown.has(key) ? [] : some));
+    assert.equal(others.value, dimensions.length === 0 ? 0 : of(rest));
+    for (const [i, time] of times.entries()) {
+      const begin = Date.parse(time);
+      const inBucket = within(begin, Math.min(begin + hour / 12, to));
+      assert.equal(total.series?.[i], of(inBucket), time);
+      const ofKeys = recordsBy(inBucket, dimensions);
+      for (const { key, series } of rows) assert.equal(series?.[i], of(ofKeys.get(JSON.stringify(key)) ?? []), time);
+    }
+    assert.equal(answer.estimated, undefined);
   }
 }
 

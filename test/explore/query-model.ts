@@ -79,6 +79,21 @@ export function sumsBy(
   return sums;
 }
 
+/** The records by the values of some fields, a list having a record under each of its values: by key in JSON. */
+export function recordsBy(
+  records: readonly ModelRecord[],
+  dimensions: readonly string[],
+): ReadonlyMap<string, readonly ModelRecord[]> {
+  const found = new Map<string, ModelRecord[]>();
+  for (const record of records) {
+    for (const key of keysOf(record, dimensions)) {
+      const name = JSON.stringify(key);
+      found.set(name, [...(found.get(name) ?? []), record]);
+    }
+  }
+  return found;
+}
+
 function keysOf(record: ModelRecord, [first, ...others]: readonly string[]): unknown[][] {
   if (first === undefined) return [[]];
   const value = record[first] ?? null;

@@ -5,7 +5,15 @@ import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { readQuery } from "../../src/explore/index.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
-import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords, usualRecords } from "./query-cases.ts";
+import {
+  checkAnswers,
+  checkDifferent,
+  checkRegexes,
+  checkUtilisation,
+  now,
+  sampleRecords,
+  usualRecords,
+} from "./query-cases.ts";
 import { lineOf, type ModelRecord } from "./query-model.ts";
 
 const never = new AbortController().signal;
@@ -18,6 +26,7 @@ test("answers of the embedded store are those of a slow model over the same reco
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 40);
   await checkRegexes((query) => explore.query(query, never), sampleRecords);
   await checkUtilisation((query) => explore.query(query, never), sampleRecords);
+  await checkDifferent((query) => explore.query(query, never), sampleRecords);
   // Engines of RE2 differ in the properties of Unicode that they know.
   const emoji = readQuery({ filter: 'src.name =~ "\\\\p{Emoji}"' }, now);
   await assert.rejects(explore.query(emoji, never), {

@@ -5,7 +5,7 @@ import { inScopes, Profiles, readFlowsQuery, readQuery } from "../../src/explore
 import { isPlain, ofConnection, seenFrom } from "../support/limited-record.ts";
 import { until } from "../support/until.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
-import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "./query-cases.ts";
+import { checkAnswers, checkDifferent, checkRegexes, checkUtilisation, now, sampleRecords } from "./query-cases.ts";
 import { lineOf, type ModelRecord } from "./query-model.ts";
 
 const never = new AbortController().signal;
@@ -36,6 +36,7 @@ test("answers to a caller for a scope are those of a model over what it may see"
   await checkAnswers(ask, own, 20);
   await checkRegexes(ask, own);
   await checkUtilisation(ask, own);
+  await checkDifferent(ask, own);
   await checkAnswers((query) => explore.query(inScopes(query, ["nobody"]), never), [], 2);
   await checkAnswers((query) => explore.query(inScopes(query, []), never), [], 2);
 });

@@ -11,7 +11,14 @@ import {
 } from "../../src/explore/index.ts";
 import { clickHouseColumns } from "../../src/output/index.ts";
 import { systemClock } from "../../src/base/report/index.ts";
-import { checkAnswers, checkRegexes, checkUtilisation, now, sampleRecords } from "../explore/query-cases.ts";
+import {
+  checkAnswers,
+  checkDifferent,
+  checkRegexes,
+  checkUtilisation,
+  now,
+  sampleRecords,
+} from "../explore/query-cases.ts";
 import { lineOf, partsWithin, sumsBy } from "../explore/query-model.ts";
 import { clickHouseServer } from "../output/clickhouse/clickhouse-fixture.ts";
 import { batchOf } from "../output/delivery/batch-fixture.ts";
@@ -56,6 +63,7 @@ test("answers of ClickHouse are those of a slow model over the records that the 
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 100);
   await checkRegexes((query) => explore.query(query, never), sampleRecords);
   await checkUtilisation((query) => explore.query(query, never), sampleRecords);
+  await checkDifferent((query) => explore.query(query, never), sampleRecords);
 
   await isAsView(ask);
 

@@ -132,7 +132,7 @@ export class ReportLetters {
     const lines = rows.map(({ name, value, share }) => `  ${name}: ${value}${share === "" ? "" : ` (${share})`}`);
     const notes = answer.complete ? [] : [`A part of the time is not kept: ${answer.missing?.because ?? ""}`];
     const noted = notes.map((each) => `<p><i>${escaped(each)}</i></p>`).join("");
-    const chart = view.show === "table" ? "" : chartOf(answer, `${view.name} over time`);
+    const chart = view.show === "table" ? "" : chartOf(answer, `${view.name} over time`, view.shape === "lines");
     return {
       html: `${head}${noted}${chart}${tableOf(rows, view.name)}`,
       text: [view.name, ...notes, ...lines].join("\n"),
@@ -225,8 +225,12 @@ const chartWidth = 640;
 const chartHeight = 150;
 const leftOfChart = 70;
 
-/** Areas upon one another, the first at the bottom. */
-function chartOf({ times = [], rows, others, total, dimensions, unit }: ExploreAnswer, label: string): string {
+/** Areas upon one another, the first at the bottom; or lines, as always of different values: these have no sum. */
+function chartOf(
+  { times = [], rows, others, total, dimensions, unit }: ExploreAnswer,
+  label: string,
+  hasLines: boolean,
+): string {
   if (times.length < 2) return "";
   const series =
     dimensions.length === 0
@@ -235,17 +239,20 @@ function chartOf({ times = [], rows, others, total, dimensions, unit }: ExploreA
           ...rows.map((row, at) => ({ values: row.series ?? [], color: colorOf(at) })),
           ...(others.keys > 0 ? [{ values: others.series ?? [], color: otherColor }] : []),
         ];
+  const areLines = hasLines || unit === "addresses" || unit === "ports";
   const sums = times.map(() => 0);
   const layers = series.map(({ values, color }) => {
+    if (areLines) sums.fill(0);
     const below = [...sums];
     for (const at of sums.keys()) sums[at] = (sums[at] ?? 0) + Math.max(0, values[at] ?? 0);
     return { below, above: [...sums], color };
   });
-  const top = Math.max(...sums) || 1;
+  const top = Math.max(...layers.flatMap(({ above }) => above)) || 1;
   const x = (at: number): string => (leftOfChart + (at / (times.length - 1)) * chartWidth).toFixed(1);
   const y = (value: number): string => (10 + chartHeight * (1 - value / top)).toFixed(1);
   const paths = layers.map(({ below, above, color }) => {
     const up = above.map((value, at) => `${x(at)} ${y(value)}`);
+    if (areLines) return `<path d="M${up.join("L")}" stroke="${color}" stroke-width="2" fill="none"/>`;
     const down = below.map((value, at) => `${x(at)} ${y(value)}`).toReversed();
     return `<path d="M${[...up, ...down].join("L")}Z" fill="${color}"/>`;
   });

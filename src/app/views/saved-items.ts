@@ -4,6 +4,7 @@ import { ExploreError, readQuery } from "../../explore/index.ts";
 import {
   apiError,
   roles,
+  chartShapes,
   savedKinds,
   type Board,
   type Mark,
@@ -48,7 +49,20 @@ type Fields = Readonly<Record<string, unknown>>;
 const common = ["id", "name", "description", "role"];
 /** The fields of each kind beside those of all. */
 const ownFields: Readonly<Record<SavedKind, readonly string[]>> = {
-  view: ["from", "to", "filter", "dimensions", "measure", "when", "limit", "compare", "show"],
+  view: [
+    "from",
+    "to",
+    "filter",
+    "dimensions",
+    "measure",
+    "when",
+    "limit",
+    "compare",
+    "show",
+    "shape",
+    "bothWays",
+    "peaks",
+  ],
   board: ["from", "to", "filter", "views"],
   report: ["board", "schedule", "zone", "period", "actions", "paused"],
   mark: ["time", "until"],
@@ -84,7 +98,7 @@ export function readItem(kind: SavedKind, given: unknown, at: string, beside: Be
     filter: textOf("filter", "", longest.filter),
   };
   return kind === "view"
-    ? { ...base, ...range, ...readAsked(fields, range.filter, at) }
+    ? { ...base, ...range, ...readAsked(fields, range.filter, at), ...readLook(fields, at) }
     : { ...base, ...range, views: readViews(fields, at, beside.state) };
 }
 
@@ -178,6 +192,19 @@ function readAsked(fields: Fields, filter: string, at: string): AskedPart {
   }
 }
 
+type Look = Pick<SavedView, "shape" | "bothWays" | "peaks">;
+
+/** How a view is drawn where it does not say: as all were before they said it. */
+const usualLook: Look = { shape: "stacked", bothWays: false, peaks: false };
+
+function readLook(fields: Fields, at: string): Look {
+  const { shape, bothWays, peaks } = { ...usualLook, ...fields };
+  if (!chartShapes.includes(shape)) throw wrong(`${at}.shape`, `shape must be one of ${chartShapes.join(", ")}`);
+  for (const [name, flag] of Object.entries({ bothWays, peaks }))
+    if (typeof flag !== "boolean") throw wrong(`${at}.${name}`, `${name} must be true or false`);
+  return { shape, bothWays, peaks };
+}
+
 function readViews(fields: Fields, at: string, state: SavedState): readonly string[] {
   const { views = [] } = fields;
   const isList = Array.isArray(views) && views.every((id) => typeof id === "string");
@@ -259,7 +286,8 @@ export const savedForm: StateForm<SavedState> = {
       const items = given[listOf[kind]] ?? (kind === "report" || kind === "mark" ? [] : undefined);
       if (!Array.isArray(items) || !items.every((item) => isItem(item, kind)))
         throw new BrokenState(`it lacks ${listOf[kind]}, or one of them its id, name, role or number`);
-      return [kind, new Map((items as Item[]).map((item) => [item.id, item]))] as const;
+      const whole = (items as Item[]).map((item) => (kind === "view" ? { ...usualLook, ...item } : item));
+      return [kind, new Map(whole.map((item) => [item.id, item]))] as const;
     });
     if (!Array.isArray(changes) || !changes.every(isChange)) throw new BrokenState("it lacks changes");
     return { ...emptyState, ...Object.fromEntries(lists), changes };

@@ -114,6 +114,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
     unsigned: (value) => `toUInt64(${value})`,
     eachOf: (first, last, step) => `toInt64(arrayJoin(range(toUInt64(${first}), toUInt64(${last} + 1), ${step})))`,
     sum: (value) => `sum(toInt128(${value}))`,
+    distinct: (value) => `uniq(${value})`,
     product: (value, weight) => `toInt128(${value}) * ${weight}`,
   };
 }
@@ -148,6 +149,8 @@ const maxWaiting = 16;
 class ClickHouseEngine implements QueryEngine {
   dialect: SqlDialect;
   readonly plain = plainValue;
+  /** As `uniq` does it. */
+  readonly countsUpTo = 65_536;
   readonly #options: ClickHouseExploreOptions;
   readonly #ask: AskClickHouse;
   readonly #table: string;

@@ -15,6 +15,7 @@ import {
   sumName,
   type PlainValue,
   type QueryEngine,
+  type SqlDialect,
   type Spreading,
   type SqlValue,
   type Statement,
@@ -22,14 +23,18 @@ import {
   type WantedRows,
 } from "../query/sql-dialect.ts";
 import type { DuckDb } from "./duckdb-instance.ts";
-import { duckDbDialect, quoted } from "./duckdb-table.ts";
+import { distinctOf, duckDbDialect, quoted } from "./duckdb-table.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
 import { countsFor, isOf, minutesOf, sourceColumn, sumColumns, whenColumn, type UsedRollups } from "./plan-query.ts";
 
+/** Of so many rows all different values are counted: half a microsecond a row, and memory for each of them. */
+const mostCounted = 8_000_000;
+
 /** Runs statements over the rows of some files. */
 export class DuckDbEngine implements QueryEngine {
-  readonly dialect = duckDbDialect;
+  readonly dialect: SqlDialect;
+  readonly countsUpTo: number;
   readonly plain = plainValue;
   readonly #open: OpenedDuckDb;
   readonly #timeoutMs: number;
@@ -53,6 +58,10 @@ export class DuckDbEngine implements QueryEngine {
     this.#columns = new Map(open.store.columns().map((column) => [column.field, column]));
     this.#weight = partitions.some(({ maxWeight }) => maxWeight > 1) ? quoted(weightColumn) : undefined;
     this.#isSmall = partitions.every(areSmall);
+    const rows = partitions.reduce((sum, each) => sum + each.rows, 0);
+    const oneOf = 2 ** Math.max(0, Math.ceil(Math.log2(rows / mostCounted)));
+    this.dialect = { ...duckDbDialect, distinct: (value) => distinctOf(value, oneOf) };
+    this.countsUpTo = oneOf === 1 ? Infinity : 0;
   }
 
   columnOf(field: string): Column {

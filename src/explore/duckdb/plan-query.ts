@@ -4,7 +4,7 @@ import { sqlType, quoted } from "./duckdb-table.ts";
 import type { Filter } from "../../record/index.ts";
 import type { AnswerPart, Coverage } from "../query/answer.ts";
 import { flowedBounds } from "../booking.ts";
-import { rangeBefore, type ExploreQuery, type TimeRange, type When } from "../query/explore-query.ts";
+import { countedFields, rangeBefore, type ExploreQuery, type TimeRange, type When } from "../query/explore-query.ts";
 import type { Partition } from "./partition.ts";
 
 /** A file of rows of which rollups were made. */
@@ -155,7 +155,10 @@ export function planQuery(
   const older = rollups
     .map((file) => ({ file, sources: file.sources.filter(({ name }) => !names.has(name)) }))
     .filter(({ sources }) => sources.length > 0);
-  const fields = [...new Set([...asked.dimensions, ...fieldsOf(asked.filter)])];
+  const counted = countedFields[asked.measure];
+  const fields = [
+    ...new Set([...asked.dimensions, ...fieldsOf(asked.filter), ...(counted === undefined ? [] : [counted])]),
+  ];
   const lacking = (file: RollupFile): readonly string[] =>
     fields.filter((field) => field === timeField || !(file.columns.has(field) || isMetadataName(field)));
   const usable = older.filter(({ file }) => lacking(file).length === 0);

@@ -127,7 +127,7 @@ function cellOf({ type, isArray }: Column, value: PlainValue): PlainValue {
 }
 
 /** The unit that a number of an answer counts. */
-export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%";
+export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%" | "addresses" | "ports";
 
 /** One number over the range, and over time. */
 export interface AnswerValue {
@@ -191,6 +191,8 @@ export interface ExploreAnswer extends Coverage {
   /** The sum of the other keys. */
   readonly others: AnswerValue & { readonly keys: number; readonly share: number };
   readonly total: AnswerValue;
+  /** True: different values were too many to be counted one by one. */
+  readonly estimated?: true;
   /** The largest number of records for which one that is kept stands. */
   readonly sampling: number;
   readonly store: "duckdb" | "clickhouse";

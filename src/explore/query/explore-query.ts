@@ -26,8 +26,20 @@ export const measures = [
   "packets_per_second",
   "utilisation_in",
   "utilisation_out",
+  "sources",
+  "destinations",
+  "source_ports",
+  "destination_ports",
 ] as const;
 export type Measure = (typeof measures)[number];
+
+/** The field whose different values a measure counts. */
+export const countedFields: Readonly<Partial<Record<Measure, string>>> = {
+  sources: "flow.src.ip.addr",
+  destinations: "flow.dst.ip.addr",
+  source_ports: "flow.src.l4.port.id",
+  destination_ports: "flow.dst.l4.port.id",
+};
 
 /** When bytes and packets count: when they flowed, or when the record of their flow came. Flows count when their records came. */
 export const bookings = ["flowed", "received"] as const;

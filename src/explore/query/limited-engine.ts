@@ -30,11 +30,13 @@ export function limitedTo(scopes: readonly string[] | undefined, engine: QueryEn
 class LimitedEngine implements QueryEngine {
   readonly dialect: SqlDialect;
   readonly plain: QueryEngine["plain"];
+  readonly countsUpTo: number;
   readonly #engine: QueryEngine;
 
   constructor(scopes: readonly string[], engine: QueryEngine) {
     this.#engine = engine;
     this.plain = engine.plain;
+    this.countsUpTo = engine.countsUpTo;
     const { dialect } = engine;
     const names = scopes.map((name) => `'${name.replaceAll("'", "''")}'`).join(", ") || "NULL";
     const isIn = (field: string): string => `(${dialect.column(engine.columnOf(field))} IN (${names}))`;

@@ -173,6 +173,8 @@ export interface RecordsQuery extends TimeRange {
   readonly summand: Summand;
   /** A column of numbers that the summand of each record is divided by; what has none, or 0, adds nothing. */
   readonly per?: Column | undefined;
+  /** A column whose different values are counted, where nothing is added up. */
+  readonly counted?: Column | undefined;
   readonly when: When;
 }
 
@@ -283,6 +285,7 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   const { dialect } = engine;
   const used = new Set<Column>(dimensions);
   if (query.per !== undefined) used.add(query.per);
+  if (query.counted !== undefined) used.add(query.counted);
   const where = whereSql(query, used, values);
   const bucket = granularitySeconds === 0 ? "0" : bucketName;
   const from = engine.from({
@@ -301,11 +304,13 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
 }
 
 /** A sum of whole numbers is exact, that of quotients is not. */
-function sumOf({ engine: { dialect }, per }: RecordsQuery, value: string): string {
+function sumOf({ engine: { dialect }, per, counted }: RecordsQuery, value: string): string {
+  if (counted !== undefined) return dialect.distinct(value);
   return per === undefined ? dialect.sum(value) : `sum(${value})`;
 }
 
-function summandSql({ engine: { dialect }, per }: RecordsQuery, summand: string): string {
+function summandSql({ engine: { dialect }, per, counted }: RecordsQuery, summand: string): string {
+  if (counted !== undefined) return dialect.kept(counted);
   if (per === undefined) return summand;
   return `${dialect.double(summand)} / nullif(${dialect.double(dialect.column(per))}, 0)`;
 }
@@ -323,7 +328,10 @@ function unfoldedSql(flat: string, query: RecordsQuery, sums: readonly string[])
   const cells = names.map((name, i) => `${name} AS d${i}`);
   const kept = (alias: string): readonly string[] => ["b", ...sums].map((name) => `${alias}.${name} AS ${name}`);
   const summed = sums.map((name) => `${sumOf(query, `f.${name}`)} AS ${name}`);
-  const added = `SELECT ${[...cells, "f.b AS b", ...summed].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`;
+  const added =
+    query.counted === undefined
+      ? `SELECT ${[...cells, "f.b AS b", ...summed].join(", ")} FROM ${flat} f GROUP BY ${[...names, "f.b"].join(", ")}`
+      : `SELECT DISTINCT ${[...cells, ...kept("f")].join(", ")} FROM ${flat} f`;
   const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
   const lists = `(SELECT ${[...opened, ...kept("o")].join(", ")} FROM (${added}) o)`;
   // One list at a time, because two that are unfolded at once are put side by side.

@@ -1,7 +1,7 @@
 import { type Column, ExploreError } from "../column.ts";
 import type { PlainValue, SqlValue, QueryEngine, Summand } from "./sql-dialect.ts";
 import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
-import { rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
+import { countedFields, rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
 
 /** Returns the record of a row of a result that has the values of columns, without those that it lacks. */
@@ -100,6 +100,10 @@ const kinds: Readonly<Record<Measure, { summand: Summand; unit: Unit; times: num
     packets_per_second: { summand: "packets", unit: "packet/s", times: 1, isRate: true },
     utilisation_in: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.in.netif.speed" },
     utilisation_out: { summand: "bytes", unit: "%", times: 800, isRate: true, per: "flow.out.netif.speed" },
+    sources: { summand: "flows", unit: "addresses", times: 1, isRate: false },
+    destinations: { summand: "flows", unit: "addresses", times: 1, isRate: false },
+    source_ports: { summand: "flows", unit: "ports", times: 1, isRate: false },
+    destination_ports: { summand: "flows", unit: "ports", times: 1, isRate: false },
   };
 
 type Answered = Omit<ExploreAnswer, keyof Coverage | "sampling" | "store" | "elapsedMs">;
@@ -162,6 +166,7 @@ class RunningQuery {
     this.#signal = signal;
     this.#kind = kinds[query.measure];
     const { summand, per } = this.#kind;
+    const counted = countedFields[query.measure];
     this.#records = {
       engine,
       from,
@@ -171,6 +176,7 @@ class RunningQuery {
       summand,
       when: query.when,
       per: per === undefined ? undefined : engine.columnOf(per),
+      counted: counted === undefined ? undefined : engine.columnOf(counted),
     };
     this.#starts = granularitySeconds === 0 ? [] : startsOf(query, 1000 * granularitySeconds);
   }
@@ -186,8 +192,9 @@ class RunningQuery {
     const sums = tops.map((row) => Number(row[width] ?? 0));
     const keyCount = Number(tops[0]?.[width + 1] ?? 0);
     const sumOfKeys = Number((hasKeys ? tops[0]?.[width + 2] : ranked[0]?.[0]) ?? 0);
-    // A record counts once for each element of a list, but once in the total.
-    const isUnfolded = dimensions.some(({ isArray }) => isArray);
+    // A record counts once for each element of a list, but once in the total. Several keys may have the same value that is counted.
+    const isCounted = this.#records.counted !== undefined;
+    const isUnfolded = hasKeys && (isCounted || dimensions.some(({ isArray }) => isArray));
     const flat = { ...this.#records, dimensions: isUnfolded ? [] : dimensions };
     const sumOfAll = isUnfolded ? Number((await this.#rank(flat, 1))[0]?.[0] ?? 0) : sumOfKeys;
 
@@ -202,7 +209,7 @@ class RunningQuery {
       const own = series && (series.of.get(index) ?? this.#starts.map(() => 0));
       return this.#value(sum, own, previous && (previous.of.get(index)?.[0] ?? 0));
     };
-    const sumOfOthers = hasKeys ? Math.max(0, sumOfKeys - sums.reduce((a, b) => a + b, 0)) : 0;
+    const sumOfOthers = await this.#sumOfOthers(keys, keyCount, sumOfKeys - sums.reduce((a, b) => a + b, 0));
     return {
       from: iso(from),
       to: iso(to),
@@ -223,7 +230,15 @@ class RunningQuery {
         ...ofKey(sumOfOthers, hasKeys ? others : noKey),
       },
       total: this.#value(sumOfAll, flatSeries?.all, flatPrevious?.all[0]),
+      ...(isCounted && sumOfAll > this.#engine.countsUpTo && { estimated: true }),
     };
+  }
+
+  /** @param rest what all keys have beyond the largest ones, where that is what the others have. */
+  async #sumOfOthers(keys: readonly Key[], keyCount: number, rest: number): Promise<number> {
+    if (this.#dimensions.length === 0 || keyCount <= keys.length) return 0;
+    if (this.#records.counted === undefined) return Math.max(0, rest);
+    return (await this.#sums(this.#records, keys, 0, [0])).of.get(others)?.[0] ?? 0;
   }
 
   #rank(records: RecordsQuery, limit: number): Promise<readonly (readonly unknown[])[]> {

@@ -94,6 +94,8 @@ export interface QueryEngine {
   spreading?(wanted: WantedRows): Spreading | undefined;
   /** @throws ExploreError when it may not, cannot, or takes too long; the reason of the signal when that is aborted. */
   rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]>;
+  /** The most different values that are counted one by one; what is above is an estimate. */
+  readonly countsUpTo: number;
   /** Returns a value of a result, as answers have it. */
   readonly plain: (column: Column, value: unknown) => PlainValue;
 }
@@ -151,6 +153,8 @@ export interface SqlDialect {
   eachOf(first: string, last: string, step: number): string;
   /** Exact for whole numbers of 64 bits. */
   sum(value: string): string;
+  /** How many different values there are; NULL is none. */
+  distinct(value: string): string;
   /** A count of records that may be beyond 64 bits when it is added up. */
   product(value: string, weight: string): string;
 }

@@ -42,6 +42,21 @@ const range: Readonly<Record<string, JsonSchema>> = {
   filter: text("An expression over the fields of records.", "src in 10.0.0.0/8 and dst.port = 443").schema,
 };
 
+/** What can be counted. */
+export const exploreMeasures = [
+  "bytes",
+  "packets",
+  "flows",
+  "bits_per_second",
+  "packets_per_second",
+  "utilisation_in",
+  "utilisation_out",
+  "sources",
+  "destinations",
+  "source_ports",
+  "destination_ports",
+] as const;
+
 const exploreQuestion: JsonSchema = {
   type: "object",
   additionalProperties: false,
@@ -54,10 +69,10 @@ const exploreQuestion: JsonSchema = {
       description: "Fields by which flows are grouped.",
     },
     measure: {
-      enum: ["bytes", "packets", "flows", "bits_per_second", "packets_per_second", "utilisation_in", "utilisation_out"],
+      enum: exploreMeasures,
       default: "bytes",
       description:
-        "`utilisation_in` and `utilisation_out` are percents of the speed of the interface of the way in, or out, that SNMP or the file of interfaces gives; flows of other interfaces count nothing.",
+        "`utilisation_in` and `utilisation_out` are percents of the speed of the interface of the way in, or out, that SNMP or the file of interfaces gives; flows of other interfaces count nothing. `sources` to `destination_ports` count different addresses and ports, by when records were received; one of several keys counts for each of them.",
     },
     when: {
       enum: ["flowed", "received"],
@@ -106,12 +121,13 @@ const exploreAnswer = openObject(
     granularitySeconds: integer("0: without times."),
     measure: text("As asked for."),
     when: choice(["flowed", "received"], "As asked for."),
-    unit: choice(["B", "packets", "flows", "bit/s", "packet/s", "%"]),
+    unit: choice(["B", "packets", "flows", "bit/s", "packet/s", "%", "addresses", "ports"]),
     dimensions: list(text(), "As asked for."),
     times: list(text(), "Beginnings of the buckets, RFC 3339."),
     rows: list(looseObject({ key, share, ...values }, ...sometimes), "The largest first."),
     others: described(looseObject({ keys: integer(), share, ...values }, ...sometimes), "All other keys together."),
     total: looseObject(values, ...sometimes),
+    estimated: flag("True: different addresses or ports were too many to be counted one by one."),
     sampling: number("For how many records one that is kept stands at most."),
     complete: flag("False: the answer lacks a part of the range; `missing` says which."),
     parts: list(
@@ -131,6 +147,7 @@ const exploreAnswer = openObject(
     elapsedMs: integer(),
   },
   "times",
+  "estimated",
   "missing",
   "missingBefore",
 );

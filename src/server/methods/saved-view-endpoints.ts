@@ -3,6 +3,7 @@ import { sendJson, type Call } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson, plainJson } from "../json/decode-request.ts";
 import { allowed, describe, jsonBody, jsonResponse, operation, page, refusals, type Endpoint } from "./endpoint.ts";
+import { exploreMeasures } from "./explore-endpoints.ts";
 import { choice, flag, integer, list, object, text, time, type JsonSchema, type Value } from "./shape.ts";
 
 const path = "/api/v1/views";
@@ -11,15 +12,8 @@ const path = "/api/v1/views";
 export const savedKinds = ["view", "board", "report", "mark"] as const;
 export type SavedKind = (typeof savedKinds)[number];
 
-const measures = [
-  "bytes",
-  "packets",
-  "flows",
-  "bits_per_second",
-  "packets_per_second",
-  "utilisation_in",
-  "utilisation_out",
-] as const;
+/** How values over time are drawn. */
+export const chartShapes = ["stacked", "lines", "share", "grid"] as const;
 
 /** What people say of each. */
 const common = {
@@ -42,11 +36,14 @@ const range = {
 const asked = {
   ...range,
   dimensions: list(text(), "Fields by which flows are grouped, four at most."),
-  measure: choice(measures),
+  measure: choice(exploreMeasures),
   when: choice(["flowed", "received"]),
   limit: integer("1 to 100."),
   compare: flag("Also the range before."),
   show: choice(["chart", "table", "both"], "What a board shows of it."),
+  shape: choice(chartShapes, "How values over time are drawn."),
+  bothWays: flag("Also the flows of the other way, below zero."),
+  peaks: flag("Also the 95th percentile and the maximum."),
 };
 const shown = { ...range, views: list(text(), "Ids of views in their order, twelve at most.") };
 const sent = {

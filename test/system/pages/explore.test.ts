@@ -92,10 +92,12 @@ async function filterAndShare({ page, errors, foreign }: WatchedPage, running: C
   await page.getByRole("button", { name: /^Remove flow\.(?:src|dst)\.ip\.subnet\.name = "office"$/ }).waitFor();
   await page.getByRole("combobox", { name: "Measure" }).selectOption({ label: "Bytes" });
   await page.getByRole("checkbox", { name: "Compare with the time before" }).check();
+  await page.getByRole("combobox", { name: "Chart" }).selectOption({ label: "Lines" });
+  await page.getByRole("checkbox", { name: "p95 and maximum" }).check();
   await ranking(page).getByRole("columnheader", { name: "Change" }).waitFor();
   const address = page.url();
   assert.match(address, /measure=bytes/);
-  assert.match(address, /compare=true/);
+  assert.match(address, /compare=true.*shape=lines.*peaks=true/);
 
   // Another browser sees the same by the address alone.
   const other = await page.context().browser()?.newContext();
@@ -175,6 +177,14 @@ async function looks({ page, errors }: WatchedPage, { url }: CollectorWithFlows)
       .waitFor();
     assert.deepEqual(await axeFindings(page), [], shape);
   }
+  await page.getByRole("combobox", { name: "Measure" }).selectOption({ label: "Different destination addresses" });
+  await ranking(page).getByRole("columnheader", { name: "Different" }).waitFor();
+  await ranking(page)
+    .locator("tfoot")
+    .getByText(/^\d+.addresses$/)
+    .waitFor();
+  assert.equal(await page.getByRole("region", { name: "Flow diagram" }).count(), 0);
+  await page.getByRole("combobox", { name: "Measure" }).selectOption({ label: "Bits per second" });
   await page.getByRole("checkbox", { name: "Both ways" }).check();
   await page.getByText("Below zero: the other way").waitFor();
   await page.getByRole("checkbox", { name: "p95 and maximum" }).check();
@@ -347,7 +357,9 @@ async function boards({ page, errors }: WatchedPage, running: CollectorWithFlows
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.waitForURL("**/boards?board=all-of-it");
   await page.getByRole("img", { name: "the office over time" }).waitFor();
-  await page.getByRole("region", { name: "Ranking of the office" }).getByRole("row", { name: /^All / }).waitFor();
+  const ofBoard = page.getByRole("region", { name: "Ranking of the office" });
+  await ofBoard.getByRole("row", { name: /^All / }).waitFor();
+  await ofBoard.getByRole("columnheader", { name: "p95" }).waitFor();
   assert.deepEqual(await axeFindings(page), []);
   await marks(page);
   const time = page.getByRole("textbox", { name: "Time", exact: true });

@@ -738,7 +738,7 @@ export type ExploreQueryAnswer = {
   readonly granularitySeconds: number;
   readonly measure: string;
   readonly when: "flowed" | "received";
-  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%";
+  readonly unit: "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%" | "addresses" | "ports";
   readonly dimensions: readonly string[];
   readonly times?: readonly string[];
   readonly rows: readonly {
@@ -763,6 +763,7 @@ export type ExploreQueryAnswer = {
     readonly series?: readonly number[];
     readonly percentile?: number;
   };
+  readonly estimated?: boolean;
   readonly sampling: number;
   readonly complete: boolean;
   readonly parts: readonly { readonly kind: "records" | "minutes"; readonly from: string; readonly to: string }[];
@@ -906,11 +907,18 @@ export type SavedViewsAnswer = {
       | "bits_per_second"
       | "packets_per_second"
       | "utilisation_in"
-      | "utilisation_out";
+      | "utilisation_out"
+      | "sources"
+      | "destinations"
+      | "source_ports"
+      | "destination_ports";
     readonly when: "flowed" | "received";
     readonly limit: number;
     readonly compare: boolean;
     readonly show: "chart" | "table" | "both";
+    readonly shape: "stacked" | "lines" | "share" | "grid";
+    readonly bothWays: boolean;
+    readonly peaks: boolean;
     readonly revision: number;
     readonly changedAt: string;
     readonly changedBy: string;

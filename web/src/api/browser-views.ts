@@ -1,5 +1,6 @@
 import { browserViewsOf, type BrowserView } from "../format/browser-views.ts";
 import { readState } from "./explore-state.ts";
+import { readLook, savedLook } from "./look.ts";
 import type { NewView } from "./saved-views.ts";
 
 const key = "netgloss.explore.saved";
@@ -36,5 +37,6 @@ export function sharedViewOf({ name, query }: BrowserView): NewView {
     limit,
     compare,
     show: "both",
+    ...savedLook(readLook(asked)),
   };
 }

@@ -14,6 +14,10 @@ export const measures: readonly (readonly [Measure, string])[] = [
   ["flows", "Flows"],
   ["utilisation_in", "Percent of the interface in"],
   ["utilisation_out", "Percent of the interface out"],
+  ["sources", "Different source addresses"],
+  ["destinations", "Different destination addresses"],
+  ["source_ports", "Different source ports"],
+  ["destination_ports", "Different destination ports"],
 ];
 
 /** All flows together, in the address bar: what is empty there is left out, and stands for the usual fields. */

@@ -1,4 +1,4 @@
-import type { ExploreProfileAnswer, ExploreStatusAnswer } from "./answers.gen.ts";
+import type { ExploreProfileAnswer, ExploreStatusAnswer, SavedViewsAnswer } from "./answers.gen.ts";
 import type { ApiCall } from "./call.ts";
 import type { ExploreAnswer } from "./explore-answer.ts";
 
@@ -6,14 +6,7 @@ export type ExploreStatus = ExploreStatusAnswer;
 /** A field that Explore keeps. */
 export type ExploreField = ExploreStatus["fields"][number];
 
-export type Measure =
-  | "bytes"
-  | "packets"
-  | "flows"
-  | "bits_per_second"
-  | "packets_per_second"
-  | "utilisation_in"
-  | "utilisation_out";
+export type Measure = SavedViewsAnswer["views"][number]["measure"];
 /** When bytes and packets count. */
 export type When = "flowed" | "received";
 /** What an address says of when bytes and packets count; when they flowed, unless it says otherwise. */
@@ -68,5 +61,8 @@ export function keptFrom(from: string, storeFrom: string | undefined, now: numbe
 }
 
 /** The unit of an answer as numbers are shown with it. */
-export const shownUnit = (unit: ExploreAnswer["unit"]): "B" | "packets" | "flows" | "bit/s" | "packets/s" | "%" =>
+export const shownUnit = (unit: ExploreAnswer["unit"]): Exclude<ExploreAnswer["unit"], "packet/s"> | "packets/s" =>
   unit === "packet/s" ? "packets/s" : unit;
+
+/** Whether it counts different values: those of several keys have no sum. */
+export const isCounted = (unit: string): boolean => unit === "addresses" || unit === "ports";

@@ -1,6 +1,7 @@
 import type { SavedViewsAnswer } from "./answers.gen.ts";
 import { callApi, type ApiCall } from "./call.ts";
 import { writeState } from "./explore-state.ts";
+import { lookOf, writeLook } from "./look.ts";
 import { hrefOf } from "../navigation/place.ts";
 
 export type SavedView = SavedViewsAnswer["views"][number];
@@ -27,8 +28,12 @@ export const deleteSaved = (kind: "view" | "board", { id, revision }: SavedView 
   callApi({ path: "api/v1/views/delete", body: { kind, id, revision } });
 
 /** The address of a view in Explore. */
-export function hrefOfView({ from, to, filter, dimensions, measure, when, limit, compare }: SavedView): string {
-  const state = writeState({ filter, dimensions, measure, when, limit, compare });
+export function hrefOfView(view: SavedView): string {
+  const { from, to, filter, dimensions, measure, when, limit, compare } = view;
+  const state = {
+    ...writeState({ filter, dimensions, measure, when, limit, compare }),
+    ...writeLook(lookOf(view)),
+  };
   return hrefOf("explore", { ...state, from: from === "-1h" ? undefined : from, to: to === "now" ? undefined : to });
 }
 

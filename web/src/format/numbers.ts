@@ -8,6 +8,8 @@ export type Unit =
   | "packets"
   | "flows"
   | "records"
+  | "addresses"
+  | "ports"
   | "seconds"
   | "%"
   | "";

@@ -1,8 +1,9 @@
 import type { JSX } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { isLastBegun, withoutBegunBucket } from "../../api/begun-bucket.ts";
-import { exploreQueryCall, shownUnit } from "../../api/explore.ts";
+import { exploreQueryCall, shownUnit, type ExploreQuestion } from "../../api/explore.ts";
 import type { ExploreAnswer } from "../../api/explore-answer.ts";
+import { lookOf } from "../../api/look.ts";
 import { hrefOfView, type SavedView } from "../../api/saved-views.ts";
 import { useCall } from "../../api/use-call.ts";
 import { bothFilters } from "../../format/filter-terms.ts";
@@ -10,10 +11,10 @@ import { keyText } from "../../format/key-text.ts";
 import { formatNumber, formatShare } from "../../format/numbers.ts";
 import { shortened } from "../../format/shortened.ts";
 import { wholeSeconds } from "../../format/time-ranges.ts";
-import { chartOf } from "../../ui/charts/explore-chart.ts";
 import { colorName } from "../../ui/charts/palette.ts";
 import type { Marks } from "../../ui/charts/chart-marks.tsx";
-import { TimeChart } from "../../ui/charts/time-chart.tsx";
+import { Peaks, PeakHeads, valueHead } from "../../ui/charts/peaks.tsx";
+import { Trend, useFurther } from "../../ui/charts/trend.tsx";
 import { Section } from "../../ui/page.tsx";
 import { Empty, Shown } from "../../ui/states.tsx";
 import { addressOf } from "../../format/time-choice.ts";
@@ -41,7 +42,8 @@ export function BoardCard({ view, time, filter, marks, turn }: BoardCardProps): 
     granularity: "auto",
     filter: bothFilters(view.filter, filter),
   };
-  const call = exploreQueryCall({ ...asked, ...time.asked });
+  const question = { ...asked, ...time.asked };
+  const call = exploreQueryCall(question);
   const answer = useCall<ExploreAnswer>(call, { keepsOld: true, timeoutMs: 60_000, ...time.every });
   useEffect(() => {
     if (turn > 0) answer.reload();
@@ -63,7 +65,7 @@ export function BoardCard({ view, time, filter, marks, turn }: BoardCardProps): 
             <Empty title="No flows in this time" />
           ) : (
             <>
-              {show !== "table" && <Chart answer={found} view={view} time={time} marks={marks} />}
+              {show !== "table" && <Chart {...{ question, view, time, marks }} answer={found} />}
               {show !== "chart" && <Rows answer={found} view={view} />}
             </>
           )
@@ -75,23 +77,28 @@ export function BoardCard({ view, time, filter, marks, turn }: BoardCardProps): 
 
 function Chart({
   answer: whole,
+  question,
   view,
   time,
   marks,
 }: {
   readonly answer: ExploreAnswer;
+  readonly question: ExploreQuestion;
   readonly view: SavedView;
   readonly time: PageTime;
   readonly marks: Marks;
 }): JSX.Element {
   const answer = useMemo(() => withoutBegunBucket(whole), [whole]);
-  const { times, series } = useMemo(() => chartOf(answer), [answer]);
-  if (times.length < 2) return <p class="note">The time is too short for a trend.</p>;
+  const look = lookOf(view);
+  const { reversed, before } = useFurther(question, answer, look);
+  if ((answer.times?.length ?? 0) < 2) return <p class="note">The time is too short for a trend.</p>;
   return (
-    <TimeChart
+    <Trend
       label={`${view.name} over time`}
-      times={times}
-      series={series}
+      answer={answer}
+      reversed={reversed.answer}
+      before={before.answer}
+      look={look}
       unit={shownUnit(answer.unit)}
       isLastBegun={isLastBegun(answer)}
       height={180}
@@ -107,6 +114,7 @@ function Rows({ answer, view }: { readonly answer: ExploreAnswer; readonly view:
   const textOf = (key: (typeof rows)[number]["key"]): string =>
     dimensions.length === 0 ? "All" : key.map((value, at) => keyText(value, dimensions[at] ?? "")).join(" → ");
   const lines = dimensions.length === 0 ? [] : rows;
+  const hasPeaks = view.peaks && answer.times !== undefined;
   return (
     <div class="table-scroll" tabIndex={0} role="region" aria-label={`Ranking of ${view.name}`}>
       <table class="data">
@@ -115,20 +123,22 @@ function Rows({ answer, view }: { readonly answer: ExploreAnswer; readonly view:
           <tr>
             <th scope="col">What</th>
             <th scope="col" class="number">
-              {unit === "bit/s" || unit === "packets/s" ? "Average" : "Sum"}
+              {valueHead(unit)}
             </th>
+            {hasPeaks && <PeakHeads />}
             <th scope="col" class="number">
               Share
             </th>
           </tr>
         </thead>
         <tbody>
-          {lines.map(({ key, value, share }, index) => (
+          {lines.map(({ key, value, share, series }, index) => (
             <tr key={textOf(key)}>
               <td class="wrap" title={textOf(key)}>
                 <span class="chip" style={{ background: `var(${colorName(index)})` }} /> {shortened(textOf(key), 60)}
               </td>
               <td class="number">{formatNumber(value, unit)}</td>
+              {hasPeaks && <Peaks series={series} unit={unit} />}
               <td class="number">{formatShare(share)}</td>
             </tr>
           ))}
@@ -136,6 +146,7 @@ function Rows({ answer, view }: { readonly answer: ExploreAnswer; readonly view:
             <tr>
               <td class="note">{others.keys} others</td>
               <td class="number">{formatNumber(others.value, unit)}</td>
+              {hasPeaks && <Peaks series={others.series} unit={unit} />}
               <td class="number">{formatShare(others.share)}</td>
             </tr>
           )}
@@ -144,6 +155,7 @@ function Rows({ answer, view }: { readonly answer: ExploreAnswer; readonly view:
               <strong>All</strong>
             </td>
             <td class="number">{formatNumber(total.value, unit)}</td>
+            {hasPeaks && <Peaks series={total.series} unit={unit} />}
             <td class="number" />
           </tr>
         </tbody>

@@ -6,7 +6,7 @@ import { TimeBox } from "../../ui/time-box.tsx";
 import type { PageTime } from "../../ui/use-time.ts";
 import { measures, type ExploreState } from "../../api/explore-state.ts";
 import { fieldLabel } from "./field-label.ts";
-import { shapes, type Look } from "./look.ts";
+import { shapes, type Look } from "../../api/look.ts";
 
 export interface ControlsProps {
   readonly state: ExploreState;

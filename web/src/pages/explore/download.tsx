@@ -10,8 +10,8 @@ import { formatAxisTime } from "../../format/times.ts";
 import { colorOf } from "../../ui/charts/palette.ts";
 import { DropDown } from "../../ui/drop-down.tsx";
 import type { ChartSeries } from "../../ui/charts/time-chart.tsx";
-import type { Look } from "./look.ts";
-import { trendSeries } from "./trend.tsx";
+import { drawnShape, type Look } from "../../api/look.ts";
+import { trendSeries } from "../../ui/charts/trend.tsx";
 
 export interface DownloadProps {
   readonly call: ApiCall;
@@ -101,7 +101,8 @@ const maxMarks = 8;
 function svgOf({ answer: whole, label, look }: NonNullable<DownloadProps["chart"]>): string {
   const answer = withoutBegunBucket(whole);
   const { times, series } = trendSeries({ answer, reversed: undefined, before: undefined });
-  const isShare = look.shape === "share";
+  const shape = drawnShape(look.shape, answer.unit);
+  const isShare = shape === "share";
   const step = Math.ceil(times.length / maxMarks);
   const marks = times.flatMap((seconds, index) =>
     index % step === 0 ? [[index, formatAxisTime(seconds * 1000, step * answer.granularitySeconds)] as const] : [],
@@ -111,7 +112,7 @@ function svgOf({ answer: whole, label, look }: NonNullable<DownloadProps["chart"
     marks,
     series: (isShare ? asShares(series) : series).map(painted),
     unit: isShare ? "%" : shownUnit(answer.unit),
-    isStacked: look.shape !== "lines",
+    isStacked: shape !== "lines",
   });
 }
 

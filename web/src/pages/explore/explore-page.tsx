@@ -5,6 +5,7 @@ import type { ExploreAnswer, KeyValue, MissingPart } from "../../api/explore-ans
 import {
   exploreQueryCall,
   exploreStatusCall,
+  isCounted,
   keptSince,
   shownUnit,
   type ExploreField,
@@ -33,8 +34,8 @@ import { fieldLabel } from "./field-label.ts";
 import { usePageTime } from "../../ui/use-time.ts";
 import { useAddressNames } from "./address-names.ts";
 import { Breadcrumb } from "./breadcrumb.tsx";
-import { otherWay, readLook, timeBefore, writeLook, type Look } from "./look.ts";
-import { Trend } from "./trend.tsx";
+import { drawnShape, readLook, savedLook, writeLook, type Look } from "../../api/look.ts";
+import { Trend, useFurther } from "../../ui/charts/trend.tsx";
 import { RankedTable } from "./ranked-table.tsx";
 import { SavedViews } from "./saved-views.tsx";
 import "./explore.css";
@@ -79,6 +80,7 @@ export default function ExplorePage(): JSX.Element {
                   limit: state.limit,
                   compare: state.compare,
                   show: "both",
+                  ...savedLook(look),
                 }}
               />
             )}
@@ -159,12 +161,8 @@ interface ResultsProps {
 function Results({ answer: whole, fields, state, look, question, onChange, onTime }: ResultsProps): JSX.Element {
   const answer = useMemo(() => withoutBegunBucket(whole), [whole]);
   const names = useAddressNames(question, answer);
-  const further = { keepsOld: true, timeoutMs: 60_000 };
-  // Of the same time to the millisecond, so that what is one flow on both sides is in both.
-  const exact = { ...question, from: answer.from, to: answer.to };
-  const reversed = useCall<ExploreAnswer>(look.isBothWays ? exploreQueryCall(otherWay(exact)) : undefined, further);
-  const beforeQuestion = timeBefore(question, answer);
-  const before = useCall<ExploreAnswer>(beforeQuestion && exploreQueryCall(beforeQuestion), further);
+  const { reversed, before } = useFurther(question, answer, look);
+  const shape = drawnShape(look.shape, answer.unit);
   const unit = shownUnit(answer.unit);
   const labels = answer.dimensions.map((name) => fieldLabel(fields, name));
   const times = answer.times ?? [];
@@ -185,8 +183,10 @@ function Results({ answer: whole, fields, state, look, question, onChange, onTim
       </Empty>
     );
   }
+  const hasDiagram = answer.dimensions.length >= 2 && answer.rows.length > 0 && !isCounted(answer.unit);
   // With the change, the table needs all of the width.
-  const hasColumns = answer.dimensions.length === 2 && answer.total.previous === undefined && !look.hasPeaks;
+  const hasColumns =
+    hasDiagram && answer.dimensions.length === 2 && answer.total.previous === undefined && !look.hasPeaks;
   return (
     <>
       <Breadcrumb filter={state.filter} onFilter={(filter) => onChange({ filter })} />
@@ -211,10 +211,7 @@ function Results({ answer: whole, fields, state, look, question, onChange, onTim
             (reversed.answer === undefined
               ? "Asking for the other way … "
               : "Below zero: the other way, source and destination exchanged. ")}
-          {before.answer !== undefined &&
-            look.shape !== "share" &&
-            look.shape !== "grid" &&
-            "Dashed: all, the time before. "}
+          {before.answer !== undefined && shape !== "share" && shape !== "grid" && "Dashed: all, the time before. "}
           Draw over a part of the chart to zoom in.
         </p>
         {reversed.failure !== undefined && <Failure failure={reversed.failure} retry={reversed.reload} />}
@@ -237,7 +234,7 @@ function Results({ answer: whole, fields, state, look, question, onChange, onTim
             onPick={pick}
           />
         </Section>
-        {answer.dimensions.length >= 2 && answer.rows.length > 0 && (
+        {hasDiagram && (
           <Section title="Flow diagram" note={labels.slice(0, 3).join(" → ")}>
             <FlowSankey answer={answer} unit={unit} labels={labels} onPick={pick} />
           </Section>
@@ -266,6 +263,7 @@ function Facts({
       {answer.sampling > 1 && (
         <strong>estimated from every {formatNumber(answer.sampling)}th record at the most dense; </strong>
       )}
+      {answer.estimated === true && <strong>too many to be counted one by one, so estimated; </strong>}
       <Origin answer={answer} fields={fields} />
       answered in {formatDuration(answer.elapsedMs / 1000)}
     </>

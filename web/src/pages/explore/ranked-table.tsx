@@ -7,7 +7,7 @@ import { hrefOfValue } from "../../navigation/place.ts";
 import { shortened } from "../../format/shortened.ts";
 import { fieldOfKey } from "../../format/value-kinds.ts";
 import { keyText, rowText } from "../../format/key-text.ts";
-import { percentileOf } from "../../format/percentile.ts";
+import { Peaks, PeakHeads, valueHead } from "../../ui/charts/peaks.tsx";
 import { nameKey, type AddressNames } from "./address-names.ts";
 
 export interface RankedTableProps {
@@ -57,18 +57,9 @@ export function RankedTable({ answer, unit, labels, names, hasPeaks, onPick }: R
               </th>
             )}
             <th scope="col" class="number">
-              {unit === "bit/s" || unit === "packets/s" ? "Average" : "Sum"}
+              {valueHead(unit)}
             </th>
-            {hasPeaks && hasSeries && (
-              <>
-                <th scope="col" class="number" title="95 % of the values over time are not above it">
-                  p95
-                </th>
-                <th scope="col" class="number">
-                  Maximum
-                </th>
-              </>
-            )}
+            {hasPeaks && hasSeries && <PeakHeads />}
             <th scope="col" class={shareClass}>
               Share
             </th>
@@ -167,21 +158,6 @@ function OwnName({ name }: { readonly name: string | undefined }): JSX.Element |
     <span class="own-name" title={name}>
       {shortened(name, 30)}
     </span>
-  );
-}
-
-function Peaks({
-  series = [],
-  unit,
-}: {
-  readonly series?: readonly number[] | undefined;
-  readonly unit: Unit;
-}): JSX.Element {
-  return (
-    <>
-      <td class="number">{formatNumber(percentileOf(series, 95), unit)}</td>
-      <td class="number">{formatNumber(percentileOf(series, 100), unit)}</td>
-    </>
   );
 }
 

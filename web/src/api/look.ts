@@ -1,7 +1,8 @@
-import { reversedField, reversedFilter, reversedMeasure } from "../../format/reversed.ts";
-import type { ExploreAnswer } from "../../api/explore-answer.ts";
-import type { ExploreQuestion } from "../../api/explore.ts";
-import type { QueryValues } from "../../navigation/place.ts";
+import { reversedField, reversedFilter, reversedMeasure } from "../format/reversed.ts";
+import type { QueryValues } from "../navigation/place.ts";
+import type { SavedViewsAnswer } from "./answers.gen.ts";
+import type { ExploreAnswer } from "./explore-answer.ts";
+import { isCounted, type ExploreQuestion } from "./explore.ts";
 
 /** How an answer is drawn; what is asked for it does not change. */
 export const shapes = [
@@ -36,6 +37,25 @@ export function writeLook({ shape, isBothWays, hasPeaks }: Partial<Look>): Query
     ...(hasPeaks !== undefined && { peaks: hasPeaks ? "true" : undefined }),
   };
 }
+
+type SavedLook = Pick<SavedViewsAnswer["views"][number], "shape" | "bothWays" | "peaks">;
+
+/** As views have it. */
+export const savedLook = ({ shape, isBothWays, hasPeaks }: Look): SavedLook => ({
+  shape,
+  bothWays: isBothWays,
+  peaks: hasPeaks,
+});
+
+export const lookOf = ({ shape, bothWays, peaks }: SavedLook): Look => ({
+  shape,
+  isBothWays: bothWays,
+  hasPeaks: peaks,
+});
+
+/** How an answer is drawn: different values have no sum, so they are lines. */
+export const drawnShape = (shape: Shape, unit: ExploreAnswer["unit"]): Shape =>
+  isCounted(unit) && shape !== "grid" ? "lines" : shape;
 
 /** The question for the flows of the other way. */
 export function otherWay(question: ExploreQuestion): ExploreQuestion {

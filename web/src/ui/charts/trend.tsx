@@ -1,12 +1,15 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ExploreAnswer, ExploreValue } from "../../api/explore-answer.ts";
+import { exploreQueryCall, isCounted, type ExploreQuestion } from "../../api/explore.ts";
+import { drawnShape, otherWay, timeBefore, type Look } from "../../api/look.ts";
+import { useCall, type Loaded } from "../../api/use-call.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { shortened } from "../../format/shortened.ts";
 import { asShares } from "../../format/stack.ts";
-import { chartOf } from "../../ui/charts/explore-chart.ts";
-import { MarkedChart, TimeChart, type ChartSeries } from "../../ui/charts/time-chart.tsx";
-import type { Look } from "./look.ts";
+import type { Marks } from "./chart-marks.tsx";
+import { chartOf } from "./explore-chart.ts";
+import { MarkedChart, TimeChart, type ChartSeries } from "./time-chart.tsx";
 
 export interface TrendProps {
   readonly answer: ExploreAnswer;
@@ -18,7 +21,25 @@ export interface TrendProps {
   readonly unit: Unit;
   readonly label: string;
   readonly isLastBegun: boolean;
+  /** Left out: the chart asks for its own. */
+  readonly marks?: Marks;
+  readonly height?: number;
   readonly onZoom: (from: number, to: number) => void;
+}
+
+/** Asks for what is drawn beside an answer: the flows of the other way, and all of the time before. */
+export function useFurther(
+  question: ExploreQuestion,
+  answer: ExploreAnswer,
+  { isBothWays }: Pick<Look, "isBothWays">,
+): { readonly reversed: Loaded<ExploreAnswer>; readonly before: Loaded<ExploreAnswer> } {
+  const options = { keepsOld: true, timeoutMs: 60_000 };
+  // Of the same time to the millisecond, so that what is one flow on both sides is in both.
+  const exact = { ...question, from: answer.from, to: answer.to };
+  const reversed = useCall<ExploreAnswer>(isBothWays ? exploreQueryCall(otherWay(exact)) : undefined, options);
+  const asked = timeBefore(question, answer);
+  const before = useCall<ExploreAnswer>(asked && exploreQueryCall(asked), options);
+  return { reversed, before };
 }
 
 /** All series of the chart, in the order in which they are stacked. */
@@ -57,16 +78,18 @@ function downSeries(
     values: valuesOf(row ?? {}),
     isDown: true,
   }));
+  if (isCounted(reversed.unit)) return down;
   const hasRest = others.keys > 0 || rest.some((value) => value > 0);
   return hasRest ? [...down, { label: "Others", color: "--c-others", values: rest, isDown: true }] : down;
 }
 
 /** Values over time in the shape that was chosen. */
 export function Trend(props: TrendProps): JSX.Element {
-  const { answer, reversed, before, look, unit, label, isLastBegun, onZoom } = props;
+  const { answer, reversed, before, look, unit, label, isLastBegun, marks, height, onZoom } = props;
+  const shape = drawnShape(look.shape, answer.unit);
   const { times, series } = useMemo(() => trendSeries({ answer, reversed, before }), [answer, reversed, before]);
-  const shares = useMemo(() => (look.shape === "share" ? asShares(series) : series), [series, look.shape]);
-  if (look.shape === "grid") {
+  const shares = useMemo(() => (shape === "share" ? asShares(series) : series), [series, shape]);
+  if (shape === "grid") {
     const ups = series.filter(({ isBefore = false, isDown = false }) => !isBefore && !isDown);
     return (
       <div class="chart-grid" role="group" aria-label={label}>
@@ -85,17 +108,14 @@ export function Trend(props: TrendProps): JSX.Element {
       </div>
     );
   }
-  return (
-    <MarkedChart
-      label={label}
-      times={times}
-      series={shares}
-      unit={look.shape === "share" ? "%" : unit}
-      isStacked={look.shape !== "lines"}
-      isLastBegun={isLastBegun}
-      onZoom={onZoom}
-    />
-  );
+  const chart = {
+    ...{ label, times, isLastBegun, onZoom },
+    series: shares,
+    unit: shape === "share" ? ("%" as const) : unit,
+    isStacked: shape !== "lines",
+    ...(height !== undefined && { height }),
+  };
+  return marks === undefined ? <MarkedChart {...chart} /> : <TimeChart {...chart} marks={marks} />;
 }
 
 interface GridChartProps extends Pick<TrendProps, "unit" | "isLastBegun" | "onZoom"> {
