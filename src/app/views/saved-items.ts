@@ -286,13 +286,14 @@ export const savedForm: StateForm<SavedState> = {
       const items = given[listOf[kind]] ?? (kind === "report" || kind === "mark" ? [] : undefined);
       if (!Array.isArray(items) || !items.every((item) => isItem(item, kind)))
         throw new BrokenState(`it lacks ${listOf[kind]}, or one of them its id, name, role or number`);
-      const whole = (items as Item[]).map((item) => (kind === "view" ? { ...usualLook, ...item } : item));
-      return [kind, new Map(whole.map((item) => [item.id, item]))] as const;
+      return [kind, new Map((items as Item[]).map((item) => [item.id, wholeItem(kind, item)]))] as const;
     });
     if (!Array.isArray(changes) || !changes.every(isChange)) throw new BrokenState("it lacks changes");
     return { ...emptyState, ...Object.fromEntries(lists), changes };
   },
 };
+
+const wholeItem = (kind: SavedKind, item: Item): Item => (kind === "view" ? { ...usualLook, ...item } : item);
 
 /** What is worked with of each kind here: texts, and lists of texts. */
 const workedWith: Readonly<Record<SavedKind, readonly string[]>> = {

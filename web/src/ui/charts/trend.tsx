@@ -109,7 +109,10 @@ export function Trend(props: TrendProps): JSX.Element {
     );
   }
   const chart = {
-    ...{ label, times, isLastBegun, onZoom },
+    label,
+    times,
+    isLastBegun,
+    onZoom,
     series: shares,
     unit: shape === "share" ? ("%" as const) : unit,
     isStacked: shape !== "lines",
