@@ -98,7 +98,7 @@ export const metadataSettings = {
   SVC_PROCESSOR_ENRICH_SCOPES_PATH: row(
     path,
     "",
-    "A YAML file of scopes: networks in which the same addresses mean other hosts, with entries of their own; see docs/scopes.md. Needs the metadata to be on.",
+    "A YAML file of scopes: networks in which the same addresses mean other hosts, with entries of their own; see docs/scopes.md. Needs the metadata to be on. Empty: scopes are where the metadata is in a database, else there are none.",
     { example: "/etc/netgloss/scopes.yml", needs: [{ must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: true } }] },
   ),
   SVC_PROCESSOR_ENRICH_NAMES_PATH: row(

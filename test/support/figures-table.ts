@@ -3,9 +3,9 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 706,
+  files: 709,
   singleUserFiles: 107,
-  interfaces: 1152,
+  interfaces: 1161,
   interfacesWithOneImplementation: 71,
   longFunctions: 12,
   testImportsPastDoors: 249,

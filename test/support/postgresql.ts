@@ -1,11 +1,7 @@
 import { createRecordedLog, type LogLine } from "./recorded-log.ts";
 import postgres from "postgres";
 import { createHealth, createMetrics, systemClock, type Health, type Metrics } from "../../src/base/report/index.ts";
-import {
-  UdmPostgresqlStore,
-  type CollectorUdmStore,
-  type UdmPostgresqlStoreOptions,
-} from "../../src/metadata/index.ts";
+import { UdmPostgresqlStore, type UdmPostgresqlStoreOptions } from "../../src/metadata/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import { cleanUp, type Owner } from "./clean-up.ts";
 import { memoryFileIo } from "./memory-file-io.ts";
@@ -42,8 +38,20 @@ export async function startDatabase(t: Owner, env: Readonly<Record<string, strin
   };
 }
 
+/** Makes the tables those of a version that knew no scopes. */
+export async function withoutScopes(sql: postgres.Sql): Promise<void> {
+  await sql.unsafe(`
+    alter table netgloss.udm_entry drop constraint udm_entry_pkey;
+    alter table netgloss.udm_entry drop column scope;
+    alter table netgloss.udm_entry add primary key (key);
+    alter table netgloss.udm_commit drop column scope, drop column change, drop column definition;
+    alter table netgloss.udm_commit rename column without_changes to is_cut;
+    drop table netgloss.udm_numbering, netgloss.udm_scope;
+    delete from netgloss.migration where number = 3;`);
+}
+
 export interface PostgresqlFixture {
-  readonly store: CollectorUdmStore;
+  readonly store: UdmPostgresqlStore;
   readonly metrics: Metrics;
   readonly health: Health;
   readonly lines: readonly LogLine[];

@@ -9,7 +9,13 @@ import { createFakeTime } from "../support/fake-time.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { killPartner } from "../support/partner.ts";
-import { startDatabase, storeOnDatabase, type PostgresqlFixture, type TestDatabase } from "../support/postgresql.ts";
+import {
+  startDatabase,
+  storeOnDatabase,
+  withoutScopes,
+  type PostgresqlFixture,
+  type TestDatabase,
+} from "../support/postgresql.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { plainEntries } from "../support/udm-store-fixture.ts";
 import { until } from "../support/until.ts";
@@ -388,6 +394,7 @@ suite("a store whose database", () => {
     await first.store.commit(["10.0.0.1", "2001:db8::1", "::ffff:10.0.0.0/95"].map((key) => created(key, key)));
     await first.store.stop();
     const { sql } = database;
+    await withoutScopes(sql);
     await sql`alter table netgloss.udm_entry drop constraint ipv4_keys_as_ipv4`;
     await sql`drop function netgloss.ipv4_entry, netgloss.ipv4_key`;
     await sql`delete from netgloss.migration where number = 2`;

@@ -29,7 +29,8 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
   if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) return undefined;
   const { owned } = fileStoreOptions(settings);
   if (settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql") {
-    return new UdmPostgresqlStore({ ...reporting, ...metadataDatabaseOptions(settings), owned });
+    const hasScopes = settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH === "";
+    return new UdmPostgresqlStore({ ...reporting, ...metadataDatabaseOptions(settings), owned, hasScopes });
   }
   const path = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
   if (path === "") return undefined;
@@ -90,13 +91,14 @@ function fileStoreOptions(
   };
 }
 
-/** Scopes of metadata; undefined when none are set up. */
+/** Scopes of metadata: those of a file, or of the database that has the metadata; undefined when none are set up. */
 export function createScopesPart(
   settings: Settings,
   metadata: CollectorUdmStore | undefined,
   reporting: Reporting,
-): Scopes | undefined {
+): Scopes | UdmPostgresqlStore["databaseScopes"] {
   const path = settings.SVC_PROCESSOR_ENRICH_SCOPES_PATH;
+  if (metadata instanceof UdmPostgresqlStore && path === "") return metadata.databaseScopes;
   if (path === "" || metadata === undefined) return undefined;
   return new Scopes({ ...reporting, path, metadata, entries: fileStoreOptions(settings) });
 }

@@ -5,6 +5,7 @@ export {
   describeError,
   isExpected,
   limitLog,
+  logWith,
   listenFault,
   logFormats,
   logLevels,

@@ -192,6 +192,16 @@ export function createLog(options: LogOptions): Log {
 /** A log that writes nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
+/** A log whose lines have these fields, too. */
+export function logWith(fields: object, log: Log): Log {
+  return {
+    debug: (more, message) => log.debug({ ...fields, ...more }, message),
+    info: (more, message) => log.info({ ...fields, ...more }, message),
+    warn: (more, message) => log.warn({ ...fields, ...more }, message),
+    error: (more, message) => log.error({ ...fields, ...more }, message),
+  };
+}
+
 /**
  * Passes at most one line for each message text in `intervalMs`; the next line that passes carries `suppressed`, the
  * number of those that did not. For what a stranger's packet or request can cause again and again.

@@ -52,7 +52,7 @@ export interface HistoryQuery {
 /** The changes of the metadata. Bounded: the oldest go first. */
 export interface UdmHistory {
   /** Aborted when no more changes come, because the store was stopped. Left out: that is not known. */
-  readonly closed?: AbortSignal;
+  readonly closed?: AbortSignal | undefined;
   /** Tells whether changes are kept. */
   isOn(): boolean;
   /**

@@ -221,20 +221,37 @@ export class StateFile {
     );
   }
 
-  /** Replaces it. One call at a time. @throws the errors of the system. */
-  async write(index: UdmIndex, head: string): Promise<void> {
+  /**
+   * Replaces it. One call at a time.
+   *
+   * @param more states behind the first one, each with the line before it.
+   * @throws the errors of the system.
+   */
+  async write(
+    index: UdmIndex,
+    head: string,
+    more: Iterable<readonly [line: string, index: UdmIndex]> = [],
+  ): Promise<void> {
     // One that cannot be removed does not keep this one from being written.
     const leftOvers = this.#writes === 0 ? await findLeftOvers(this.#io, this.#path) : [];
     for (const left of leftOvers) await this.#io.unlink(left).catch(() => {});
     const temporary = temporaryPath(this.#path, this.#run, this.#writes++);
     const plan = { target: this.#path, temporary, ...(this.#mode !== undefined && { mode: this.#mode }) };
-    await replaceContent(this.#io, plan, this.#chunks(index, head));
+    await replaceContent(this.#io, plan, this.#chunks(index, head, more));
   }
 
-  *#chunks(index: UdmIndex, head: string): Generator<Uint8Array> {
+  *#chunks(
+    index: UdmIndex,
+    head: string,
+    more: Iterable<readonly [line: string, index: UdmIndex]>,
+  ): Generator<Uint8Array> {
     if (this.#mark !== undefined) yield Buffer.from(`${this.#mark}${head}\n`);
     if (index.size === 0) yield Buffer.from(emptyFileText);
     else yield* index.render("all", "yaml", "", chunkBytes);
+    for (const [line, state] of more) {
+      yield Buffer.from(`${line}\n`);
+      yield* state.render("all", "yaml", "", chunkBytes);
+    }
   }
 }
 

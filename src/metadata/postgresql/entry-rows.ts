@@ -3,6 +3,7 @@ import { messageOf } from "../../base/postgresql/index.ts";
 import { type EntryChange, yieldToEventLoop } from "../model/apply-writes.ts";
 import { entryTextPair, readEntryTexts } from "../model/render-entry.ts";
 import { type UdmEntry, sameEntry } from "../model/entry.ts";
+import type { ScopeChange } from "../model/scope.ts";
 import { channel } from "./schema.ts";
 
 /** Both sides of a change as columns of `udm_change`. */
@@ -107,28 +108,28 @@ function writeLog(sql: Sql, rows: readonly LogRow[]): Promise<unknown>[] {
   return [ask(sql, query, rows, ["number", "position", "key", "before", "beforeFileOnly", "after", "afterFileOnly"])];
 }
 
-/** Writes entries; each must be there as the log says it was. @throws DivergenceError in one of the results */
-function writeEntries(sql: Sql, net: readonly ChangeColumns[]): Promise<unknown>[] {
+/** Writes entries of a scope; each must be there as the log says it was. @throws DivergenceError in one of the results */
+function writeEntries(sql: Sql, scope: string, net: readonly ChangeColumns[]): Promise<unknown>[] {
   const created = net.filter(({ before, after }) => before === null && after !== null);
   const changed = net.filter(({ before, after }) => before !== null && after !== null);
   const gone = net.filter(({ before, after }) => before !== null && after === null);
   const steps: Promise<unknown>[] = [];
   if (created.length > 0) {
-    const query = `insert into netgloss.udm_entry (key, entry, file_only) select key, after::json, after_file_only::json
+    const query = `insert into netgloss.udm_entry (scope, key, entry, file_only) select $4::text, key, after::json, after_file_only::json
       from ${tableOf("key", "after", "after_file_only")} on conflict do nothing`;
-    steps.push(expect(ask(sql, query, created, ["key", "after", "afterFileOnly"]), created));
+    steps.push(expect(ask(sql, query, created, ["key", "after", "afterFileOnly"], scope), created));
   }
-  const isAsKnown =
-    "e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only";
+  const isAsKnown = (parameter: number): string =>
+    `e.scope = $${parameter}::text and e.key = u.key and e.entry::text = u.before and e.file_only::text is not distinct from u.before_file_only`;
   if (changed.length > 0) {
     const query = `update netgloss.udm_entry e set entry = u.after::json, file_only = u.after_file_only::json
-      from ${tableOf("key", "before", "before_file_only", "after", "after_file_only")} where ${isAsKnown}`;
+      from ${tableOf("key", "before", "before_file_only", "after", "after_file_only")} where ${isAsKnown(6)}`;
     const columns = ["key", "before", "beforeFileOnly", "after", "afterFileOnly"] as const;
-    steps.push(expect(ask(sql, query, changed, columns), changed));
+    steps.push(expect(ask(sql, query, changed, columns, scope), changed));
   }
   if (gone.length > 0) {
-    const query = `delete from netgloss.udm_entry e using ${tableOf("key", "before", "before_file_only")} where ${isAsKnown}`;
-    steps.push(expect(ask(sql, query, gone, ["key", "before", "beforeFileOnly"]), gone));
+    const query = `delete from netgloss.udm_entry e using ${tableOf("key", "before", "before_file_only")} where ${isAsKnown(4)}`;
+    steps.push(expect(ask(sql, query, gone, ["key", "before", "beforeFileOnly"], scope), gone));
   }
   return steps;
 }
@@ -138,15 +139,16 @@ function tableOf(...columns: readonly string[]): string {
   return `unnest(${columns.map((_, i) => listed(i + 1)).join(", ")}) as u (${columns.join(", ")})`;
 }
 
-/** Asks with a list for each column. It is on its way at once. */
+/** Asks with a list for each column, then the rest of the parameters. It is on its way at once. */
 function ask<C extends string>(
   sql: Sql,
   query: string,
   rows: readonly Readonly<Record<C, string | number | null>>[],
   columns: readonly C[],
+  ...rest: readonly string[]
 ): Promise<{ readonly count: number }> {
   const lists = columns.map((name) => joinTexts(rows.map((row) => row[name])));
-  return sql.unsafe(query, lists, { prepare: true }).execute();
+  return sql.unsafe(query, [...lists, ...rest], { prepare: true }).execute();
 }
 
 async function expect(query: Promise<{ readonly count: number }>, rows: readonly ChangeColumns[]): Promise<void> {
@@ -161,25 +163,30 @@ async function expect(query: Promise<{ readonly count: number }>, rows: readonly
  *
  * @throws DivergenceError when one says something else.
  */
-async function respell(sql: Sql, net: readonly ChangeColumns[]): Promise<void> {
+async function respell(sql: Sql, scope: string, net: readonly ChangeColumns[]): Promise<void> {
   const known = new Map(net.flatMap((one) => (one.before === null ? [] : [[one.key, one] as const])));
   if (known.size === 0) return;
   const rows = await sql<{ key: string; entry: string; fileOnly: string | null }[]>`
     select key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry
-    where key = any(${arrayLiteral([...known.keys()])}::text::text[])`;
+    where scope = ${scope} and key = any(${arrayLiteral([...known.keys()])}::text::text[])`;
   for (const { key, entry, fileOnly } of rows) {
     const { before, beforeFileOnly } = known.get(key) as ChangeColumns;
     if (entry === before && fileOnly === beforeFileOnly) continue;
     if (before === null || !sameEntry(readRow(key, entry, fileOnly), readRow(key, before, beforeFileOnly))) {
       throw new DivergenceError(`the entry ${JSON.stringify(key)} of the table netgloss.udm_entry was changed by hand`);
     }
-    await sql`update netgloss.udm_entry set entry = ${before}::text::json, file_only = ${beforeFileOnly}::text::json where key = ${key}`;
+    await sql`update netgloss.udm_entry set entry = ${before}::text::json, file_only = ${beforeFileOnly}::text::json
+      where scope = ${scope} and key = ${key}`;
   }
 }
 
 /** A commit to be made. */
 export interface NewCommit {
   readonly number: number;
+  /** The number in the history of its scope. */
+  readonly change: number;
+  /** What happened to the definition of a scope, and the scope before which that one is tried; undefined: it is the last. */
+  readonly definition?: PlacedScopeChange | undefined;
   readonly author: string;
   readonly method: string;
   readonly layer: string | undefined;
@@ -188,8 +195,15 @@ export interface NewCommit {
   readonly changes: readonly EntryChange[];
 }
 
+/** What happened to a scope, with its place: the scope before which it is tried now; undefined: it is the last. */
+export interface PlacedScopeChange extends ScopeChange {
+  readonly place?: string | undefined;
+}
+
 /** Holds what one transaction adds. */
 interface NewCommits {
+  /** The scope of all commits. */
+  readonly scope: string;
   /** An id that nothing else has. */
   readonly save: string;
   readonly collector: string;
@@ -210,7 +224,7 @@ const rowsOfPart = 2500;
  */
 export async function saveCommits(
   sql: Sql,
-  { save, collector, time, isSpeltFreely, commits }: NewCommits,
+  { scope, save, collector, time, isSpeltFreely, commits }: NewCommits,
 ): Promise<void> {
   const log = commits.flatMap(({ number, changes }) =>
     changes.map((change, position) => ({ change, number, position })),
@@ -229,8 +243,8 @@ export async function saveCommits(
       return { number, position, key, before, beforeFileOnly, after, afterFileOnly };
     });
     for (const row of rows) bytes.set(row.number, (bytes.get(row.number) ?? 0) + bytesOf(row));
-    if (isSpeltFreely) await respell(sql, entries);
-    const written = allDone([...writeEntries(sql, entries), ...writeLog(sql, rows)]);
+    if (isSpeltFreely) await respell(sql, scope, entries);
+    const written = allDone([...writeEntries(sql, scope, entries), ...writeLog(sql, rows)]);
     written.catch(() => {});
     if (part < parts - 1) {
       await sent;
@@ -239,23 +253,47 @@ export async function saveCommits(
     sent = allDone([sent, written]);
     sent.catch(() => {});
   }
-  const last = commits.at(-1)?.number ?? 0;
+  const { number: last = 0, change: lastChange = 0 } = commits.at(-1) ?? {};
   const bytesOfCommits = commits.map(({ number }) => bytes.get(number) ?? 0);
   // All of a small transaction is on its way before any of it is answered.
   await allDone([
     sent,
-    sql`insert into netgloss.udm_commit (number, save, at, author, method, collector, layer, entries, is_cut, bytes)
-      select n, ${save}::uuid, to_timestamp(${time / 1000}::float8), author, method, ${collector}, layer, entries, is_cut, bytes
+    ...commits.flatMap(({ definition }) => (definition === undefined ? [] : writeScope(sql, definition))),
+    sql`insert into netgloss.udm_numbering (scope, last_change) values (${scope}, ${lastChange})
+      on conflict (scope) do update set last_change = excluded.last_change`,
+    sql`insert into netgloss.udm_commit (number, scope, change, definition, save, at, author, method, collector, layer, entries, without_changes, bytes)
+      select n, ${scope}, change, definition::json, ${save}::uuid, to_timestamp(${time / 1000}::float8), author, method, ${collector}, layer, entries, is_cut, bytes
       from unnest(${arrayLiteral(commits.map(({ number }) => number))}::text::bigint[],
         ${arrayLiteral(commits.map(({ author }) => author))}::text::text[],
         ${arrayLiteral(commits.map(({ method }) => method))}::text::text[],
         ${arrayLiteral(commits.map(({ layer }) => layer ?? null))}::text::text[],
         ${arrayLiteral(commits.map(({ entries }) => entries))}::text::int[],
         ${arrayLiteral(commits.map(({ entries, changes }) => entries > changes.length))}::text::boolean[],
-        ${arrayLiteral(bytesOfCommits)}::text::bigint[]) as c (n, author, method, layer, entries, is_cut, bytes)`,
+        ${arrayLiteral(bytesOfCommits)}::text::bigint[],
+        ${arrayLiteral(commits.map(({ change }) => change))}::text::bigint[],
+        ${arrayLiteral(commits.map(({ definition }) => (definition ? JSON.stringify(definition) : null)))}::text::text[])
+        as c (n, author, method, layer, entries, is_cut, bytes, change, definition)`,
     sql`update netgloss.udm_state set last_number = ${last}, log_bytes = log_bytes + ${bytesOfCommits.reduce((a, b) => a + b, 0)}`,
     sql`select pg_notify(${channel}, ${last}::text || ' ' || (extract(epoch from clock_timestamp()) * 1000)::bigint::text)`,
   ]);
+}
+
+/** Puts a scope into the table, at its place, or takes it out. */
+function writeScope(sql: Sql, { before, after, next, place }: PlacedScopeChange): PromiseLike<unknown>[] {
+  const text = after && JSON.stringify(after);
+  if (text === undefined) return [sql`delete from netgloss.udm_scope where name = ${before?.name ?? ""}`];
+  const name = after?.name ?? "";
+  if (before !== undefined && next === place) {
+    return [sql`update netgloss.udm_scope set definition = ${text}::text::json where name = ${name}`];
+  }
+  return [
+    sql`delete from netgloss.udm_scope where name = ${name}`,
+    sql`update netgloss.udm_scope set place = place + 1
+      where place >= (select place from netgloss.udm_scope where name = ${place ?? ""}::text)`,
+    sql`insert into netgloss.udm_scope (name, place, definition) values (${name}, coalesce(
+      (select place - 1 from netgloss.udm_scope where name = ${place ?? ""}::text),
+      (select max(place) + 1 from netgloss.udm_scope), 1), ${text}::text::json)`,
+  ];
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Key } from "../../base/ip/index.ts";
 import { Watchers, type EntryChange } from "../model/apply-writes.ts";
 import type { Sql } from "postgres";
 import type { UdmChange, ChangeHead, HistoryQuery, UdmHistory } from "../history/change.ts";
-import { readChangeColumns, type ChangeColumns, arrayLiteral } from "./entry-rows.ts";
+import { readChangeColumns, type ChangeColumns, type PlacedScopeChange, arrayLiteral } from "./entry-rows.ts";
 import type { Log } from "../../base/report/index.ts";
 import { UdmError } from "../model/udm-store.ts";
 
@@ -30,8 +30,13 @@ export interface DatabaseState {
   readonly time: number;
 }
 
-/** A commit of the log. */
+/** A commit of the log; its number is the one in the history of its scope. */
 export interface FetchedCommit extends UdmChange {
+  /** Its number in the log of all scopes. */
+  readonly at: number;
+  /** The scope of its entries; empty: global. */
+  readonly scopeName: string;
+  readonly scope?: PlacedScopeChange | undefined;
   readonly save: string;
 }
 
@@ -60,15 +65,19 @@ export async function readState(sql: Sql, number: number, lock = false): Promise
   return { ...row, save: number === 0 ? noSave : commit?.save };
 }
 
-const heads = `select number, save, at, author, method, collector, layer, entries, is_cut from netgloss.udm_commit`;
+const heads = `select number, scope, change, definition, save, at, author, method, collector, layer, entries, without_changes
+  from netgloss.udm_commit`;
 
-const columns = `h.number::float8 as number, h.save::text as save, (extract(epoch from h.at) * 1000)::float8 as time,
+const columns = `h.number::float8 as at, h.scope as "scopeName", h.change::float8 as number, h.definition::text as definition, h.save::text as save, (extract(epoch from h.at) * 1000)::float8 as time,
   h.author, h.method, h.collector, h.layer, h.entries,
-  h.is_cut or h.entries > ${mostListed} as "isCut", c.key, c.before::text as before,
+  h.without_changes or h.entries > ${mostListed} as "isCut", c.key, c.before::text as before,
   c.before_file_only::text as "beforeFileOnly", c.after::text as after, c.after_file_only::text as "afterFileOnly"`;
 
 interface CommitRow extends ChangeColumns {
+  readonly at: number;
+  readonly scopeName: string;
   readonly number: number;
+  readonly definition: string | null;
   readonly save: string;
   readonly time: number;
   readonly author: string;
@@ -85,8 +94,8 @@ export async function* commitsAfter(sql: Sql, number: number): AsyncGenerator<Fe
     let count = 0;
     const question = `${heads} where number > $1 order by number limit ${commitsAtOnce}`;
     for await (const commit of readCommits(sql, question, [after], "asc")) {
-      if (commit.number !== after + 1) throw new LogGapError(`commit ${after + 1} is missing`);
-      after = commit.number;
+      if (commit.at !== after + 1) throw new LogGapError(`commit ${after + 1} is missing`);
+      after = commit.at;
       count++;
       yield commit;
     }
@@ -112,7 +121,7 @@ async function* readCommits(
   const rows = sql.unsafe<CommitRow[]>(text, [...parameters], { prepare: true });
   for await (const part of rows.cursor(rowsAtOnce)) {
     for (const row of part) {
-      if (head !== undefined && head.number !== row.number) {
+      if (head !== undefined && head.at !== row.at) {
         yield commitOf(head, changes);
         changes = [];
       }
@@ -124,11 +133,12 @@ async function* readCommits(
 }
 
 function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommit {
-  const { number, save, time, author, method, collector, layer, entries, isCut } = row;
+  const { at, scopeName, number, definition, save, time, author, method, collector, layer, entries, isCut } = row;
   // A connection that breaks between two parts of an answer looks like its end.
-  if (!isCut && changes.length !== entries)
-    throw new Error(`the answer of the database breaks off in commit ${number}`);
+  if (!isCut && changes.length !== entries) throw new Error(`the answer of the database breaks off in commit ${at}`);
   return {
+    at,
+    scopeName,
     number,
     save,
     time: Math.round(time),
@@ -139,23 +149,58 @@ function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommi
     isCut,
     changes,
     ...(layer !== null && { layer }),
+    ...(definition !== null && { scope: JSON.parse(definition) as PlacedScopeChange }),
   };
 }
 
-/** The history in the database. Watchers get each change when this collector learns of it. */
+/** A commit as the history of its scope has it. */
+export function changeOf(commit: FetchedCommit): UdmChange {
+  const { number, time, author, method, collector, entries, isCut, changes, layer, scope } = commit;
+  const change = { number, time, author, method, collector, entries, isCut, changes };
+  const { before, after, next } = scope ?? {};
+  return { ...change, ...(layer !== undefined && { layer }), ...(scope && { scope: { before, after, next } }) };
+}
+
+/** Of each scope that has any change, the number of the last one; of those that are named, or of all. */
+export async function readLastChanges(sql: Sql, scopes?: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql.unsafe<{ scope: string; last: number }[]>(
+    `select scope, last_change::float8 as last from netgloss.udm_numbering ${scopes === undefined ? "" : "where scope = any($1::text::text[])"}`,
+    scopes === undefined ? [] : [arrayLiteral(scopes)],
+  );
+  return new Map(rows.map(({ scope, last }) => [scope, last]));
+}
+
+/** Of each scope with a change that is kept, the number of the oldest. */
+export async function readFirstChanges(sql: Sql): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql<{ scope: string; first: number | null }[]>`select n.scope, (select min(change)::float8
+    from netgloss.udm_commit c where c.scope = n.scope) as first from netgloss.udm_numbering n`;
+  return new Map(rows.flatMap(({ scope, first }) => (first === null ? [] : [[scope, first]])));
+}
+
+/** The history of a scope in the database. Watchers get each change when this collector learns of it. */
 export class SharedHistory implements UdmHistory {
-  readonly #mirror: () => Pick<Mirror, "position" | "number" | "firstKept">;
+  readonly closed: AbortSignal | undefined;
+  readonly #scope: string;
+  readonly #mirror: () => Pick<Mirror, "position" | "lastOf" | "firstOf">;
   readonly #isOn: boolean;
   readonly #ask: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>;
   readonly #watchers: Watchers<[UdmChange]>;
 
-  /** @param ask asks the database. @throws Error while it is away. */
+  /**
+   * @param scope empty: global entries.
+   * @param ask asks the database. @throws Error while it is away.
+   * @param closed is aborted when the scope goes.
+   */
   constructor(
-    mirror: () => Pick<Mirror, "position" | "number" | "firstKept">,
+    scope: string,
+    mirror: () => Pick<Mirror, "position" | "lastOf" | "firstOf">,
     isOn: boolean,
     ask: <T>(work: (sql: Sql) => Promise<T>) => Promise<T>,
     log: Log,
+    closed?: AbortSignal,
   ) {
+    this.closed = closed;
+    this.#scope = scope;
     this.#mirror = mirror;
     this.#isOn = isOn;
     this.#ask = ask;
@@ -172,39 +217,39 @@ export class SharedHistory implements UdmHistory {
   }
 
   last(): number {
-    return this.#mirror().number();
+    return this.#mirror().lastOf(this.#scope);
   }
 
   first(): number {
-    return this.#mirror().firstKept();
+    return this.#mirror().firstOf(this.#scope);
   }
 
   list({ key, author, withoutLayers = false, after = 0, before, limit }: HistoryQuery): Promise<UdmChange[]> {
-    const parameters: (string | number)[] = [after];
+    const parameters: (string | number)[] = [after, this.#scope];
     const parameter = (value: string | number): string => `$${parameters.push(value)}`;
-    const conditions = ["number > $1"];
-    if (before !== undefined) conditions.push(`number < ${parameter(before)}`);
+    const conditions = ["change > $1", "scope = $2"];
+    if (before !== undefined) conditions.push(`change < ${parameter(before)}`);
     if (author !== undefined) conditions.push(`author = ${parameter(author)}`);
     if (withoutLayers) conditions.push("layer is null");
     if (key !== undefined) {
       conditions.push(`number in (select number from netgloss.udm_change where key = ${parameter(key.text)})`);
     }
     return this.#read(
-      `${heads} where ${conditions.join(" and ")} order by number desc limit ${parameter(limit)}`,
+      `${heads} where ${conditions.join(" and ")} order by change desc limit ${parameter(limit)}`,
       parameters,
     );
   }
 
   async get(number: number): Promise<UdmChange | undefined> {
-    return (await this.#read(`${heads} where number = $1`, [number]))[0];
+    return (await this.#read(`${heads} where scope = $1 and change = $2`, [this.#scope, number]))[0];
   }
 
   headsBetween(from: number, to: number, limit: number): Promise<readonly ChangeHead[]> {
     return this.#question(async (sql) => {
       const rows = await sql<(ChangeHead & { layer: string | null })[]>`
-        select number::float8 as number, (extract(epoch from at) * 1000)::float8 as time, author, method, entries, collector, layer
-        from netgloss.udm_commit where at >= to_timestamp(${from / 1000}::float8) and at < to_timestamp(${to / 1000}::float8)
-        order by number desc limit ${limit}`;
+        select change::float8 as number, (extract(epoch from at) * 1000)::float8 as time, author, method, entries, collector, layer
+        from netgloss.udm_commit where scope = ${this.#scope} and at >= to_timestamp(${from / 1000}::float8) and at < to_timestamp(${to / 1000}::float8)
+        order by change desc limit ${limit}`;
       return rows.map(({ number, time, author, method, entries, collector, layer }) => {
         return { number, time: Math.round(time), author, method, entries, collector, layer: layer ?? undefined };
       });
@@ -214,12 +259,12 @@ export class SharedHistory implements UdmHistory {
   lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]> {
     return this.#question(async (sql) => {
       const rows = await sql.unsafe<(ChangeHead & { key: string })[]>(
-        `select k.key, h.number::float8 as number, (extract(epoch from h.at) * 1000)::float8 as time, h.author, h.method, h.entries, h.collector
+        `select k.key, h.change::float8 as number, (extract(epoch from h.at) * 1000)::float8 as time, h.author, h.method, h.entries, h.collector
           from unnest($1::text::text[]) as k (key) cross join lateral (
-            select c.number from netgloss.udm_change c join netgloss.udm_commit o on o.number = c.number and o.layer is null
+            select c.number from netgloss.udm_change c join netgloss.udm_commit o on o.number = c.number and o.layer is null and o.scope = $2
             where c.key = k.key order by c.number desc limit 1) l
           join netgloss.udm_commit h on h.number = l.number`,
-        [arrayLiteral(keys.map(({ text }) => text))],
+        [arrayLiteral(keys.map(({ text }) => text)), this.#scope],
         { prepare: true },
       );
       const byKey = new Map(rows.map(({ key, ...head }) => [key, { ...head, time: Math.round(head.time) }]));
@@ -248,7 +293,7 @@ export class SharedHistory implements UdmHistory {
   #read(text: string, parameters: readonly (string | number)[]): Promise<UdmChange[]> {
     return this.#question(async (sql) => {
       const changes: UdmChange[] = [];
-      for await (const { save: _, ...change } of readCommits(sql, text, parameters, "desc")) changes.push(change);
+      for await (const commit of readCommits(sql, text, parameters, "desc")) changes.push(changeOf(commit));
       return changes;
     });
   }

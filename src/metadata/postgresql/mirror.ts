@@ -1,10 +1,15 @@
+import type { Sql } from "postgres";
 import type { Session } from "../../base/postgresql/index.ts";
 import type { SharedIndex } from "../index/shared-index.ts";
 import { StateBuilder, type IndexReturn } from "../index/index-builder.ts";
 import { yieldToEventLoop } from "../model/apply-writes.ts";
 import type { UdmIndex, UdmEdit } from "../model/udm-store.ts";
-import { readRow } from "./entry-rows.ts";
+import type { ScopeText } from "../model/scope.ts";
+import { arrayLiteral, readRow, type PlacedScopeChange } from "./entry-rows.ts";
 import {
+  changeOf,
+  readFirstChanges,
+  readLastChanges,
   readState,
   type Position,
   commitsAfter,
@@ -13,6 +18,7 @@ import {
   type FetchedCommit,
 } from "./fetch-commits.ts";
 import type { UdmChange } from "../history/change.ts";
+import type { DatabaseScopes } from "./database-scopes.ts";
 import type { PublishedState } from "../store/collector-store.ts";
 import type { FullLoadReason, PostgresqlMetrics, DatabaseHealth } from "./database-reporting.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
@@ -20,17 +26,29 @@ import type { Clock, Log } from "../../base/report/index.ts";
 /** Rows that come at a time, and are worked on between two cycles of the event loop. */
 const rowsAtOnce = 500;
 
+/** All that a mirror has of a snapshot of the database. */
+interface LoadedEntries {
+  readonly index: UdmIndex;
+  readonly position: Position;
+  readonly texts: readonly ScopeText[];
+  readonly states: ReadonlyMap<string, UdmIndex>;
+  readonly lasts: ReadonlyMap<string, number>;
+}
+
 /**
  * Reads all entries from one snapshot of the database. Nothing else may change the index meanwhile.
  *
+ * @param space the entries that are not those of scopes.
  * @param before the current state, which is given back when it has the same entries.
  * @throws Error; UdmError `resource_exhausted`
  */
 async function loadEntries(
   session: Session,
   shared: SharedIndex,
+  space: string,
+  hasScopes: boolean,
   before: UdmIndex | undefined,
-): Promise<{ readonly index: UdmIndex; readonly position: Position }> {
+): Promise<LoadedEntries> {
   const { sql } = session;
   await session.ask(() => sql.unsafe("begin isolation level repeatable read read only"));
   const { last } = await session.ask(() => readState(sql, 0));
@@ -40,15 +58,8 @@ async function loadEntries(
   let built: IndexReturn | undefined;
   try {
     const builder = new StateBuilder(lease);
-    const query =
-      'select key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry order by key';
-    const rows = sql.unsafe<{ key: string; entry: string; fileOnly: string | null }[]>(query).cursor(rowsAtOnce);
-    const iterator = rows[Symbol.asyncIterator]();
-    for (;;) {
-      const part = await session.ask(() => iterator.next());
-      if (part.done === true) break;
-      for (const { key, entry, fileOnly } of part.value) builder.add(readRow(key, entry, fileOnly));
-      await yieldToEventLoop();
+    for await (const part of readEntries(session, [space])) {
+      for (const { key, entry, fileOnly } of part) builder.add(readRow(key, entry, fileOnly));
     }
     builder.sort();
     built = builder.finish();
@@ -58,8 +69,81 @@ async function loadEntries(
   }
   if (built === undefined) shared.cancelLease(lease);
   const index = built === undefined ? (before ?? shared.empty()) : shared.completeLease(lease, built);
+  const texts = hasScopes ? await session.ask(readScopes) : [];
+  const names = texts.map(({ name }) => name);
+  const states = await loadScopes(session, shared, names);
+  const lasts = await session.ask(() => readLastChanges(sql, [space, ...names]));
   await session.ask(() => sql.unsafe("commit"));
-  return { index, position };
+  return { index, position, texts, states, lasts };
+}
+
+interface EntryRow {
+  readonly scope: string;
+  readonly key: string;
+  readonly entry: string;
+  readonly fileOnly: string | null;
+}
+
+/** The entries of some scopes, scope by scope, some rows at a time. Yields to the event loop. */
+async function* readEntries(session: Session, scopes: readonly string[]): AsyncGenerator<readonly EntryRow[]> {
+  // Of one scope they come in the order of the index: without a sort the first do not wait for the last.
+  const condition = scopes.length === 1 ? "scope = ($1::text::text[])[1]" : "scope = any($1::text::text[])";
+  const query = `select scope, key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry
+    where ${condition} order by scope, key`;
+  const rows = session.sql.unsafe<EntryRow[]>(query, [arrayLiteral(scopes)]).cursor(rowsAtOnce);
+  const iterator = rows[Symbol.asyncIterator]();
+  for (;;) {
+    const part = await session.ask(() => iterator.next());
+    if (part.done === true) return;
+    yield part.value;
+    await yieldToEventLoop();
+  }
+}
+
+/** Makes the states of some scopes; those without entries have one, too. @throws Error; UdmError `resource_exhausted` */
+async function loadScopes(
+  session: Session,
+  shared: SharedIndex,
+  names: readonly string[],
+): Promise<Map<string, UdmIndex>> {
+  const states = new Map(names.map((name) => [name, shared.empty()]));
+  if (names.length === 0) return states;
+  let of = "";
+  let edit: UdmEdit | undefined;
+  try {
+    for await (const part of readEntries(session, names)) {
+      for (const { scope, key, entry, fileOnly } of part) {
+        if (scope !== of) {
+          if (edit !== undefined) states.set(of, edit.done());
+          edit = (states.get(scope) as UdmIndex).edit();
+          of = scope;
+        }
+        edit?.put(readRow(key, entry, fileOnly));
+      }
+    }
+    if (edit !== undefined) states.set(of, edit.done());
+    return states;
+  } catch (error) {
+    edit?.drop();
+    for (const index of states.values()) shared.release(index);
+    throw error;
+  }
+}
+
+async function readScopes(sql: Sql): Promise<readonly ScopeText[]> {
+  const rows = await sql<{ definition: string }[]>`
+    select definition::text as definition from netgloss.udm_scope order by place, name`;
+  return rows.map(({ definition }) => JSON.parse(definition) as ScopeText);
+}
+
+/** Returns the scopes after a change of one. */
+function changedScopes(
+  scopes: readonly ScopeText[],
+  { before, after, place }: PlacedScopeChange,
+): readonly ScopeText[] {
+  const rest = scopes.filter(({ name }) => name !== (after ?? before)?.name);
+  const at = rest.findIndex(({ name }) => name === place);
+  return after === undefined ? rest : rest.toSpliced(at < 0 ? rest.length : at, 0, after);
 }
 
 /** The commits behind a position cannot be applied one by one: all entries must be read. */
@@ -74,6 +158,9 @@ export class ReloadNeeded extends Error {
 }
 
 interface MirrorOptions {
+  /** Which entries of the database are its own; those of the scopes that the database has come besides. */
+  readonly space: string;
+  readonly scopes: DatabaseScopes | undefined;
   /** The database, as a person reads it. */
   readonly location: string;
   readonly shared: SharedIndex;
@@ -90,6 +177,14 @@ interface MirrorOptions {
   readonly log: Log;
 }
 
+/** The states and scopes that one or several commits leave. */
+export interface MirroredStates {
+  /** By scope, of those whose entries have changed. */
+  readonly states: ReadonlyMap<string, UdmIndex>;
+  /** Undefined: the scopes are as they were. */
+  readonly texts?: readonly ScopeText[] | undefined;
+}
+
 /** Entries applied between two cycles of the event loop. */
 const entriesPerYield = 200;
 
@@ -101,6 +196,9 @@ export class Mirror {
   /** The clock of the database is ahead of ours by so much, in milliseconds. */
   #clockOffset = 0;
   #firstKept = 1;
+  /** Of each scope, the numbers of its last change, and of its oldest one that is kept. */
+  #lasts = new Map<string, number>();
+  #firsts: ReadonlyMap<string, number> = new Map();
 
   constructor(options: MirrorOptions) {
     this.#options = options;
@@ -125,9 +223,25 @@ export class Mirror {
     this.#known = Math.max(this.#known, number);
   }
 
-  /** The number of the oldest commit in the log, as of the last answer. */
-  firstKept(): number {
-    return this.#firstKept;
+  /** The number of the last change of a scope. */
+  lastOf(scope: string): number {
+    return this.#lasts.get(scope) ?? 0;
+  }
+
+  /** The number of the oldest change of a scope that is in the log, as of the last answer. */
+  firstOf(scope: string): number {
+    return this.#firstKept === 1 ? 1 : (this.#firsts.get(scope) ?? this.lastOf(scope) + 1);
+  }
+
+  /** The number of the last change of all scopes that are here. */
+  lasts(): ReadonlyMap<string, number> {
+    return this.#lasts;
+  }
+
+  /** The entries of a scope; undefined where they are not here. */
+  index(scope: string): UdmIndex | undefined {
+    const { space, published, scopes } = this.#options;
+    return scope === space ? published.index() : scopes?.index(scope);
   }
 
   /** The time by the clock of the database, as far as its answers show it; in milliseconds since 1970. */
@@ -135,14 +249,31 @@ export class Mirror {
     return this.#options.clock.now() + this.#clockOffset;
   }
 
-  /** Shows a state that was made here. */
-  take(next: UdmIndex, now: Position, changes: readonly UdmChange[]): void {
-    const { published, notify, changed } = this.#options;
-    published.makeCurrent(next);
+  /** Shows states that were made here, and notes the last numbers of those commits. */
+  take({ states, texts }: MirroredStates, now: Position, commits: readonly FetchedCommit[]): void {
+    const { space, scopes, published, notify, changed } = this.#options;
+    if (texts !== undefined) scopes?.define(texts, states);
+    for (const [scope, index] of states) {
+      if (scope === space) published.makeCurrent(index);
+      else scopes?.show(scope, index);
+    }
     this.#position = now;
     this.#known = Math.max(this.#known, now.number);
-    for (const change of changes) notify(change);
+    for (const { scopeName, number } of commits)
+      if (this.index(scopeName) !== undefined) this.#lasts.set(scopeName, number);
+    if (texts !== undefined)
+      for (const scope of this.#lasts.keys()) if (this.index(scope) === undefined) this.#lasts.delete(scope);
+    for (const commit of commits) {
+      if (commit.scopeName === space) notify(changeOf(commit));
+      else scopes?.notify(commit.scopeName, changeOf(commit));
+    }
     changed();
+  }
+
+  /** Shows all that there was at a position. */
+  takeAll(now: Position, { texts, states, lasts }: Required<MirroredStates> & Pick<LoadedEntries, "lasts">): void {
+    this.#lasts = new Map(lasts);
+    this.take({ states, texts }, now, []);
   }
 
   /** Asks how far the database is. */
@@ -151,6 +282,7 @@ export class Mirror {
     const asked = clock.now();
     const found = await session.ask((sql) => readState(sql, this.number()));
     this.#clockOffset = found.time - (asked + clock.now()) / 2;
+    if (found.first !== this.#firstKept) this.#firsts = await session.ask(readFirstChanges);
     this.#firstKept = found.first;
     state.heard();
     return found;
@@ -167,10 +299,8 @@ export class Mirror {
 
   /** Applies what others have committed. @returns the commits. @throws ReloadNeeded, or an error of the session. */
   async catchUp(session: Session): Promise<readonly FetchedCommit[]> {
-    const { index, position: from } = this.#here();
-    const edit = index.edit();
+    const { position: from } = this.#here();
     const commits: FetchedCommit[] = [];
-    let puts = 0;
     try {
       const all = commitsAfter(session.sql, from.number);
       for (
@@ -178,20 +308,52 @@ export class Mirror {
         next.done !== true;
         next = await session.ask(() => all.next())
       ) {
-        puts += await apply(edit, next.value);
         commits.push(next.value);
       }
     } catch (error) {
-      edit.drop();
       if (error instanceof LogGapError) throw new ReloadNeeded("pruned");
       throw error;
     }
     const last = commits.at(-1);
-    if (puts === 0) edit.drop();
     if (last === undefined) return commits;
-    const { number, save } = last;
-    this.take(puts === 0 ? index : edit.done(), { store: from.store, number, save }, commits);
+    const changed = await this.#apply(session, commits);
+    this.take(changed, { store: from.store, number: last.at, save: last.save }, commits);
     return commits;
+  }
+
+  /** Makes the states that commits leave. Entries of a scope that is new are read as they are by now, or later: what follows changes nothing of them. */
+  async #apply(session: Session, commits: readonly FetchedCommit[]): Promise<MirroredStates> {
+    const { space, shared, scopes } = this.#options;
+    const edits = commits.flatMap(({ scope, scopeName }) =>
+      scope === undefined || scopeName !== space ? [] : [scope],
+    );
+    const texts = scopes === undefined || edits.length === 0 ? undefined : edits.reduce(changedScopes, scopes.texts());
+    const states = new Map<string, UdmIndex>();
+    try {
+      for (const scope of new Set(commits.map(({ scopeName }) => scopeName))) {
+        const ofScope = commits.filter(({ scopeName }) => scopeName === scope);
+        const index = this.index(scope);
+        const isGone = scope !== space && texts?.some(({ name }) => name === scope) === false;
+        if (index === undefined || isGone) continue;
+        const next = await applyCommits(index, ofScope);
+        if (next !== index) states.set(scope, next);
+      }
+      const added = texts?.flatMap(({ name }) => (this.index(name) === undefined ? [name] : [])) ?? [];
+      for (const [scope, index] of await this.loadScopes(session, added)) states.set(scope, index);
+      return { states, texts };
+    } catch (error) {
+      for (const index of states.values()) shared.release(index);
+      throw error;
+    }
+  }
+
+  /** Reads the entries of scopes that are not here, and the numbers of their last changes. Nothing else may change the index meanwhile. */
+  async loadScopes(session: Session, names: readonly string[]): Promise<ReadonlyMap<string, UdmIndex>> {
+    if (names.length === 0) return new Map();
+    const lasts = await session.ask((sql) => readLastChanges(sql, names));
+    const states = await loadScopes(session, this.#options.shared, names);
+    for (const [scope, number] of lasts) this.#lasts.set(scope, number);
+    return states;
   }
 
   /** Takes over what others have committed, whatever it takes. To be called alone, outside of transactions. */
@@ -200,8 +362,8 @@ export class Mirror {
     try {
       const commits = await this.catchUp(session);
       report.followed(commits.length);
-      for (const { number, author, method, collector, entries } of commits) {
-        log.debug({ change: number, author, method, collector, entries }, "another collector has changed metadata");
+      for (const { at, author, method, collector, entries } of commits) {
+        log.debug({ change: at, author, method, collector, entries }, "another collector has changed metadata");
       }
     } catch (error) {
       if (!(error instanceof ReloadNeeded)) throw error;
@@ -211,14 +373,15 @@ export class Mirror {
 
   /** Reads all entries again. */
   async reload(session: Session, { reason }: ReloadNeeded): Promise<void> {
-    const { location, shared, published, report, loaded, log } = this.#options;
+    const { location, shared, space, scopes, published, report, loaded, log } = this.#options;
     const warning = reloadWarnings[reason];
     if (warning !== undefined) log.warn({ database: location }, `${warning}; reading everything again`);
     try {
-      const { index, position } = await loadEntries(session, shared, published.index());
+      const found = await loadEntries(session, shared, space, scopes !== undefined, published.index());
+      const { index, position } = found;
       report.fullLoad(reason);
       this.#known = position.number;
-      this.take(index, position, []);
+      this.takeAll(position, { ...found, states: new Map([[space, index], ...found.states]) });
     } catch (error) {
       report.failed("load");
       throw error;
@@ -226,10 +389,9 @@ export class Mirror {
     loaded();
   }
 
-  #here(): { index: UdmIndex; position: Position } {
-    const index = this.#options.published.index();
-    if (index === undefined || this.#position === undefined) throw new ReloadNeeded("first");
-    return { index, position: this.#position };
+  #here(): { position: Position } {
+    if (this.#options.published.index() === undefined || this.#position === undefined) throw new ReloadNeeded("first");
+    return { position: this.#position };
   }
 }
 
@@ -237,6 +399,21 @@ const reloadWarnings: Readonly<Partial<Record<FullLoadReason, string>>> = {
   set_back: "the database lacks commits that were seen here: it is another database or was set back",
   changed_by_hand: "entries of the database were changed by hand, without a commit number",
 };
+
+/** @returns the state behind commits of its scope; the same one where they change none of its entries. @throws ReloadNeeded */
+async function applyCommits(index: UdmIndex, commits: readonly FetchedCommit[]): Promise<UdmIndex> {
+  const edit = index.edit();
+  let puts = 0;
+  try {
+    for (const commit of commits) puts += await apply(edit, commit);
+  } catch (error) {
+    edit.drop();
+    throw error;
+  }
+  if (puts > 0) return edit.done();
+  edit.drop();
+  return index;
+}
 
 /** @returns how many entries have changed. */
 async function apply(edit: UdmEdit, { layer, isCut, changes }: FetchedCommit): Promise<number> {

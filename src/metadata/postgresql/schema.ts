@@ -100,6 +100,37 @@ const steps: readonly SchemaStep[] = [
       end $$;
       alter table netgloss.udm_entry add constraint ipv4_keys_as_ipv4 check (key not like '::ffff:%' or key = netgloss.ipv4_key(key));`,
   },
+  {
+    // Scopes. What was there is global: its scope is empty, and its changes keep their numbers. A collector of an older version would take
+    // entries of scopes for global ones: the column with another name ends its session, and it is refused at the next one.
+    number: 3,
+    least: 3,
+    sql: `
+      alter table netgloss.udm_entry add column scope text collate "C" not null default '';
+      alter table netgloss.udm_entry drop constraint udm_entry_pkey;
+      alter table netgloss.udm_entry add primary key (scope, key);
+      comment on column netgloss.udm_entry.scope is 'Empty: global.';
+      alter table netgloss.udm_commit rename column is_cut to without_changes;
+      alter table netgloss.udm_commit add column scope text collate "C" not null default '', add column change bigint,
+        add column definition json;
+      update netgloss.udm_commit set change = number;
+      alter table netgloss.udm_commit alter column change set not null;
+      comment on column netgloss.udm_commit.change is 'The number of the change in the history of its scope.';
+      comment on column netgloss.udm_commit.definition is 'What happened to the definition of a scope.';
+      create unique index udm_commit_by_change on netgloss.udm_commit (scope, change);
+      create table netgloss.udm_numbering (
+        scope text collate "C" primary key,
+        last_change bigint not null
+      );
+      comment on table netgloss.udm_numbering is 'The number of the last change of each scope.';
+      insert into netgloss.udm_numbering select '', last_number from netgloss.udm_state;
+      create table netgloss.udm_scope (
+        name text collate "C" primary key,
+        place bigint not null,
+        definition json not null
+      );
+      comment on table netgloss.udm_scope is 'Scopes, tried in the order of their places. Read them; change them through a collector.';`,
+  },
 ];
 
 /** Rows that a trial writes, and rolls back. */
@@ -141,6 +172,10 @@ export interface UdmPostgresqlStoreOptions extends StoreOptions {
   readonly exportPath: string;
   /** Most bytes of the history of changes, about. */
   readonly historyBytes: number;
+  /** Which entries of the database these are: a scope's name that no scope can have. Left out: the global ones. */
+  readonly space?: string;
+  /** Tells whether the database has the scopes, too. */
+  readonly hasScopes?: boolean;
   /** From 0 to 1. */
   readonly random?: () => number;
 }

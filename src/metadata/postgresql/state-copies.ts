@@ -2,21 +2,29 @@ import { join } from "node:path";
 import { type FileIo, resolveTarget } from "../../base/file/index.ts";
 import { StateFile } from "../history/history-files.ts";
 import type { SharedIndex } from "../index/shared-index.ts";
+import type { KeyForm } from "../model/name-key.ts";
+import type { ScopeText } from "../model/scope.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 import { FileThread, loadBytes } from "../store/file-thread-client.ts";
 import type { FailureStep, PostgresqlMetrics } from "./database-reporting.ts";
 import type { Position } from "./fetch-commits.ts";
 import type { UdmPostgresqlStoreOptions } from "./schema.ts";
 
-/** The first line of a copy, as JSON. */
+/** The first line of a copy, as JSON. The entries of a scope are behind those of the ones before it. */
 interface CopyHead extends Position {
-  readonly format: 1;
+  /** 1: of a version that knew no scopes. */
+  readonly format: 1 | 2;
   readonly entries: number;
+  /** The numbers of the last changes. */
+  readonly lasts?: Readonly<Record<string, number>>;
+  readonly scopes?: readonly { readonly text: ScopeText; readonly entries: number }[];
   /** When the database was last heard of, in milliseconds since the epoch. */
   readonly heardAt: number;
 }
 
 const headMark = "# netgloss copy ";
+/** The line before the entries of a scope. */
+const scopeLine = (scope: string): string => `# netgloss entries of scope ${scope}`;
 
 /** The least pause after writing, in times of its duration: it limits the share of all time that writing takes. */
 const timeShare = 20;
@@ -88,8 +96,20 @@ interface StateCopiesOptions extends UdmPostgresqlStoreOptions {
   readonly state: () => {
     readonly index: UdmIndex | undefined;
     readonly position: Position | undefined;
+    readonly lasts: ReadonlyMap<string, number>;
+    readonly scopes: readonly { readonly text: ScopeText; readonly index: UdmIndex }[];
     readonly heardAt: number;
   };
+}
+
+/** What a copy has. */
+interface ReadCopy {
+  readonly index: UdmIndex;
+  readonly position: Position;
+  readonly lasts: ReadonlyMap<string, number>;
+  readonly texts: readonly ScopeText[];
+  readonly states: ReadonlyMap<string, UdmIndex>;
+  readonly heardAt: number;
 }
 
 /** A copy on disk may be older than the database by so much: a start fetches the rest by number. */
@@ -110,11 +130,11 @@ export class StateCopies {
   readonly #writes: LaterWrite[] = [];
 
   constructor(options: StateCopiesOptions) {
-    const { stateDirectory, exportPath, startThread, io, clock } = options;
+    const { stateDirectory, exportPath, startThread, io, clock, keys = "addresses" } = options;
     this.#options = options;
     this.#run = Math.floor(clock.now()).toString(36);
     this.#thread = startThread && new FileThread(startThread, io, options);
-    this.#path = join(stateDirectory, "udm-postgresql.copy");
+    this.#path = join(stateDirectory, `${copyNames[keys]}-postgresql.copy`);
     if (stateDirectory !== "") {
       this.#copy = new StateFile(io, this.#path, headMark, this.#run, copyMode);
       const message = "the copy of the metadata cannot be written to the state directory";
@@ -127,18 +147,31 @@ export class StateCopies {
   }
 
   /** The last copy as a state; undefined when there is none that can be used. */
-  async read(): Promise<
-    { readonly index: UdmIndex; readonly position: Position; readonly heardAt: number } | undefined
-  > {
+  async read(): Promise<ReadCopy | undefined> {
     try {
       const copy = await this.#copy?.read();
       if (copy === undefined) return undefined;
-      const { format, store, number, save, heardAt, entries } = JSON.parse(copy.head) as CopyHead;
-      if (format !== 1) throw new Error(`${this.#path} is a copy of another version`);
-      const { shared } = this.#options;
-      const { index } = await loadBytes(shared, this.#thread, threadBytes, copy.bytes, undefined, false);
-      if (index.size !== entries) throw new Error(`${this.#path} has ${index.size} entries, not ${entries}`);
-      return { index, position: { store, number, save }, heardAt };
+      const { format, store, number, save, heardAt, entries, ...head } = JSON.parse(copy.head) as CopyHead;
+      if (format !== 1 && format !== 2) throw new Error(`${this.#path} is a copy of another version`);
+      const { scopes = [], lasts = { [this.#options.space ?? ""]: number } } = head;
+      const [first = copy.bytes, ...rest] = partsOf(
+        copy.bytes,
+        scopes.map(({ text }) => text.name),
+      );
+      const index = await this.#load(first, entries, "");
+      const states = new Map<string, UdmIndex>();
+      for (const [i, { text, entries: count }] of scopes.entries()) {
+        states.set(text.name, await this.#load(rest[i] ?? Buffer.of(), count, text.name));
+      }
+      const texts = scopes.map(({ text }) => text);
+      return {
+        index,
+        position: { store, number, save },
+        lasts: new Map(Object.entries(lasts)),
+        texts,
+        states,
+        heardAt,
+      };
     } catch (error) {
       this.#options.log.warn({ error, path: this.#path }, "the last copy of the metadata cannot be used");
       return undefined;
@@ -159,11 +192,28 @@ export class StateCopies {
   }
 
   async #writeCopy(): Promise<void> {
-    const { index, position, heardAt } = this.#options.state();
+    const { index, position, lasts, scopes, heardAt } = this.#options.state();
     if (index === undefined || position === undefined) return;
     const { store, number, save } = position;
-    const head: CopyHead = { format: 1, store, number, save, entries: index.size, heardAt };
-    await this.#copy?.write(index, JSON.stringify(head));
+    const head: CopyHead = {
+      format: 2,
+      store,
+      number,
+      save,
+      entries: index.size,
+      heardAt,
+      lasts: Object.fromEntries(lasts),
+      scopes: scopes.map(({ text, index: { size } }) => ({ text, entries: size })),
+    };
+    const more = scopes.map(({ text, index: state }) => [scopeLine(text.name), state] as const);
+    await this.#copy?.write(index, JSON.stringify(head), more);
+  }
+
+  async #load(bytes: Uint8Array, entries: number, scope: string): Promise<UdmIndex> {
+    const { shared, keys } = this.#options;
+    const { index } = await loadBytes(shared, this.#thread, threadBytes, bytes, undefined, false, keys);
+    if (index.size === entries) return index;
+    throw new Error(`${this.#path} has ${index.size} entries${scope && ` of scope ${scope}`}, not ${entries}`);
   }
 
   async #export(): Promise<void> {
@@ -182,4 +232,23 @@ export class StateCopies {
       });
     return new LaterWrite(safe, delayMs, after, () => clock.monotonic());
   }
+}
+
+/** Names of copies: some directories have those of both. */
+const copyNames: Readonly<Record<KeyForm, string>> = { addresses: "udm", names: "names" };
+
+/** The parts of a copy: the global entries, then those of each scope. @throws Error where it has not all of them. */
+function partsOf(bytes: Uint8Array, scopes: readonly string[]): readonly Uint8Array[] {
+  // Without scopes it is handed to a thread as it is.
+  if (scopes.length === 0) return [bytes];
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const parts: Uint8Array[] = [];
+  let from = 0;
+  for (const scope of scopes) {
+    const at = text.indexOf(`${scopeLine(scope)}\n`, from);
+    if (at < 0) throw new Error(`the entries of scope ${scope} are missing`);
+    parts.push(bytes.slice(from, at));
+    from = at;
+  }
+  return [...parts, bytes.slice(from)];
 }

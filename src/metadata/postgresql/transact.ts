@@ -8,14 +8,16 @@ import {
   type Session,
   stateOf,
 } from "../../base/postgresql/index.ts";
-import { readState, type DatabaseState, type Position } from "./fetch-commits.ts";
+import { readState, type DatabaseState, type FetchedCommit, type Position } from "./fetch-commits.ts";
 import { Backoff, type Log } from "../../base/report/index.ts";
-import type { UdmChange } from "../history/change.ts";
+import { quote } from "../../base/text/index.ts";
+import type { ScopeText } from "../model/scope.ts";
+import { nextOf, type PlannedEdit } from "../scopes/edit-scopes.ts";
 import { UdmError, type UdmCommit, type UdmIndex } from "../model/udm-store.ts";
 import { isChange, type EntryChange } from "../model/apply-writes.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { applyBatches, committed, originOf, type Batch, type Outcome } from "../store/collector-store.ts";
-import { ReloadNeeded, type Mirror } from "./mirror.ts";
+import { ReloadNeeded, type Mirror, type MirroredStates } from "./mirror.ts";
 import type { PostgresqlMetrics } from "./database-reporting.ts";
 import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";
 
@@ -105,10 +107,14 @@ export async function rollBack(session: Session | undefined): Promise<void> {
   }
 }
 
-/** Makes commits, and the state with them, out of the state with all commits; undefined for nothing. It may be called again. */
-type MakePlan = (
-  from: Position,
-) => Promise<{ readonly commits: readonly NewCommit[]; readonly next: UdmIndex } | undefined>;
+/** Commits of one scope, and what they leave. */
+interface PlannedCommits extends MirroredStates {
+  readonly scope: string;
+  readonly commits: readonly NewCommit[];
+}
+
+/** Makes commits, and the states with them, out of those with all commits; undefined for nothing. It may be called again. */
+type MakePlan = (from: Position) => Promise<PlannedCommits | undefined>;
 
 interface CommitterOptions {
   readonly access: DatabaseAccess;
@@ -120,7 +126,6 @@ interface CommitterOptions {
   /** @throws UdmError while the database is away. */
   readonly connected: () => unknown;
   readonly mirror: Mirror;
-  readonly current: () => UdmIndex;
   readonly release: (index: UdmIndex) => void;
   readonly log: Log;
   readonly report: PostgresqlMetrics;
@@ -131,7 +136,7 @@ const lostAnswerMs = 60_000;
 /** The time that an answer may take longer for each entry that is written. */
 const msForAnEntry = 0.5;
 
-/** Makes commits of batches. Calls follow one another. */
+/** Makes commits. Calls follow one another. */
 export class Committer {
   readonly #options: CommitterOptions;
 
@@ -142,34 +147,73 @@ export class Committer {
   /**
    * All batches in one transaction, a commit for each that changes anything.
    *
+   * @param scope whose entries they write.
    * @returns what happened to each batch, in their order, and the batches that changed anything.
    * @throws UdmError when none was made.
    */
   async commit(
+    scope: string,
     batches: readonly Batch[],
   ): Promise<{ readonly outcomes: readonly Outcome<UdmCommit>[]; readonly changed: readonly Batch[] }> {
-    const { current, release } = this.#options;
+    const { mirror, release } = this.#options;
     let outcomes: readonly Outcome<readonly EntryChange[]>[] = [];
     let numbers: readonly (number | undefined)[] = [];
     await this.#transact(async (from) => {
-      const applied = await applyBatches(current(), batches);
+      const applied = await applyBatches(this.#current(scope), batches);
       outcomes = applied.outcomes;
       numbers = [];
       if (applied.changed === undefined) return undefined;
-      const commits = newCommits(batches, outcomes, from.number);
-      numbers = commits.map((commit) => commit?.number);
+      const { next } = applied.changed;
+      const commits = newCommits(batches, outcomes, { number: from.number, change: mirror.lastOf(scope) });
+      numbers = commits.map((commit) => commit?.change);
       const real = commits.filter((commit) => commit !== undefined);
-      if (real.length > 0) return { commits: real, next: applied.changed.next };
-      release(applied.changed.next);
+      if (real.length > 0) return { scope, commits: real, states: new Map([[scope, next]]) };
+      release(next);
       return undefined;
     });
     return { changed: batches.filter((_, i) => numbers[i] !== undefined), outcomes: committed(outcomes, numbers) };
   }
 
-  /** Puts what a source says into the history. @throws UdmError */
-  note(change: NewLayerChange): Promise<void> {
-    const next = this.#options.current;
-    return this.#transact(async ({ number }) => ({ commits: [{ ...change, number: number + 1 }], next: next() }));
+  /** Puts what a source says into the history of a scope. @throws UdmError */
+  note(scope: string, change: NewLayerChange): Promise<void> {
+    return this.#transact(async ({ number }) => {
+      const commit = { ...change, number: number + 1, change: this.#options.mirror.lastOf(scope) + 1 };
+      return { scope, commits: [commit], states: new Map() };
+    });
+  }
+
+  /**
+   * Changes the definition of a scope, a change of the history of a space.
+   *
+   * @param plan as often as others were first; undefined: nothing is to be changed.
+   * @returns the number of the change; undefined where nothing has changed.
+   * @throws UdmError
+   */
+  async define(
+    space: string,
+    origin: { readonly author: string; readonly method: string },
+    texts: () => readonly ScopeText[],
+    plan: (texts: readonly ScopeText[]) => PlannedEdit | undefined,
+  ): Promise<number | undefined> {
+    let change: number | undefined;
+    await this.#transact(async ({ number }) => {
+      change = undefined;
+      const planned = plan(texts());
+      if (planned === undefined) return undefined;
+      change = this.#options.mirror.lastOf(space) + 1;
+      const { scopes } = planned;
+      const definition = { ...planned.change, place: nextOf(scopes, planned.change.after?.name ?? "") };
+      const commit = { ...origin, number: number + 1, change, definition, layer: undefined, entries: 0, changes: [] };
+      return { scope: space, commits: [commit], states: new Map(), texts: scopes };
+    });
+    return change;
+  }
+
+  /** @throws UdmError where the scope has gone. */
+  #current(scope: string): UdmIndex {
+    const index = this.#options.mirror.index(scope);
+    if (index === undefined) throw new UdmError("unavailable", `the entries of scope ${quote(scope)} are gone`);
+    return index;
   }
 
   /**
@@ -201,7 +245,7 @@ export class Committer {
 
   /** @param isSpeltFreely see {@link saveCommits}. */
   async #attempt(session: Session, plan: MakePlan, isSpeltFreely: boolean): Promise<void> {
-    const { access, collector, mirror, current, release, report } = this.#options;
+    const { access, collector, mirror, release, report } = this.#options;
     const found = await beginTransaction(session, mirror.number());
     mirror.check(found);
     if (found.last > mirror.number()) {
@@ -214,24 +258,29 @@ export class Committer {
       await rollBack(session);
       return;
     }
-    const { commits, next } = planned;
+    const { scope, commits, texts } = planned;
+    const states = new Map(planned.states);
     const save = randomUUID();
     const time = mirror.now();
     const number = from.number + commits.length;
     try {
       const entries = commits.reduce((sum, { changes }) => sum + changes.length, 0);
       const limitMs = access.timeoutMs + entries * msForAnEntry;
-      await session.ask((sql) => saveCommits(sql, { save, collector, time, isSpeltFreely, commits }), limitMs);
+      await session.ask((sql) => saveCommits(sql, { scope, save, collector, time, isSpeltFreely, commits }), limitMs);
+      const added = texts?.flatMap(({ name }) => (mirror.index(name) === undefined ? [name] : [])) ?? [];
+      for (const [name, index] of await mirror.loadScopes(session, added)) states.set(name, index);
       await this.#finish(session, number, save);
     } catch (error) {
-      if (next !== current()) release(next);
+      for (const index of states.values()) release(index);
       throw error;
     }
-    const changes = commits.map(({ layer, ...rest }): UdmChange => {
+    const made = commits.map(({ layer, definition, number: at, change, ...rest }): FetchedCommit => {
       const isCut = rest.entries > rest.changes.length;
-      return Object.assign(rest, { time: Math.round(time), collector, isCut }, layer === undefined ? {} : { layer });
+      const known = { at, scopeName: scope, number: change, save, time: Math.round(time), collector, isCut };
+      const more = { ...(layer !== undefined && { layer }), ...(definition && { scope: definition }) };
+      return Object.assign(rest, known, more);
     });
-    mirror.take(next, { store: from.store, number, save }, changes);
+    mirror.take({ states, texts }, { store: from.store, number, save }, made);
   }
 
   /** Commits, and finds out what happened to it when no answer comes. */
@@ -270,14 +319,15 @@ export class Committer {
 function newCommits(
   batches: readonly Batch[],
   outcomes: readonly Outcome<readonly EntryChange[]>[],
-  last: number,
+  last: Pick<NewCommit, "number" | "change">,
 ): readonly (NewCommit | undefined)[] {
-  let number = last;
+  let { number, change } = last;
   return batches.map((batch, i) => {
     const outcome = outcomes[i] as Outcome<readonly EntryChange[]>;
     const changes = "result" in outcome ? outcome.result.filter(isChange) : [];
     if (changes.length === 0) return undefined;
     number++;
-    return { number, ...originOf(batch), layer: undefined, entries: changes.length, changes };
+    change++;
+    return { number, change, ...originOf(batch), layer: undefined, entries: changes.length, changes };
   });
 }

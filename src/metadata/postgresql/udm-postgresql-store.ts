@@ -9,11 +9,12 @@ import {
   showDatabase,
   type DatabaseAccess,
 } from "../../base/postgresql/index.ts";
-import { limitLog } from "../../base/report/index.ts";
+import { limitLog, logWith, type Log } from "../../base/report/index.ts";
 import type { NewLayerChange } from "../history/history.ts";
 import { type UdmCommit, UdmError, type UdmIndex } from "../model/udm-store.ts";
 import { type Batch, type Outcome, CollectorUdmStore, type UdmPlaces } from "../store/collector-store.ts";
 import { logWrite } from "../store/store-reporting.ts";
+import { DatabaseScopes } from "./database-scopes.ts";
 import { DatabaseHealth, PostgresqlMetrics } from "./database-reporting.ts";
 import { SharedHistory } from "./fetch-commits.ts";
 import { Mirror, ReloadNeeded } from "./mirror.ts";
@@ -80,9 +81,12 @@ const waitWithCopyMs = 2000;
 export class UdmPostgresqlStore extends CollectorUdmStore {
   readonly history: SharedHistory;
   readonly places: UdmPlaces;
+  /** The scopes that the database has; undefined where it is not asked for them. */
+  readonly databaseScopes: DatabaseScopes | undefined;
   readonly #options: UdmPostgresqlStoreOptions;
   /** The database, for messages. */
   readonly #location: string;
+  readonly #space: string;
   readonly #state: DatabaseHealth;
   readonly #metrics: PostgresqlMetrics;
   readonly #writer: Writer;
@@ -96,7 +100,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
 
   constructor(options: UdmPostgresqlStoreOptions) {
     super({ ...options, log: limitLog(options.log, options.clock) });
-    const { address, collector, after = runAfter, random = Math.random, clock } = options;
+    const { address, collector, random = Math.random, clock } = options;
     const { log } = this;
     const limited = { ...options, log };
     const location = showDatabase(address);
@@ -109,6 +113,8 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     };
     this.#options = options;
     this.#location = location;
+    const space = options.space ?? "";
+    this.#space = space;
     this.places = { file: location, linesOf: async (keys: readonly Key[]) => keys.map(() => undefined) };
     this.#state = new DatabaseHealth(location, () => this.#mirror.position()?.number, limited);
     this.#metrics = new PostgresqlMetrics(
@@ -118,13 +124,21 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       () => this.#state.staleMs(),
     );
     this.#writer = new Writer(access, random);
-    this.history = new SharedHistory(
-      () => this.#mirror,
-      options.historyBytes > 0,
-      (work) => this.#connected().ask(work),
-      log,
-    );
+    const historyOf = (scope: string, closed?: AbortSignal): SharedHistory =>
+      new SharedHistory(
+        scope,
+        () => this.#mirror,
+        options.historyBytes > 0,
+        (work) => this.#connected().ask(work),
+        log,
+        closed,
+      );
+    this.history = historyOf(space);
+    const scopes = options.hasScopes === true ? this.#createScopes(limited, historyOf) : undefined;
+    this.databaseScopes = scopes;
     this.#mirror = new Mirror({
+      space,
+      scopes,
       location,
       shared: this.shared,
       published: this.published,
@@ -136,18 +150,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       clock,
       log,
     });
-    this.#copies = new StateCopies({
-      ...limited,
-      io: options.io ?? nodeFileIo,
-      after,
-      shared: this.shared,
-      report: this.#metrics,
-      state: () => ({
-        index: this.published.index(),
-        position: this.#mirror.position(),
-        heardAt: this.#state.heardAt(),
-      }),
-    });
+    this.#copies = this.#createCopies(limited);
     this.#follower = new Follower({
       access,
       what: "the database of the metadata",
@@ -165,7 +168,6 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       writer: this.#writer,
       connected: () => this.#connected(),
       mirror: this.#mirror,
-      current: () => this.current(),
       release: (index) => this.shared.release(index),
       log,
       report: this.#metrics,
@@ -177,7 +179,8 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     this.#isRunning = true;
     const copy = await this.#copies.read();
     if (copy !== undefined) {
-      this.#mirror.take(copy.index, copy.position, []);
+      const states = new Map([[this.#space, copy.index], ...copy.states]);
+      this.#mirror.takeAll(copy.position, { ...copy, states });
       this.#state.copyRead(copy.heardAt, copy.index.size, copy.position.number);
     }
     const first = this.#follower.start();
@@ -228,18 +231,8 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     this.#connected();
   }
 
-  protected async commitGroup(batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> {
-    const { outcomes, changed } = await this.#committer.commit(batches).catch((error: unknown) => {
-      if (this.#follower.session() !== undefined) this.writes.failed(error);
-      throw error;
-    });
-    if (changed.length > 0) {
-      this.writes.works();
-      this.report.groupSize(batches.length);
-    }
-    const { version } = this.current();
-    for (const batch of changed) logWrite(this.#options.log, batch.writes, version, batch.origin);
-    return outcomes;
+  protected commitGroup(batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]> {
+    return this.#commit(this.#space, batches, this.#options.log);
   }
 
   protected async tryWrite(): Promise<void> {
@@ -257,12 +250,69 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   protected async noteLayer(change: NewLayerChange): Promise<void> {
     if (!this.#options.owned || this.#follower.session() === undefined) return;
     // Failures are logged and counted.
-    await this.#committer.note(change).catch(() => {});
+    await this.#committer.note(this.#space, change).catch(() => {});
   }
 
-  /** Scopes are files beside each collector: the history that all share has no changes of theirs. */
+  /** Those of the database are noted with their commit; what files say of scopes is of one collector alone. */
   protected noteScope(): Promise<undefined> {
     return Promise.resolve(undefined);
+  }
+
+  async #commit(scope: string, batches: readonly Batch[], log: Log): Promise<readonly Outcome<UdmCommit>[]> {
+    const { outcomes, changed } = await this.#committer.commit(scope, batches).catch((error: unknown) => {
+      if (this.#follower.session() !== undefined) this.writes.failed(error);
+      throw error;
+    });
+    if (changed.length > 0) {
+      this.writes.works();
+      this.report.groupSize(batches.length);
+    }
+    const version = this.#mirror.index(scope)?.version ?? 0;
+    for (const batch of changed) logWrite(log, batch.writes, version, batch.origin);
+    return outcomes;
+  }
+
+  #createCopies(options: UdmPostgresqlStoreOptions): StateCopies {
+    const { after = runAfter } = options;
+    const scopes = this.databaseScopes;
+    return new StateCopies({
+      ...options,
+      io: options.io ?? nodeFileIo,
+      after,
+      shared: this.shared,
+      report: this.#metrics,
+      state: () => ({
+        index: this.published.index(),
+        position: this.#mirror.position(),
+        lasts: this.#mirror.lasts(),
+        scopes: (scopes?.texts() ?? []).flatMap((text) => {
+          const index = scopes?.index(text.name);
+          return index === undefined ? [] : [{ text, index }];
+        }),
+        heardAt: this.#state.heardAt(),
+      }),
+    });
+  }
+
+  #createScopes(
+    options: UdmPostgresqlStoreOptions,
+    history: (scope: string, closed: AbortSignal) => SharedHistory,
+  ): DatabaseScopes {
+    const { clock, log, metrics, health } = options;
+    const scopes: DatabaseScopes = new DatabaseScopes({
+      clock,
+      log,
+      metrics,
+      health,
+      host: this.scopes,
+      places: this.places,
+      checkWritable: () => this.checkWritable(),
+      load: () => this.load(),
+      commit: (scope, batches) => this.#commit(scope, batches, logWith({ scope }, this.#options.log)),
+      define: (origin, plan) => this.#committer.define(this.#space, origin, () => scopes.texts(), plan),
+      history,
+    });
+    return scopes;
   }
 
   /** @throws UdmError while the database is away. */

@@ -25,7 +25,7 @@ import {
 import type { ScopeMatch, ScopeRow, ScopeText } from "../model/scope.ts";
 
 /** More scopes are refused. */
-const mostScopes = 10_000;
+export const mostScopes = 10_000;
 const maxVlan = 4095;
 
 /** The name of a scope. */

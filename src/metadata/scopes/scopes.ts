@@ -12,9 +12,9 @@ import {
   type FileIo,
   type FileStamp,
 } from "../../base/file/index.ts";
-import { quote } from "../../base/text/index.ts";
 import { formatProblem } from "../../base/yaml/index.ts";
 import {
+  logWith,
   renamedMetrics,
   type Component,
   type Health,
@@ -22,13 +22,13 @@ import {
   type Metrics,
   type Reporting,
 } from "../../base/report/index.ts";
-import { mostScopes } from "../index/scope-table.ts";
-import type { PublishedScope } from "../index/shared-index.ts";
-import type { ScopeChange, ScopeDefinition, ScopeText } from "../model/scope.ts";
-import { UdmError, type AddressRange, type UdmIndex, type WriteOrigin } from "../model/udm-store.ts";
+import type { ScopeChange, ScopeText } from "../model/scope.ts";
+import { UdmError, type UdmIndex, type WriteOrigin } from "../model/udm-store.ts";
 import type { CollectorUdmStore, UdmFileStoreOptions } from "../store/collector-store.ts";
 import { UdmFileStore } from "../store/udm-file-store.ts";
+import { removeScope, setScope, takeBackScope, type PlanEdit } from "./edit-scopes.ts";
 import { readScopesFile, renderScopes, scopeText, ScopesFileError, type ScopeConfig } from "./scopes-file.ts";
+import { ShownScopes } from "./shown-scopes.ts";
 
 /** Name of the readiness check. */
 const checkName = "scopes";
@@ -43,7 +43,6 @@ const withoutEntries = { disabled: "the scope has no file of entries: name one a
 /** A scope in force. */
 interface RunningScope {
   readonly config: ScopeConfig;
-  readonly number: number;
   /** Undefined: it has no file of entries. */
   readonly store: UdmFileStore | undefined;
 }
@@ -56,9 +55,6 @@ interface FoundFile {
   /** Whether it is what a save of its scopes writes. */
   readonly isOurs: boolean;
 }
-
-/** The scopes after an edit, and what it did. */
-type PlannedEdit = { readonly scopes: readonly ScopeText[]; readonly change: ScopeChange };
 
 export interface ScopesOptions extends Reporting {
   /** The file of scopes. */
@@ -82,9 +78,8 @@ export class Scopes implements Component {
   #running: ReadonlyMap<string, RunningScope> = new Map();
   /** What each scope with a fault fails at. */
   readonly #faults = new Map<string, string>();
-  readonly #indexes = new Map<number, UdmIndex>();
+  readonly #shown: ShownScopes;
   #fileFault: string | undefined;
-  #lastNumber = 0;
   #applied: Promise<void> = Promise.resolve();
   #failures = 0;
   #edited: Promise<unknown> = Promise.resolve();
@@ -105,7 +100,13 @@ export class Scopes implements Component {
       io,
     );
     this.#metrics = sharedMetrics(metrics);
-    this.#registerMetrics(metrics);
+    this.#shown = new ShownScopes(options.metadata.scopes, metrics);
+    metrics.counterFrom(
+      "netgloss_udm_scope_failures_total",
+      "Times the file of scopes, or one of their entries, could not be used.",
+      [],
+      () => this.#failures,
+    );
   }
 
   async start(): Promise<void> {
@@ -128,14 +129,14 @@ export class Scopes implements Component {
 
   /** Returns the entries of some scopes, of those that have any; the states stay as they are for as long as they are held. */
   states(names: readonly string[]): readonly UdmIndex[] {
-    return names.flatMap((name) => this.#indexes.get(this.#running.get(name)?.number ?? 0) ?? []);
+    return names.flatMap((name) => this.#shown.index(name) ?? []);
   }
 
   /** Returns the scopes in the order in which they are tried, with the number of their entries. */
   list(): readonly (ScopeText & { readonly count: number })[] {
-    return Array.from(this.#running.values(), ({ config, number }) => ({
+    return Array.from(this.#running.values(), ({ config }) => ({
       ...scopeText(config),
-      count: this.#indexes.get(number)?.size ?? 0,
+      count: this.#shown.index(config.name)?.size ?? 0,
     }));
   }
 
@@ -151,26 +152,18 @@ export class Scopes implements Component {
     return this.#edit("SetScope", origin, (scopes) => {
       const known = scopes.find(({ name }) => name === scope.name);
       const entries = known?.entries ?? join(this.#folder(), "scopes", `${scope.name}.yml`);
-      return placed(scopes, { ...scope, entries }, before === "" ? nextOf(scopes, scope.name) : before);
+      return setScope(scopes, { ...scope, entries }, before);
     });
   }
 
   /** Deletes a scope; the file of its entries stays. As {@link set}. @throws UdmError `not_found` */
   remove(name: string, origin: WriteOrigin): Promise<number | undefined> {
-    return this.#edit("DeleteScope", origin, (scopes) => removed(scopes, name));
+    return this.#edit("DeleteScope", origin, (scopes) => removeScope(scopes, name));
   }
 
   /** Undoes a change of a scope, or finds out whether that can be done. As {@link set}. @throws UdmError `failed_precondition` */
-  takeBack({ before, after, next }: ScopeChange, origin: WriteOrigin, isTrial: boolean): Promise<number | undefined> {
-    const name = (before ?? after)?.name ?? "";
-    const plan = (scopes: readonly ScopeText[]): PlannedEdit => {
-      if (!isDeepStrictEqual(scopes.find((scope) => scope.name === name) ?? undefined, after)) {
-        throw new UdmError("failed_precondition", `scope ${quote(name)} was changed since`);
-      }
-      if (before === undefined) return removed(scopes, name);
-      return placed(scopes, before, scopes.some((scope) => scope.name === next) ? next : undefined);
-    };
-    return this.#edit("UndoChange", origin, plan, isTrial);
+  takeBack(change: ScopeChange, origin: WriteOrigin, isTrial: boolean): Promise<number | undefined> {
+    return this.#edit("UndoChange", origin, (scopes) => takeBackScope(scopes, change), isTrial);
   }
 
   #folder(): string {
@@ -178,12 +171,7 @@ export class Scopes implements Component {
   }
 
   /** Edits follow one another, each on the file as it is by then. */
-  #edit(
-    method: string,
-    origin: WriteOrigin,
-    plan: (scopes: readonly ScopeText[]) => PlannedEdit,
-    isTrial = false,
-  ): Promise<number | undefined> {
+  #edit(method: string, origin: WriteOrigin, plan: PlanEdit, isTrial = false): Promise<number | undefined> {
     const work = this.#edited.then(async () => {
       const found = await this.#find();
       const { scopes: planned, change: asked } = plan(found.scopes);
@@ -304,15 +292,16 @@ export class Scopes implements Component {
   /** Makes these the scopes: their definitions at once, then the entries of those that are new. */
   async #apply(configs: readonly ScopeConfig[]): Promise<void> {
     const before = this.#running;
-    const used = new Set(Array.from(before.values(), ({ number }) => number));
     const next = new Map<string, RunningScope>();
     for (const config of configs) {
       const known = before.get(config.name);
-      const number = known?.number ?? this.#freeNumber(used);
-      const store = known?.config.entries === config.entries ? known?.store : this.#open(config, number);
-      next.set(config.name, { config, number, store });
+      const isSame = known?.config.entries === config.entries;
+      next.set(config.name, { config, store: isSame ? known?.store : this.#open(config) });
     }
-    await this.#options.metadata.scopes.alone(async () => this.#show(next));
+    await this.#options.metadata.scopes.alone(async () => {
+      this.#shown.define(configs, (name) => next.get(name)?.store === before.get(name)?.store);
+      this.#running = next;
+    });
     for (const { config, store } of before.values()) {
       if (store === next.get(config.name)?.store) continue;
       this.#faults.delete(config.name);
@@ -327,34 +316,12 @@ export class Scopes implements Component {
     this.#report();
   }
 
-  /** Shows these scopes to look-ups, with the entries of now of those that keep theirs. Nothing else may change the index meanwhile. */
-  #show(next: ReadonlyMap<string, RunningScope>): void {
-    const before = this.#running;
-    const changes = new Map<number, PublishedScope | undefined>();
-    for (const { number } of before.values()) changes.set(number, undefined);
-    for (const { config, number, store } of next.values()) {
-      const index = store === before.get(config.name)?.store ? this.#indexes.get(number) : undefined;
-      changes.set(number, { index, inherits: config.inherit });
-    }
-    this.#options.metadata.scopes.publish(changes, definitionsOf(next.values()));
-    for (const [number, scope] of changes) if (scope?.index === undefined) this.#indexes.delete(number);
-    this.#running = next;
-  }
-
-  #freeNumber(used: Set<number>): number {
-    // Numbers come again as late as possible.
-    do this.#lastNumber = (this.#lastNumber % mostScopes) + 1;
-    while (used.has(this.#lastNumber));
-    used.add(this.#lastNumber);
-    return this.#lastNumber;
-  }
-
-  #open({ name, entries }: ScopeConfig, number: number): UdmFileStore | undefined {
+  #open({ name, entries }: ScopeConfig): UdmFileStore | undefined {
     if (entries === undefined) return undefined;
     const { metadata, entries: reading, io, clock, log, health } = this.#options;
-    return new UdmFileStore({
+    const store: UdmFileStore = new UdmFileStore({
       clock,
-      log: logOf(name, log),
+      log: logWith({ scope: name }, log),
       metrics: this.#metrics,
       health: this.#healthOf(name, health),
       ...(io !== undefined && { io }),
@@ -362,21 +329,12 @@ export class Scopes implements Component {
       path: entries,
       within: {
         host: metadata.scopes,
-        publish: (index) => this.#publish(name, number, index),
-        behind: (address) =>
-          this.#running.get(name)?.config.inherit === true ? metadata.scopes.covering(address) : [],
+        // It may have gone while its file was read.
+        publish: (index) => (this.#running.get(name)?.store === store ? this.#shown.publish(name, index) : undefined),
+        behind: (address) => (this.#shown.inherits(name) ? metadata.scopes.covering(address) : []),
       },
     });
-  }
-
-  #publish(name: string, number: number, index: UdmIndex): readonly AddressRange[] | undefined {
-    const running = this.#running.get(name);
-    // It may have gone while its file was read.
-    if (running?.number !== number) return undefined;
-    const published = { index, inherits: running.config.inherit };
-    const ranges = this.#options.metadata.scopes.publish(new Map([[number, published]]));
-    this.#indexes.set(number, index);
-    return ranges;
+    return store;
   }
 
   /** One check has what all scopes report. */
@@ -405,47 +363,6 @@ export class Scopes implements Component {
       ...(detail !== undefined && { detail }),
     });
   }
-
-  #registerMetrics(metrics: Metrics): void {
-    metrics.gaugeFrom("netgloss_udm_scopes", "Scopes in use.", [], () => this.#running.size);
-    metrics.gaugeFrom("netgloss_udm_scope_entries", "Metadata entries of all scopes in use.", [], () =>
-      [...this.#indexes.values()].reduce((sum, { size }) => sum + size, 0),
-    );
-    metrics.counterFrom(
-      "netgloss_udm_scope_failures_total",
-      "Times the file of scopes, or one of their entries, could not be used.",
-      [],
-      () => this.#failures,
-    );
-  }
-}
-
-/** The scope that is tried after one; undefined: none, or there is no such scope. */
-function nextOf(scopes: readonly ScopeText[], name: string): string | undefined {
-  const at = scopes.findIndex((scope) => scope.name === name);
-  return at < 0 ? undefined : scopes[at + 1]?.name;
-}
-
-/** Puts a scope before another one, or last, in place of the one of its name. @throws UdmError `not_found` where there is no other one. */
-function placed(scopes: readonly ScopeText[], scope: ScopeText, before: string | undefined): PlannedEdit {
-  const rest = scopes.filter(({ name }) => name !== scope.name);
-  const at = before === undefined ? rest.length : rest.findIndex(({ name }) => name === before);
-  if (at < 0) {
-    throw new UdmError("not_found", `there is no other scope ${quote(before ?? "")} before which it could be tried`);
-  }
-  const change = {
-    before: scopes.find(({ name }) => name === scope.name),
-    after: scope,
-    next: nextOf(scopes, scope.name),
-  };
-  return { scopes: rest.toSpliced(at, 0, scope), change };
-}
-
-function removed(scopes: readonly ScopeText[], name: string): PlannedEdit {
-  const before = scopes.find((scope) => scope.name === name);
-  if (before === undefined) throw new UdmError("not_found", `there is no scope ${quote(name)}`);
-  const change = { before, next: nextOf(scopes, name) };
-  return { scopes: scopes.filter((scope) => scope !== before), change };
 }
 
 /** Metrics that the stores of all scopes count together, under names of their own. What would be read of one store alone is left out. */
@@ -468,26 +385,6 @@ function sharedMetrics(metrics: Metrics): Metrics {
     counterFrom() {},
     gaugeFrom() {},
   };
-}
-
-/** A log whose lines name the scope. */
-function logOf(scope: string, log: Log): Log {
-  return {
-    debug: (fields, message) => log.debug({ scope, ...fields }, message),
-    info: (fields, message) => log.info({ scope, ...fields }, message),
-    warn: (fields, message) => log.warn({ scope, ...fields }, message),
-    error: (fields, message) => log.error({ scope, ...fields }, message),
-  };
-}
-
-/** The definitions as the index has them, in their order. */
-function definitionsOf(scopes: Iterable<RunningScope>): Uint8Array {
-  const definitions = Array.from(scopes, ({ config: { name, match }, number }): ScopeDefinition => ({
-    name,
-    number,
-    match,
-  }));
-  return Buffer.from(JSON.stringify(definitions));
 }
 
 /** Works on some at a time, in their order. */

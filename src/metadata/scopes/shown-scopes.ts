@@ -1,0 +1,82 @@
+import type { Metrics } from "../../base/report/index.ts";
+import { mostScopes } from "../index/scope-table.ts";
+import type { PublishedScope } from "../index/shared-index.ts";
+import type { ScopeDefinition, ScopeMatch } from "../model/scope.ts";
+import type { AddressRange, UdmIndex } from "../model/udm-store.ts";
+import type { ScopeHost } from "../store/collector-store.ts";
+
+/** A scope without its entries. */
+interface ShownScope {
+  readonly name: string;
+  readonly match: readonly ScopeMatch[];
+  /** Whether global entries count behind its own. */
+  readonly inherit: boolean;
+}
+
+/** The scopes that look-ups see, each with its entries under a number in the index of all. Nothing else may change the index meanwhile. */
+export class ShownScopes {
+  readonly #host: Pick<ScopeHost, "publish">;
+  readonly #indexes = new Map<string, UdmIndex>();
+  #shown: ReadonlyMap<string, { readonly number: number; readonly inherits: boolean }> = new Map();
+  #lastNumber = 0;
+
+  constructor(host: Pick<ScopeHost, "publish">, metrics: Metrics) {
+    this.#host = host;
+    metrics.gaugeFrom("netgloss_udm_scopes", "Scopes in use.", [], () => this.#shown.size);
+    metrics.gaugeFrom("netgloss_udm_scope_entries", "Metadata entries of all scopes in use.", [], () =>
+      [...this.#indexes.values()].reduce((sum, { size }) => sum + size, 0),
+    );
+  }
+
+  /** The number of a scope; undefined: there is no such scope. One that goes and comes again gets another one. */
+  numberOf(name: string): number | undefined {
+    return this.#shown.get(name)?.number;
+  }
+
+  inherits(name: string): boolean {
+    return this.#shown.get(name)?.inherits === true;
+  }
+
+  /** The entries of a scope; undefined where it has none yet. */
+  index(name: string): UdmIndex | undefined {
+    return this.#indexes.get(name);
+  }
+
+  /** Makes these the scopes, in the order in which they are tried. @param keeps whether a scope keeps the entries that it shows. */
+  define(scopes: readonly ShownScope[], keeps: (name: string) => boolean): void {
+    const used = new Set(Array.from(this.#shown.values(), ({ number }) => number));
+    const changes = new Map<number, PublishedScope | undefined>();
+    for (const number of used) changes.set(number, undefined);
+    const next = new Map<string, { readonly number: number; readonly inherits: boolean }>();
+    const definitions: ScopeDefinition[] = [];
+    const kept = new Set<string>();
+    for (const { name, match, inherit } of scopes) {
+      const number = this.#shown.get(name)?.number ?? this.#freeNumber(used);
+      const index = keeps(name) ? this.#indexes.get(name) : undefined;
+      if (index !== undefined) kept.add(name);
+      changes.set(number, { index, inherits: inherit });
+      definitions.push({ name, number, match });
+      next.set(name, { number, inherits: inherit });
+    }
+    this.#host.publish(changes, Buffer.from(JSON.stringify(definitions)));
+    for (const name of this.#indexes.keys()) if (!kept.has(name)) this.#indexes.delete(name);
+    this.#shown = next;
+  }
+
+  /** Shows other entries of a scope. @returns where they differ, as {@link ScopeHost.publish} does. */
+  publish(name: string, index: UdmIndex): readonly AddressRange[] | undefined {
+    const shown = this.#shown.get(name);
+    if (shown === undefined) return undefined;
+    const ranges = this.#host.publish(new Map([[shown.number, { index, inherits: shown.inherits }]]));
+    this.#indexes.set(name, index);
+    return ranges;
+  }
+
+  #freeNumber(used: Set<number>): number {
+    // Numbers come again as late as possible.
+    do this.#lastNumber = (this.#lastNumber % mostScopes) + 1;
+    while (used.has(this.#lastNumber));
+    used.add(this.#lastNumber);
+    return this.#lastNumber;
+  }
+}
