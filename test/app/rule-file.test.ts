@@ -28,7 +28,12 @@ interface Rig {
   readonly applied: () => number;
 }
 
-function rigOf(io = memoryFileIo(), seam: FileIo = io, hasState = true): Rig {
+function rigOf(
+  io = memoryFileIo(),
+  seam: FileIo = io,
+  hasState = true,
+  other: Partial<ConstructorParameters<typeof RuleFile>[0]> = {},
+): Rig {
   let applied = 0;
   const file = new RuleFile({
     kind: "watch",
@@ -42,6 +47,7 @@ function rigOf(io = memoryFileIo(), seam: FileIo = io, hasState = true): Rig {
     log: silentLog,
     metrics: createMetrics(),
     clock: { now: () => 1_800_000_000_000, monotonic: () => 0 },
+    ...other,
   });
   return { file, io, text: () => io.text(path), applied: () => applied };
 }
@@ -206,6 +212,52 @@ describe("a file of rules that the API changes", () => {
       (await rig.file.test({ text: "name: q", name: "", from: "", to: "" }, AbortSignal.timeout(1000))).untried,
       "q of 10",
     );
+  });
+
+  test("a text is read once, however often its rules are listed and tried", async () => {
+    let reads = 0;
+    const counted = (text: string): CheckedRules => (reads++, check(text));
+    const rig = rigOf(memoryFileIo(), undefined, true, { check: counted });
+    rig.io.put(path, before);
+    for (let i = 0; i < 3; i++) assert.equal((await rig.file.list()).rules.length, 2);
+    await rig.file.test({ text: "", name: "a", from: "", to: "" }, AbortSignal.timeout(10_000));
+    assert.equal(reads, 1);
+    await rig.file.set(put("name: c"), writer({ role: "operator" }));
+    await rig.file.list();
+    assert.equal(reads, 2);
+    rig.io.put(path, before);
+    assert.equal((await rig.file.list()).rules.length, 2);
+    assert.equal(reads, 3);
+  });
+
+  test("trials take a tenth of the time, and few may wait", async () => {
+    let now = 0;
+    let reads = 0;
+    const slow = (text: string): CheckedRules => ((now += 60_000), reads++, check(text));
+    const clock = { now: () => 1_800_000_000_000, monotonic: () => now };
+    const rig = rigOf(memoryFileIo(), undefined, true, { check: slow, clock });
+    rig.io.put(path, before);
+    const given = new AbortController();
+    const trial = (text: string) => rig.file.test({ text, name: "", from: "", to: "" }, given.signal);
+    assert.match((await trial("name: q")).untried ?? "", /^q of/);
+    const others = Array.from({ length: 8 }, (_, i) => trial(`name: q${i}`));
+    await assert.rejects(trial("name: r"), refused(/resource_exhausted/, /too many/));
+    given.abort();
+    for (const each of await Promise.allSettled(others)) assert.equal(each.status, "rejected");
+    assert.equal(reads, 1);
+    await assert.rejects(trial("name: r"), /aborted/);
+  });
+
+  test("who does not read the rules holds up no other change", async () => {
+    const hung = new Promise<void>(() => {});
+    const rig = rigOf(memoryFileIo(), undefined, true, { apply: () => hung, applyMs: 10 });
+    for (const name of ["a", "b"])
+      await assert.rejects(
+        rig.file.set(put(`name: ${name}`), writer()),
+        refused(/deadline_exceeded/, /is changed, but/),
+      );
+    assert.equal(rig.text(), "- name: a\n- name: b\n");
+    assert.equal((await rig.file.changes(0, "", 9)).length, 2);
   });
 
   test("a change log does not grow over some megabytes: of long rules fewer changes are kept", async () => {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   isMissing,
   nodeFileIo,
@@ -55,6 +56,8 @@ export interface RuleFileOptions extends Omit<Reporting, "health"> {
   /** Tries a rule of a text that has no faults. */
   readonly test: (text: string, name: string, range: RuleQuestion, signal: AbortSignal) => Promise<RuleFindings>;
   readonly io?: FileIo;
+  /** How long `apply` may take. */
+  readonly applyMs?: number;
 }
 
 /** The file as it is. */
@@ -83,6 +86,33 @@ const maxFileBytes = 1024 * 1024;
 const maxRuleBytes = 64 * 1024;
 const maxFaults = 100;
 const revisionDigits = 16;
+/** Reading a file of a thousand rules takes up to a second. */
+const usualApplyMs = 30_000;
+/** Trials read texts on the main thread: after each there is none for this many times as long as that took, and few may wait. */
+const restOfTrial = 9;
+const mostTrials = 8;
+
+/** A text of rules, which is read once, when that is asked for first. */
+class ReadRules {
+  readonly text: string;
+  readonly #options: Pick<RuleFileOptions, "key" | "check">;
+  #list: ListText | undefined;
+  #checked: CheckedRules | undefined;
+
+  constructor(text: string, options: Pick<RuleFileOptions, "key" | "check">) {
+    this.text = text;
+    this.#options = options;
+  }
+
+  /** @throws YamlFault */
+  get list(): ListText {
+    return (this.#list ??= new ListText(this.text, this.#options.key));
+  }
+
+  get checked(): CheckedRules {
+    return (this.#checked ??= this.#options.check(this.text));
+  }
+}
 
 /**
  * A file of rules that is changed by the API. Other rules stay as they are written, with their comments. A change is noted before the file
@@ -93,6 +123,12 @@ export class RuleFile implements RuleOperations {
   readonly #io: FileIo;
   readonly #run: string;
   #last: Promise<unknown> = Promise.resolve();
+  /** The file as it was last. */
+  #known: ReadRules | undefined;
+  #lastTrial: Promise<unknown> = Promise.resolve();
+  #trials = 0;
+  /** By the monotonic clock. */
+  #trialFrom = 0;
   #temporaries = 0;
   #changes = 0;
   #failures = 0;
@@ -115,8 +151,9 @@ export class RuleFile implements RuleOperations {
   async list(): Promise<{ readonly rules: readonly RuleText[]; readonly revision: string; readonly fault: string }> {
     const { text, revision } = await this.#find();
     try {
-      const { items } = new ListText(text, this.#options.key);
-      const [fault] = text === "" ? [] : this.#options.check(text).faults;
+      const read = this.#ofFile(text);
+      const { items } = read.list;
+      const [fault] = text === "" ? [] : read.checked.faults;
       return { rules: items, revision, fault: fault === undefined ? "" : this.#placed(fault) };
     } catch (error) {
       if (!(error instanceof YamlFault)) throw error;
@@ -171,12 +208,34 @@ export class RuleFile implements RuleOperations {
   }
 
   async test(question: RuleQuestion, signal: AbortSignal): Promise<RuleFindings> {
-    const found = await this.#find();
-    const list = this.#read(found.text);
-    const known = question.text === "" ? this.#item(list, question.name, "name") : undefined;
-    const planned = this.#put(list, { text: known?.text ?? question.text, name: question.name, before: "" });
-    this.#judge(planned);
-    return this.#options.test(planned.text, planned.nextName ?? "", question, signal);
+    if (this.#trials >= mostTrials)
+      throw apiError("resource_exhausted", "TOO_MANY_TRIALS", "too many rules are being tried: try again later");
+    this.#trials++;
+    const { clock } = this.#options;
+    const trial = this.#lastTrial.then(async () => {
+      const rest = this.#trialFrom - clock.monotonic();
+      if (rest > 0) await sleep(rest, undefined, { signal });
+      const { text } = await this.#find();
+      signal.throwIfAborted();
+      const began = clock.monotonic();
+      try {
+        const list = this.#read(this.#ofFile(text));
+        const known = question.text === "" ? this.#item(list, question.name, "name") : undefined;
+        const planned = this.#put(list, { text: known?.text ?? question.text, name: question.name, before: "" });
+        const read = this.#judge(planned, text);
+        return { answer: this.#options.test(read.text, planned.nextName ?? "", question, signal) };
+      } finally {
+        const ended = clock.monotonic();
+        this.#trialFrom = ended + restOfTrial * (ended - began);
+      }
+    });
+    this.#lastTrial = trial.catch(() => {});
+    try {
+      const { answer } = await trial;
+      return await answer;
+    } finally {
+      this.#trials--;
+    }
   }
 
   async changes(before: number, name: string, limit: number): Promise<readonly RuleChange[]> {
@@ -225,10 +284,12 @@ export class RuleFile implements RuleOperations {
           `somebody else has changed the file: its revision is ${found.revision}`,
         );
       const log = await this.#log(found.revision);
-      const list = this.#read(found.text);
+      const was = this.#ofFile(found.text);
+      const list = this.#read(was);
       const planned = plan(list, log.changes);
-      const after = this.#judge(planned);
-      this.#guard(list, planned, found.text, writer);
+      const will = this.#judge(planned, found.text);
+      const after = will.list;
+      this.#guard(was, will, planned, writer);
       if (!list.isSameBut(after, planned.name, planned.nextName))
         throw apiError(
           "failed_precondition",
@@ -251,13 +312,14 @@ export class RuleFile implements RuleOperations {
       };
       const revision = revisionOf(Buffer.from(planned.text));
       await this.#save(found, planned.text, { changes: log.changes, pending: { change, revision } });
+      this.#known = will;
       this.#changes++;
       const { method, user, peer } = writer;
       this.#options.log.info(
         { method, rule: (rule ?? before)?.name, user, peer, path: this.#options.path },
         "rules are changed",
       );
-      await this.#options.apply();
+      await this.#apply();
       return {
         revision,
         change: this.#options.stateDirectory === undefined ? 0 : change.number,
@@ -269,28 +331,47 @@ export class RuleFile implements RuleOperations {
   }
 
   /** @throws ConnectError with all that would be wrong with the file. */
-  #judge({ text, at }: PlannedEdit): ListText {
-    const list = this.#read(text, at);
-    const { faults } = this.#options.check(text);
+  #judge({ text, at }: PlannedEdit, before: string): ReadRules {
+    const read = text === before ? this.#ofFile(text) : new ReadRules(text, this.#options);
+    this.#read(read, at);
+    const { faults } = read.checked;
     if (faults.length > 0) throw this.#refused(faults, at);
-    return list;
+    return read;
+  }
+
+  /** Has the file read again. @throws ConnectError `deadline_exceeded` where that takes too long: no other change waits for it. */
+  async #apply(): Promise<void> {
+    const { apply, applyMs = usualApplyMs, log, path } = this.#options;
+    const given = new AbortController();
+    const late = sleep(applyMs, true, { signal: given.signal }).catch(() => true);
+    const isLate = await Promise.race([apply(), late]).finally(() => given.abort());
+    if (isLate !== true) return;
+    log.warn({ path }, "rules are changed, but who uses them does not read them");
+    const message = `the file is changed, but its rules were not read within ${applyMs / 1000} s: those of before are in force until they are`;
+    throw apiError("deadline_exceeded", "NOT_APPLIED", message);
+  }
+
+  /** What the text of the file says. */
+  #ofFile(text: string): ReadRules {
+    if (this.#known?.text !== text) this.#known = new ReadRules(text, this.#options);
+    return this.#known;
   }
 
   /** @throws ConnectError `permission_denied` where the rule, as it was or as it would be, is for operators. */
-  #guard(list: ListText, { text, name, nextName }: PlannedEdit, before: string, { role }: RuleWriter): void {
+  #guard(file: ReadRules, will: ReadRules, { name, nextName }: PlannedEdit, { role }: RuleWriter): void {
     if (suffices(role, "operator")) return;
-    const was = list.items.length === 0 ? undefined : this.#options.check(before);
+    const was = file.list.items.length === 0 ? undefined : file.checked;
     const isUnknown = was !== undefined && was.faults.length > 0 && this.#options.kind === "watch";
     const why =
       (name !== undefined ? was?.guarded.get(name) : undefined) ??
-      (nextName !== undefined ? this.#options.check(text).guarded.get(nextName) : undefined) ??
+      (nextName !== undefined ? will.checked.guarded.get(nextName) : undefined) ??
       (isUnknown && name !== undefined ? "the file has faults: nobody knows what its rules do" : undefined);
     if (why !== undefined) throw apiError("permission_denied", "ROLE_TOO_LOW", `${why}: this needs the role operator`);
   }
 
-  #read(text: string, at?: EditedList["at"]): ListText {
+  #read(rules: ReadRules, at?: EditedList["at"]): ListText {
     try {
-      return new ListText(text, this.#options.key);
+      return rules.list;
     } catch (error) {
       if (!(error instanceof YamlFault)) throw error;
       if (at !== undefined) throw this.#refused([faultOf(error)], at);
