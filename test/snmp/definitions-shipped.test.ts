@@ -175,6 +175,8 @@ const walks: Readonly<
       "CISCO-FLASH-MIB::ciscoFlashPartitionTable": 1,
       "CISCO-MEMORY-POOL-MIB::ciscoMemoryPoolTable": 3,
       "CISCO-PROCESS-MIB::cpmCPUTotalTable": 1,
+      "CISCO-STACK-MIB::chassisGrp": 1,
+      "CISCO-STACK-MIB::moduleTable": 1,
       "CISCO-VTP-MIB::vtpVlanTable": 8,
       "ENTITY-MIB::entPhysicalTable": 61,
       "EtherLike-MIB::dot3StatsTable": 52,
