@@ -159,6 +159,7 @@ export class ApiServer implements Component {
         ...options,
         explainObject: explainObject && explain,
         scopes: undefined,
+        scopeName: scope,
         definitions: undefined,
       });
       return { ...made, services: [udmMethods(new UdmService(source, options.maxBatchSize)), ...made.services] };

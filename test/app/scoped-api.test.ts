@@ -102,6 +102,45 @@ test("methods by path and by header are of the scope, and leave all else alone",
   assert.equal((await call("udm.v1.UdmService/CountUdms", {}, "beta")).body["count"], 1);
 });
 
+test("rows of a table go into the scopes that they name, which there must be, and by a call in a scope into that one alone", async (t) => {
+  const { api } = await setUp(t, "acme:\n  entries: acme.yml\nbeta:\n  entries: beta.yml\nbare: {}\n");
+  const base = `${api.url}/api/v1/enrich/ipaddr`;
+  const load = (text: string, scope = "", more: object = {}): ReturnType<typeof postJson> =>
+    postJson(`${base}/udm.v1.UdmToolsService/ImportUdms`, { format: "csv", text, ...more }, { "udm-scope": scope });
+  const names = async (scope: string): Promise<unknown> => {
+    const { body } = await postJson(`${base}/udm.v1.UdmService/ListUdms`, {}, { "udm-scope": scope });
+    return ((body["udms"] ?? []) as { key: string; name: string }[]).map(({ key, name }) => `${key} ${name}`);
+  };
+  const all = async (): Promise<unknown> => Promise.all(["", "acme", "beta"].map(names));
+  const table = "scope,key,name\n,10.0.0.1,global\nacme,10.0.0.1,of acme\nbeta,10.0.0.1,of beta\nacme,10.0.0.2,two\n";
+  assert.deepEqual((await load(table, "", { dryRun: true })).body["created"], 4);
+  assert.deepEqual(await all(), [[], [], []]);
+  const done = await load(table);
+  assert.deepEqual([done.status, done.body["created"]], [200, 4]);
+  const loaded = [["10.0.0.1 global"], ["10.0.0.1 of acme", "10.0.0.2 two"], ["10.0.0.1 of beta"]];
+  assert.deepEqual(await all(), loaded);
+  for (const [text, scope, message, more] of [
+    [
+      "key,scope\n10.0.0.3,\n10.0.0.3,gamma\n",
+      "",
+      'row 3, column "scope", scope","description":"there is no scope "gamma"',
+      {},
+    ],
+    ["key,scope\n10.0.0.3,bare\n", "", "has no file of entries", {}],
+    ["key,scope\n10.0.0.3,beta\n", "acme", 'the row is of scope "beta", and the import is into scope "acme"', {}],
+    ["key,scope\n10.0.0.3,acme\n10.0.0.3,acme\n", "", 'key "10.0.0.3" is already in row 2', {}],
+    ["key,scope\n10.0.0.3,acme\n", "", "are no part of what is replaced", { scope: { all: true } }],
+  ] as const) {
+    const refused = await load(text, scope, more);
+    assert.ok(
+      refused.status >= 400 && JSON.stringify(refused.body).replaceAll('\\"', '"').includes(message),
+      JSON.stringify(refused.body),
+    );
+  }
+  assert.deepEqual(await all(), loaded, "nothing of a table with a fault is imported");
+  assert.deepEqual((await load("key,scope,name\n10.0.0.2,acme,again\n", "acme")).body["updated"], 1);
+});
+
 test("who follows the changes of a scope that goes is told so", async (t) => {
   const { api, scopes, path } = await setUp(t, "acme:\n  entries: acme.yml\n");
   const response = await fetch(`${api.url}/api/v1/enrich/ipaddr/changes`, { headers: { "udm-scope": "acme" } });

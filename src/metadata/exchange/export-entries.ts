@@ -9,7 +9,7 @@ import {
   type RowBlocks,
 } from "./import-rows.ts";
 import { type ColumnMap, metadataColumn, readyMap } from "./map/column-map.ts";
-import { EntryMaker } from "./map/make-entries.ts";
+import { EntryMaker, type CheckScope } from "./map/make-entries.ts";
 import { csvRows, type CsvOptions } from "./rows/csv-rows.ts";
 import { blocksOf, jsonRows, ndjsonRows } from "./rows/json-rows.ts";
 import { yamlRows } from "./rows/yaml-rows.ts";
@@ -26,6 +26,8 @@ export interface ImportOptions {
   readonly map?: ColumnMap | undefined;
   /** Reads keys. Left out: they are addresses. */
   readonly parseKey?: ReadKey | undefined;
+  /** Says why rows that name a scope are not taken; undefined: they are. Left out: none are. */
+  readonly checkScope?: CheckScope | undefined;
   /** Options of CSV. */
   readonly csv?: CsvOptions | undefined;
   /** Selects from JSON: gives the rows of the text, as JSON, one on each line. */
@@ -63,7 +65,7 @@ export async function importEntries(
   }
   const text = decodeText(bytes, options.mostBytes ?? 1024 ** 3);
   const rows = readers[options.format](text, options, faults);
-  return importRows(rows, options.map ?? readyMap("netgloss"), faults, options.parseKey);
+  return importRows(rows, options.map ?? readyMap("netgloss"), faults, options);
 }
 
 /** {@link importEntries} of objects that are already there. */
@@ -94,9 +96,9 @@ async function importRows(
   blocks: RowBlocks,
   map: ColumnMap,
   faults: FaultList,
-  parse?: ReadKey,
+  { parseKey, checkScope }: Pick<ImportOptions, "parseKey" | "checkScope"> = {},
 ): Promise<ImportResult> {
-  const maker = new EntryMaker(map, faults, parse);
+  const maker = new EntryMaker(map, faults, parseKey, checkScope);
   const indices = new Map<string, number>();
   /** The row of each entry. */
   const rowsOfEntries: number[] = [];
@@ -107,9 +109,10 @@ async function importRows(
       rows++;
       for (const entry of maker.make(row)) {
         const { text } = entry.key;
-        const earlier = indices.get(text);
+        const id = entry.scope === undefined ? text : `${entry.scope} ${text}`;
+        const earlier = indices.get(id);
         if (earlier === undefined) {
-          indices.set(text, entries.length);
+          indices.set(id, entries.length);
           rowsOfEntries.push(row.number);
           entries.push(entry);
         } else if (map.duplicates === "last") entries[earlier] = entry;

@@ -131,6 +131,8 @@ export async function wholeText(chunks: AsyncIterable<string>): Promise<string> 
 /** An entry on its way in or out. */
 export interface ExchangeEntry extends UdmValues {
   readonly key: Key;
+  /** The scope that its row names; undefined: none. */
+  readonly scope?: string | undefined;
   /** Contexts where it applies; undefined: everywhere. */
   readonly contexts?: readonly UdmContext[] | undefined;
   /** Fields of the file that mean nothing here, as YAML; undefined: none are said. */

@@ -187,7 +187,8 @@ async function runImport(
 ): Promise<Encodable> {
   const { dryRun, skipFaultyRows, mostChanges } = request;
   const result = await read(context, request, caller, task);
-  const { entries, faults, rows, faultCount } = result;
+  const { faults, rows, faultCount } = result;
+  const [entries, ofScopes] = byScope(context, result.entries);
   if (faultCount > 0 && !dryRun && !skipFaultyRows) throw refused(result);
   task.step("comparing", "entries", entries.length);
   let changes: readonly EntryChange[];
@@ -208,10 +209,15 @@ async function runImport(
       task,
     }));
   } else {
-    const done = await upsert(context, entries, dryRun, caller, task);
-    changes = await realChanges(done.changes);
-    unchanged = done.changes.length - changes.length;
-    change = done.change;
+    const all: EntryChange[] = [];
+    for (const [of, rest] of [[context, entries] as const, ...ofScopes]) {
+      const done = await upsert(of, rest, dryRun, caller, task);
+      for (const one of done.changes) all.push(one);
+      // Each scope has numbers of its own.
+      change = ofScopes.length === 0 ? done.change : 0;
+    }
+    changes = await realChanges(all);
+    unchanged = all.length - changes.length;
   }
   const { created, updated, deleted } = await countChanges(changes);
   return listedAnswer({
@@ -236,16 +242,22 @@ async function runImport(
 
 async function read(
   context: ToolsContext,
-  { text, format, map, select, delimiter }: ImportUdmsRequest,
+  { text, format, map, select, delimiter, scope }: ImportUdmsRequest,
   caller: ImportCaller,
   task: Task,
 ): Promise<ImportResult> {
   task.step("reading", "characters", text.length);
+  const scopes = new Map<string, string | undefined>();
+  const checkScope = (of: string): string | undefined => {
+    if (!scopes.has(of)) scopes.set(of, scopeFault(context, of, scope !== undefined));
+    return scopes.get(of);
+  };
   try {
     return await importEntries(chunksOf(text, task), {
       format: readFormat(format),
       map: readMap(map),
       parseKey: context.store().parseKey,
+      checkScope,
       ...(select !== "" && { select: selectOf(context, select, caller) }),
       ...(delimiter !== "" && { csv: { delimiter } }),
     });
@@ -253,6 +265,50 @@ async function read(
     if (!(error instanceof ExchangeError)) throw error;
     throw badRequest([{ field: error.field, description: error.message }]);
   }
+}
+
+/** Says why rows of a scope cannot be imported by a call; undefined: they can. */
+function scopeFault(context: ToolsContext, scope: string, isReplacement: boolean): string | undefined {
+  if (scope === context.scopeName) return undefined;
+  if (context.scopeName !== undefined) {
+    return `the row is of scope ${quote(scope)}, and the import is into scope ${quote(context.scopeName)}`;
+  }
+  if (isReplacement)
+    return "rows of scopes are no part of what is replaced: import them without scope, or in their scope";
+  const found = context.inScope(scope);
+  if (found === undefined) return `there is no scope ${quote(scope)}`;
+  try {
+    found.current();
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** Entries that rows name no other scope for, then those of each scope that they name. */
+function byScope(
+  context: ToolsContext,
+  entries: readonly ExchangeEntry[],
+): readonly [readonly ExchangeEntry[], readonly (readonly [ToolsContext, readonly ExchangeEntry[]])[]] {
+  const found = new Map<ToolsContext, ExchangeEntry[]>();
+  const contexts = new Map<string, ToolsContext>();
+  if (entries.every(({ scope }) => scope === undefined)) return [entries, []];
+  const own: ExchangeEntry[] = [];
+  for (const entry of entries) {
+    const { scope } = entry;
+    if (scope === undefined || scope === context.scopeName) {
+      own.push(entry);
+      continue;
+    }
+    const of = contexts.get(scope) ?? context.inScope(scope);
+    // It has gone since its first row was read.
+    if (of === undefined) throw badRequest([{ field: "scope", description: `there is no scope ${quote(scope)}` }]);
+    contexts.set(scope, of);
+    const there = found.get(of) ?? [];
+    found.set(of, there);
+    there.push(entry);
+  }
+  return [own, [...found]];
 }
 
 function selectOf(
@@ -300,7 +356,8 @@ async function byKey(entries: readonly ExchangeEntry[]): Promise<ReadonlyMap<str
 const noContexts: RequestedEntry["contexts"] = [];
 
 function requested(entry: ExchangeEntry): RequestedEntry {
-  const { contexts = noContexts, otherFields, ...values } = entry;
+  const { contexts = noContexts, otherFields, key, name, tags, vlan, internal, metadata } = entry;
+  const values = { key, name, tags, vlan, internal, metadata };
   return { entry: values, contexts, ...(otherFields !== undefined && { otherFields }) };
 }
 

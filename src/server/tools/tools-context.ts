@@ -91,6 +91,8 @@ export interface ToolsOptions {
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
   /** Gives the store of a scope in which addresses may be, though the question names none; undefined where there is none. */
   readonly scopes?: ((scope: string) => ToolsSource | undefined) | undefined;
+  /** The scope whose entries these are; undefined: none, they are global. */
+  readonly scopeName?: string | undefined;
   /** The scopes themselves, whose changes are undone with those of entries; undefined: there are none. */
   readonly definitions?: Pick<Scopes, "takeBack"> | { readonly disabled: string } | undefined;
   /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
@@ -107,6 +109,7 @@ export class ToolsContext implements ToolsOptions {
   readonly maxBatchSize: number;
   readonly explainObject: ToolsOptions["explainObject"];
   readonly scopes: ToolsOptions["scopes"];
+  readonly scopeName: string | undefined;
   readonly definitions: ToolsOptions["definitions"];
   readonly select: ToolsOptions["select"];
   readonly progress: Progress;
@@ -114,12 +117,21 @@ export class ToolsContext implements ToolsOptions {
 
   constructor(
     source: ToolsSource,
-    { maxBatchSize, explainObject, scopes, definitions, select, progress = new Progress(systemClock) }: ToolsOptions,
+    {
+      maxBatchSize,
+      explainObject,
+      scopes,
+      scopeName,
+      definitions,
+      select,
+      progress = new Progress(systemClock),
+    }: ToolsOptions,
   ) {
     this.#source = source;
     this.maxBatchSize = maxBatchSize;
     this.explainObject = explainObject;
     this.scopes = scopes;
+    this.scopeName = scopeName;
     this.definitions = definitions;
     this.select = select;
     this.progress = progress;
@@ -129,6 +141,14 @@ export class ToolsContext implements ToolsOptions {
   store(): ToolsStore {
     if ("disabled" in this.#source) throw apiError("unimplemented", "API_DISABLED", this.#source.disabled);
     return this.#source;
+  }
+
+  /** The same over the entries of a scope; undefined: there is no such scope. */
+  inScope(scope: string): ToolsContext | undefined {
+    if (scope === this.scopeName) return this;
+    const source = this.scopes?.(scope);
+    const { maxBatchSize, select, progress } = this;
+    return source && new ToolsContext(source, { maxBatchSize, select, progress, scopeName: scope });
   }
 
   /** Reads a key of the store. @throws KeyError */

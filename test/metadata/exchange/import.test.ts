@@ -286,7 +286,7 @@ suite("a column map", () => {
     assert.equal(refused({ colums: {} }), 'map.colums: colums: unknown key (did you mean "columns"?)');
     assert.equal(
       refused({ columns: { A: "vlna" } }),
-      'map.columns["A"]: column A: expected one of key, name, tags, vlan, internal, contexts, metadata, otherFields, ' +
+      'map.columns["A"]: column A: expected one of key, scope, name, tags, vlan, internal, contexts, metadata, otherFields, ' +
         'or metadata: and a key; found "vlna" (did you mean "vlan"?)',
     );
     assert.equal(

@@ -34,6 +34,7 @@ const maps: Readonly<Record<ReadyMapName, () => Partial<ColumnMap>>> = {
     rest: "refuse",
     rules: [
       { from: ["key"], to: "key" },
+      rule("scope", ["scope"]),
       rule("name", ["name"]),
       rule("tags", ["tags"], { split: "," }),
       rule("vlan", ["vlan"]),
@@ -117,7 +118,17 @@ const maps: Readonly<Record<ReadyMapName, () => Partial<ColumnMap>>> = {
 
 /** A field of an entry that a column gives; `metadata` alone is the whole map. */
 export type Target = (typeof plainTargets)[number] | `metadata:${string}`;
-export const plainTargets = ["key", "name", "tags", "vlan", "internal", "contexts", "metadata", "otherFields"] as const;
+export const plainTargets = [
+  "key",
+  "scope",
+  "name",
+  "tags",
+  "vlan",
+  "internal",
+  "contexts",
+  "metadata",
+  "otherFields",
+] as const;
 
 /**
  * Names what is taken of a cell: `host` the address of an address with a prefix length (`192.0.2.1/24` → `192.0.2.1`), `number` the

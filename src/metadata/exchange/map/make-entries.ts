@@ -23,6 +23,7 @@ import { metadataColumn, type ColumnMap, type FixedValues } from "./column-map.t
 
 interface Draft {
   keys: string[];
+  scope: string | undefined;
   name: string | undefined;
   tags: string[];
   vlan: bigint | undefined;
@@ -34,19 +35,29 @@ interface Draft {
 
 const nothing: readonly ExchangeEntry[] = [];
 
+/** Says why rows of a scope are not taken; undefined: they are. */
+export type CheckScope = (scope: string) => string | undefined;
+
 /** Makes entries of the rows of one text. */
 export class EntryMaker {
   readonly #map: ColumnMap;
   readonly #faults: FaultList;
   readonly #parse: ReadKey;
+  readonly #checkScope: CheckScope;
   readonly #bindObject: (values: Readonly<Record<string, unknown>>) => Bindings;
   readonly #seen = new Set<unknown>();
   #objects = 0;
   #header: readonly string[] | undefined;
   #ofHeader: Bindings | undefined;
 
-  constructor(map: ColumnMap, faults: FaultList, parse: ReadKey = keyReaders.addresses) {
+  constructor(
+    map: ColumnMap,
+    faults: FaultList,
+    parse: ReadKey = keyReaders.addresses,
+    checkScope: CheckScope = () => "rows here are of no scope",
+  ) {
     this.#parse = parse;
+    this.#checkScope = checkScope;
     this.#map = map;
     this.#faults = faults;
     this.#bindObject = createObjectBinder(map);
@@ -115,12 +126,16 @@ export class EntryMaker {
     for (const { field, description } of checkValues(values, undefined, draft.keys[0])) {
       this.#addFault(row, columnOf(bindings, field), field, description);
     }
+    const { scope } = draft;
+    const fault = scope === undefined ? undefined : this.#checkScope(scope);
+    if (fault !== undefined) this.#addFault(row, columnOf(bindings, "scope"), "scope", fault);
     const keys = draft.keys.map((text) => this.#readKey(text, row, bindings));
     if (this.#faults.count > before) return nothing;
     const contexts = this.#map.constants.contexts ?? draft.contexts ?? this.#map.defaults.contexts;
     const { name, tags, vlan, internal, metadata } = values;
     const { otherFields } = draft;
     const said = {
+      ...(scope !== undefined && { scope }),
       ...(contexts !== undefined && { contexts }),
       ...(otherFields !== undefined && { otherFields }),
     };
@@ -151,6 +166,7 @@ function isEmptyAllowed(get: (values: unknown) => unknown, row: Row, texts: Read
 function emptyDraft(): Draft {
   return {
     keys: [],
+    scope: undefined,
     name: undefined,
     tags: [],
     vlan: undefined,
@@ -168,6 +184,9 @@ function take(draft: Draft, binding: Binding, texts: readonly string[], row: Row
   switch (to) {
     case "key":
       if (draft.keys.length === 0) draft.keys = texts.map((one) => keyText(one, binding, row));
+      return;
+    case "scope":
+      draft.scope ??= single(texts);
       return;
     case "name":
       draft.name ??= single(texts);

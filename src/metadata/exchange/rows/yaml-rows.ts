@@ -76,7 +76,7 @@ function ownValues(node: YamlNode): unknown {
   return { ...(valueOf({ ...node, pairs: known }) as object), otherFields };
 }
 
-const ownFields: readonly string[] = ["key", "contexts", "otherFields", ...udmFields];
+const ownFields: readonly string[] = ["key", "scope", "contexts", "otherFields", ...udmFields];
 
 /** Tells whether two texts are the same, but for one letter that is another, missing or too many, or two that are exchanged. */
 function isWithinASlip(a: string, b: string): boolean {
