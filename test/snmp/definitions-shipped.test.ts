@@ -262,6 +262,8 @@ const walks: Readonly<
     groups: ["embedded", "linux"],
     rows: {
       "HOST-RESOURCES-MIB::hrDeviceTable": 10,
+      "HOST-RESOURCES-MIB::hrDiskStorageTable": 3,
+      "HOST-RESOURCES-MIB::hrFSTable": 3,
       "HOST-RESOURCES-MIB::hrPrinterTable": 2,
       "HOST-RESOURCES-MIB::hrProcessorTable": 2,
       "HOST-RESOURCES-MIB::hrSWRunPerfTable": 165,

@@ -19,6 +19,7 @@ import { factRows } from "./fact-rows.ts";
  * - RADIO-BRIDGE-MIB, SAF-…, NETONIX-SWITCH-MIB, PULSESECURE-PSG-MIB: the modules themselves, LibreNMS.
  * - HILLSTONE-SYSTEM-MIB: Zabbix's templates, LibreNMS.
  * - NETBOTZV2-MIB: the module as pysnmp has it, Centreon's plugin.
+ * - B100-MIB: Centreon's plugin, Checkmk.
  */
 export const publicFacts = [
   ...factRows("FASTPATH-SWITCHING-MIB", "1.3.6.1.4.1.674.10895.5000.2.6132.1.1.1.1.4", [
@@ -408,5 +409,14 @@ export const publicFacts = [
     "airFlowSensorValue 1.2 INTEGER32",
     "airFlowSensorErrorStatus 1.3 INTEGER labels:normal=0,info=1,warning=2,error=3,critical=4,failure=5",
     "airFlowSensorLabel 1.4 OCTETSTR",
+  ]),
+  ...factRows("B100-MIB", "1.3.6.1.4.1.12196.13.1", [
+    "vsEntry 1 ROW index:vSidx",
+    "vSidx 1.1 INTEGER32",
+    "vSname 1.13 OCTETSTR",
+    "vSstate 1.14 INTEGER labels:inService=1,outOfService=2,failed=3,disabled=4,sorry=5,redirect=6,errormsg=7",
+    "vSInBytes 1.19 COUNTER64",
+    "vSOutBytes 1.20 COUNTER64",
+    "vSActivConns 1.21 GAUGE",
   ]),
 ];

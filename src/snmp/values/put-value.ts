@@ -128,7 +128,7 @@ const severityWords: readonly (readonly [RegExp, StateSeverity])[] = [
     "critical",
   ],
   [
-    /\bno (?:ac|dc|power|input|battery|output|media|comm)|\bdisconnect|\bmalfunction|\bdanger|\bblocked\b|\bmismatch/,
+    /\bno (?:ac|dc|power|input|battery|output|media|comm)|\binoperable\b|\bproblem\b|\bdisconnect|\bmalfunction|\bdanger|\bblocked\b|\bmismatch/,
     "critical",
   ],
   [
@@ -153,7 +153,7 @@ const severityWords: readonly (readonly [RegExp, StateSeverity])[] = [
     "ok",
   ],
   [
-    /\b(?:success\w*|master|slave|backup|primary|secondary|idle|associated|alive|open ?confirmed|joined|registered)\b/,
+    /\b(?:success\w*|operable|equipped|master|slave|backup|primary|secondary|idle|associated|alive|open ?confirmed|joined|registered)\b/,
     "ok",
   ],
 ];
