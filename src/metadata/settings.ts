@@ -107,6 +107,12 @@ export const metadataSettings = {
     "A YAML file of names of interfaces, AS numbers, VLANs, ports and MAC addresses; see docs/names.md. While the metadata API is on it may change them, and the collector owns the file. A missing file is an empty one.",
     "/etc/netgloss/names.yml",
   ),
+  SVC_PROCESSOR_ENRICH_NAMES_STORE: row(
+    oneOf(["file", "postgresql"]),
+    "file",
+    "Where names are kept: in the file, or in the PostgreSQL database that the metadata may be in, for all collectors that share it.",
+    { needs: [{ is: "postgresql", must: { SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL: "set" } }] },
+  ),
   SVC_PROCESSOR_ENRICH_IPADDR_TTL: row(
     int(1, 31_536_000, "seconds"),
     7200,

@@ -7,6 +7,7 @@ import type { Metrics } from "../../src/base/report/index.ts";
 import { parseKey } from "../../src/base/ip/index.ts";
 import { parseServerAddress } from "../../src/base/postgresql/index.ts";
 import {
+  parseNameKey,
   SharedIndexReader,
   type CollectorUdmStore,
   type CoveringEntryTexts,
@@ -288,5 +289,44 @@ suite("scopes in PostgreSQL", () => {
       { least: number }[]
     >`select max(least) as least from netgloss.migration`;
     assert.equal(least, 3);
+  });
+
+  test("names are in the database beside entries of addresses, with a history and a copy of their own", async (t) => {
+    await database.reset();
+    const disk = memoryFileIo();
+    const names = { keys: "names" as const, space: "names:", io: disk, stateDirectory: "/state" };
+    const metadata = storeOnDatabase(database.url, { io: disk, stateDirectory: "/state" });
+    const first = storeOnDatabase(database.url, names);
+    const second = storeOnDatabase(database.url, { ...names, io: memoryFileIo() });
+    for (const { store } of [metadata, first, second]) {
+      await store.start();
+      cleanUp(t, () => store.stop());
+    }
+    const key = parseNameKey("interface:192.0.2.1/ge-0/0/1");
+    await metadata.store.commit([created("10.0.0.1", "address")]);
+    const made: UdmWrite = { op: "create", key, values: udmEntry("::", { name: "uplink" }) };
+    assert.equal((await first.store.submit([made])).change, 1);
+    assert.equal((await metadata.store.submit([created("10.0.0.2", "other")])).change, 2);
+    await until("the other collector has it", async () => second.store.current().get(key)?.name === "uplink");
+    assert.deepEqual([second.store.current().size, metadata.store.current().size], [1, 2]);
+    assert.deepEqual([second.store.history.last(), metadata.store.history.last()], [1, 2]);
+    assert.deepEqual(
+      (await second.store.history.list({ limit: 9 })).map(({ changes }) => changes[0]?.after?.key.text),
+      [key.text],
+    );
+    assert.deepEqual(
+      second.health.checks().map(({ name, ready }) => [name, ready]),
+      [["names", true]],
+    );
+    await first.store.stop();
+    await metadata.store.stop();
+    const nowhere = parseServerAddress("postgres://nobody@127.0.0.1:1/none");
+    const alone = storeOnDatabase(database.url, { ...names, address: nowhere });
+    await alone.store.start();
+    cleanUp(t, () => alone.store.stop());
+    assert.deepEqual(
+      Array.from(alone.store.current().entries(), ({ key: { text }, name }) => [text, name]),
+      [[key.text, "uplink"]],
+    );
   });
 });

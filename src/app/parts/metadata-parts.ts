@@ -45,24 +45,28 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
 }
 
 /** The store of names, owned when the API may change it; undefined when there is to be none. */
-export function createNames(settings: Settings, reporting: Reporting): UdmFileStore | undefined {
+export function createNames(settings: Settings, reporting: Reporting): CollectorUdmStore | undefined {
   const path = settings.SVC_PROCESSOR_ENRICH_NAMES_PATH;
-  if (path === "") return undefined;
-  const { limitName: _, ...options } = fileStoreOptions(settings);
-  return new UdmFileStore({
+  const metrics = renamedMetrics(
+    reporting.metrics,
+    (name) => name.replace("netgloss_udm_", "netgloss_names_"),
+    (help) => `Of names: ${help}`,
+  );
+  const common = {
     ...reporting,
-    ...options,
-    metrics: renamedMetrics(
-      reporting.metrics,
-      (name) => name.replace("netgloss_udm_", "netgloss_names_"),
-      (help) => `Of names: ${help}`,
-    ),
-    keys: "names",
-    path,
+    metrics,
+    keys: "names" as const,
     owned: settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE,
     startThread: startUdmFileThread,
     maxEntries: mostNames,
-  });
+  };
+  if (settings.SVC_PROCESSOR_ENRICH_NAMES_STORE === "postgresql") {
+    const { limitName: _, ...options } = metadataDatabaseOptions(settings);
+    return new UdmPostgresqlStore({ ...options, ...common, exportPath: "", space: "names:" });
+  }
+  if (path === "") return undefined;
+  const { limitName: _, ...options } = fileStoreOptions(settings);
+  return new UdmFileStore({ ...options, ...common, path });
 }
 
 const mostNames = 500_000;
@@ -70,9 +74,12 @@ const mostNames = 500_000;
 /** The store of names, or why the API has none. */
 export function writtenNames(
   settings: Settings,
-  names: UdmFileStore | undefined,
-): UdmFileStore | { readonly disabled: string } {
-  const needed = ["SVC_PROCESSOR_ENRICH_NAMES_PATH", "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE"] as const;
+  names: CollectorUdmStore | undefined,
+): CollectorUdmStore | { readonly disabled: string } {
+  const needed = [
+    ...(names === undefined ? (["SVC_PROCESSOR_ENRICH_NAMES_PATH"] as const) : []),
+    "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE" as const,
+  ];
   const missing = needed.filter((name) => !isSet(settings[name]));
   if (names !== undefined && missing.length === 0) return names;
   return { disabled: `the API of names is not enabled: ${missing.join(", ")} must be set` };

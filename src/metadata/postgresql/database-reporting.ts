@@ -1,10 +1,9 @@
 import type { Counter, Histogram, Metrics, Reporting } from "../../base/report/index.ts";
 
-/** Name of the readiness check. */
-const name = "metadata";
-
 /** Says to log and readiness whether the database is there. */
 export class DatabaseHealth {
+  /** Of the readiness check. */
+  readonly #name: string;
   readonly #location: string;
   readonly #at: () => number | undefined;
   readonly #reporting: Reporting;
@@ -13,10 +12,12 @@ export class DatabaseHealth {
   #wasLost = false;
 
   /**
+   * @param name of the readiness check.
    * @param location the database as a URL without a user.
    * @param at the number of the commit that is in use.
    */
-  constructor(location: string, at: () => number | undefined, reporting: Reporting) {
+  constructor(name: string, location: string, at: () => number | undefined, reporting: Reporting) {
+    this.#name = name;
     this.#location = location;
     this.#at = at;
     this.#reporting = reporting;
@@ -30,7 +31,7 @@ export class DatabaseHealth {
     this.#isAway = false;
     this.#wasLost = false;
     this.#heardAt = this.#reporting.clock.now();
-    this.#reporting.health.set({ name, ready: true });
+    this.#reporting.health.set({ name: this.#name, ready: true });
   }
 
   /** It has answered. */
@@ -43,7 +44,7 @@ export class DatabaseHealth {
     this.#isAway = true;
     this.#wasLost = true;
     this.#reporting.health.set({
-      name,
+      name: this.#name,
       ready: hasState,
       ...(hasState && { degraded: true }),
       detail: this.detail(reason),
@@ -54,7 +55,12 @@ export class DatabaseHealth {
   /** A copy on disk is in use. */
   copyRead(heardAt: number, entries: number, change: number): void {
     this.#heardAt = heardAt;
-    this.#reporting.health.set({ name, ready: true, degraded: true, detail: this.detail("it has not been asked yet") });
+    this.#reporting.health.set({
+      name: this.#name,
+      ready: true,
+      degraded: true,
+      detail: this.detail("it has not been asked yet"),
+    });
     this.#reporting.log.info(
       { entries, change, of: new Date(heardAt).toISOString() },
       "metadata read from the last copy of the database",

@@ -116,7 +116,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     const space = options.space ?? "";
     this.#space = space;
     this.places = { file: location, linesOf: async (keys: readonly Key[]) => keys.map(() => undefined) };
-    this.#state = new DatabaseHealth(location, () => this.#mirror.position()?.number, limited);
+    this.#state = new DatabaseHealth(this.name, location, () => this.#mirror.position()?.number, limited);
     this.#metrics = new PostgresqlMetrics(
       options.metrics,
       () => this.#follower.session() !== undefined,
