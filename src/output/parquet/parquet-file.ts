@@ -8,6 +8,9 @@ export interface PageCompression {
   compress(page: Uint8Array): Uint8Array;
 }
 
+/** A column without its place in the file. */
+type EncodedColumn = Omit<WrittenColumn, "offset" | "bytes">;
+
 const uncompressed = 0;
 /** Pages of fewer bytes would grow, as those of a column that has one value do. */
 const shortBytes = 64;
@@ -42,12 +45,23 @@ export class ParquetEncoder {
     this.#pages.begin(batch, rows);
     const chunks: Uint8Array[] = [magic];
     let offset = magic.length;
-    const written = columns.map(([column, values]) => {
+    const add = (chunk: Uint8Array): void => {
+      chunks.push(chunk);
+      offset += chunk.length;
+    };
+    /** The columns without values, of which most files have hundreds, are the same bytes: of lists, and of others. */
+    const empty = new Map<boolean, { readonly result: EncodedColumn; readonly own: readonly Uint8Array[] }>();
+    const written = columns.map(([column, values]): WrittenColumn => {
       const from = offset;
-      const result = this.#column(column, values, (chunk) => {
-        chunks.push(chunk);
-        offset += chunk.length;
-      });
+      const hasValues = values !== undefined && values.count > 0;
+      const known = hasValues ? undefined : empty.get(column.isArray);
+      if (known !== undefined) {
+        for (const chunk of known.own) add(chunk);
+        return { ...known.result, column, offset: from, bytes: offset - from };
+      }
+      const first = chunks.length;
+      const result = this.#column(column, values, add);
+      if (!hasValues) empty.set(column.isArray, { result, own: chunks.slice(first) });
       return { ...result, offset: from, bytes: offset - from };
     });
     const footer = this.#metadata.footer(written, rows.length, sortedBy);
@@ -56,11 +70,7 @@ export class ParquetEncoder {
     return [...chunks, footer, length, magic];
   }
 
-  #column(
-    column: FileColumn,
-    source: BatchColumn | undefined,
-    emit: (chunk: Uint8Array) => void,
-  ): Omit<WrittenColumn, "offset" | "bytes"> {
+  #column(column: FileColumn, source: BatchColumn | undefined, emit: (chunk: Uint8Array) => void): EncodedColumn {
     const { items, values, nulls, ...content } = this.#pages.write(column, source);
     const { dictionary, page } = this.#pages;
     const isShort = items === 0 || dictionary.length + page.length < shortBytes;
