@@ -157,12 +157,16 @@ export function flowOf(traffic: Traffic, start: number, end: number): TestFlow {
   };
 }
 
-const activeMs = 60_000;
-const inactiveMs = 15_000;
-
 /** An exporter of NetFlow: a flow is told of when it was active for a minute, or silent for a quarter of that. */
 export class FlowCache {
+  readonly #activeMs: number;
+  readonly #inactiveMs: number;
   readonly #flows = new Map<string, { traffic: Traffic; start: number; end: number }>();
+
+  constructor(activeMs = 60_000, inactiveMs = 15_000) {
+    this.#activeMs = activeMs;
+    this.#inactiveMs = inactiveMs;
+  }
 
   add(all: readonly Traffic[], now: number): void {
     for (const traffic of all) {
@@ -182,7 +186,7 @@ export class FlowCache {
   expire(now: number): readonly TestFlow[] {
     const over: TestFlow[] = [];
     for (const [name, { traffic, start, end }] of this.#flows) {
-      if (now - start < activeMs && now - end < inactiveMs) continue;
+      if (now - start < this.#activeMs && now - end < this.#inactiveMs) continue;
       this.#flows.delete(name);
       over.push(flowOf(traffic, start, end));
     }
