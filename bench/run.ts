@@ -35,6 +35,7 @@ const benches: Readonly<Record<string, string>> = {
   "udm-postgresql": "udm/postgresql-bench.js",
   "fleet-exporters": "fleet/exporters-bench.js",
   explore: "explore/explore-bench.js",
+  answers: "explore/answers-bench.js",
   "explore-cost": "explore/explore-cost-bench.js",
   delivery: "output/delivery-bench.js",
   "delivery-ecs": "output/ecs-bench.js",

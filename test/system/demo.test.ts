@@ -3,12 +3,49 @@ import { exec, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
+import { axeFindings, openBrowser, openPage } from "../support/browser.ts";
 import { cleanUp } from "../support/clean-up.ts";
 import { requireProgram } from "../support/require-program.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
+
+/** What a person finds on the pages, from the Overview on. */
+async function findAll(t: TestContext, url: string): Promise<void> {
+  const largest = async (measure: string): Promise<string> => {
+    const body = JSON.stringify({ dimensions: ["flow.src.ip.subnet.name"], measure, granularity: "none", limit: 1 });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${url}api/v1/explore/query`, { method: "POST", headers, body });
+    const { rows } = (await response.json()) as { rows: { key: string[] }[] };
+    return rows[0]?.key[0] ?? "";
+  };
+  await until("the scan has begun", async () => (await largest("destinations")) === "camera-66", 60_000);
+  await until("the backup has begun", async () => (await largest("bytes")) === "db-1", 60_000);
+  const browser = await openBrowser(t);
+  if (browser === undefined) return;
+  const { page, errors } = await openPage(browser);
+  const ranking = page.getByRole("region", { name: "Ranking" });
+  await page.goto(url);
+  await page.getByRole("region", { name: "Who sends most" }).getByRole("link", { name: "db-1" }).click();
+  await ranking
+    .getByRole("row", { name: /10\.10\.20\.9.*bit\/s/ })
+    .first()
+    .waitFor();
+  await page.goBack();
+  await page.getByRole("link", { name: "Most peers" }).click();
+  await ranking.locator("tbody tr").first().getByText("10.20.0.66").waitFor();
+  await ranking.locator("tbody tr").first().getByText("camera-66").waitFor();
+  assert.deepEqual(await axeFindings(page), []);
+  await page.goBack();
+  await page.getByRole("link", { name: /datagrams? of edge-2 .* never came/ }).click();
+  await page.waitForURL(/exporter=127\.0\.1\.9/);
+  await page.goBack();
+  await page.getByRole("link", { name: "Since yesterday" }).click();
+  await ranking.getByRole("columnheader", { name: "Change" }).waitFor();
+  await page.getByText(/so there is nothing to compare with/).waitFor();
+  assert.deepEqual(errors(), []);
+}
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -54,6 +91,10 @@ test("the demonstration shows names, interfaces polled by SNMP, a change by its 
     body: JSON.stringify({ id: 1 }),
   });
   assert.equal(((await undone.json()) as { change?: number }).change, 2, "it can be undone");
+  await t.test(
+    "who fills the link, who scans, which exporter loses, what changed since yesterday: two clicks each",
+    (inner) => findAll(inner, url ?? ""),
+  );
 
   child.kill("SIGINT");
   const [code] = (await once(child, "close")) as [number];

@@ -50,6 +50,8 @@ export function TopTalkers({
         <>
           <WhenSwitch when={question.when} onChange={onWhen} />
           <a href={hrefOf("explore", { by: sourceName, when: writeWhen(question.when) })}>Explore</a>
+          <a href={hrefOf("explore", { by: sourceName, from: "-24h", compare: "true" })}>Since yesterday</a>
+          <a href={hrefOf("explore", { by: "flow.src.ip.addr", measure: "destinations" })}>Most peers</a>
         </>
       }
     >
