@@ -60,9 +60,15 @@ export function keptFrom(from: string, storeFrom: string | undefined, now: numbe
   return begin > now - Number(count) * (units[unit] ?? 0) ? storeFrom : from;
 }
 
-/** The unit of an answer as numbers are shown with it. */
-export const shownUnit = (unit: ExploreAnswer["unit"]): Exclude<ExploreAnswer["unit"], "packet/s"> | "packets/s" =>
-  unit === "packet/s" ? "packets/s" : unit;
+type AnswerUnit = ExploreAnswer["unit"];
 
 /** Whether it counts different values: those of several keys have no sum. */
-export const isCounted = (unit: string): boolean => unit === "addresses" || unit === "ports";
+export const isCounted = (unit: AnswerUnit): unit is "addresses" | "ports" => unit === "addresses" || unit === "ports";
+
+/** The unit of an answer as numbers are shown with it; what is counted stands above them. */
+export function shownUnit(
+  unit: AnswerUnit,
+): Exclude<AnswerUnit, "packet/s" | "addresses" | "ports"> | "packets/s" | "" {
+  if (isCounted(unit)) return "";
+  return unit === "packet/s" ? "packets/s" : unit;
+}

@@ -8,8 +8,6 @@ export type Unit =
   | "packets"
   | "flows"
   | "records"
-  | "addresses"
-  | "ports"
   | "seconds"
   | "%"
   | "";

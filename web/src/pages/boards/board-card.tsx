@@ -123,7 +123,7 @@ function Rows({ answer, view }: { readonly answer: ExploreAnswer; readonly view:
           <tr>
             <th scope="col">What</th>
             <th scope="col" class="number">
-              {valueHead(unit)}
+              {valueHead(answer)}
             </th>
             {hasPeaks && <PeakHeads />}
             <th scope="col" class="number">

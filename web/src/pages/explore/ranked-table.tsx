@@ -57,7 +57,7 @@ export function RankedTable({ answer, unit, labels, names, hasPeaks, onPick }: R
               </th>
             )}
             <th scope="col" class="number">
-              {valueHead(unit)}
+              {valueHead(answer)}
             </th>
             {hasPeaks && hasSeries && <PeakHeads />}
             <th scope="col" class={shareClass}>

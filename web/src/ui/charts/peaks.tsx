@@ -1,11 +1,13 @@
 import type { JSX } from "preact";
+import type { ExploreAnswer } from "../../api/explore-answer.ts";
+import { isCounted } from "../../api/explore.ts";
 import { formatNumber, type Unit } from "../../format/numbers.ts";
 import { percentileOf } from "../../format/percentile.ts";
 
-/** What the values of a ranking are, by their unit. */
-export function valueHead(unit: Unit): string {
-  if (unit === "bit/s" || unit === "packets/s" || unit === "%") return "Average";
-  return unit === "addresses" || unit === "ports" ? "Different" : "Sum";
+/** What the values of a ranking are. */
+export function valueHead({ unit }: Pick<ExploreAnswer, "unit">): string {
+  if (isCounted(unit)) return `Different ${unit}`;
+  return unit === "bit/s" || unit === "packet/s" || unit === "%" ? "Average" : "Sum";
 }
 
 /** The heads of {@link Peaks}. */
