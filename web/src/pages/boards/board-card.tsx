@@ -101,7 +101,7 @@ function Chart({
       look={look}
       unit={shownUnit(answer.unit)}
       isLastBegun={isLastBegun(answer)}
-      height={180}
+      height={look.isBothWays ? 240 : 180}
       marks={marks}
       onZoom={(from, to) => time.choose(wholeSeconds(from * 1000, to * 1000))}
     />
