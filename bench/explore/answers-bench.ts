@@ -15,7 +15,7 @@ const lineCount = 50_000;
 const hourMs = 3_600_000;
 const hours = 24;
 /** How many rows of the 24 hours are written; `NETGLOSS_BENCH_ROWS` asks for more: 864000000 are 10 000 records a second. */
-const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? 2_400_000);
+const rows = Number(process.env["NETGLOSS_BENCH_ROWS"] ?? 1_200_000);
 const turns = 20;
 const never = new AbortController().signal;
 
@@ -103,7 +103,7 @@ async function measureAddress(): Promise<void> {
     flows: explore.flows.bind(explore),
     status: async () => explore.status(),
   };
-  const profiles = new Profiles(questions as ConstructorParameters<typeof Profiles>[0], () => at);
+  const profiles = new Profiles(questions, () => at);
   for (const part of ["traffic", "rankings", "seen"]) {
     const times: number[] = [];
     for (let turn = 0; turn < turns; turn++) {
