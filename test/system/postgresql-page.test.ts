@@ -53,7 +53,7 @@ test("the page: tables, roles, a copy, then two collectors that share what is wr
     "10.0.0.1:\n  name: one\n10.0.0.2:\n  name: two\n  contexts: [exporter]\n",
   );
   const printed = await runBlocks(directory, database);
-  assert.match(printed, /made step 1, 2 of the tables/);
+  assert.match(printed, /made step 1, 2, 3 of the tables/);
   assert.match(printed, /\+ 10\.0\.0\.1\n {4}\+ name: one/);
   assert.match(printed, /postgresql: 2 to create, 0 to update, 0 the same, 0 only there stay\n2 entries changed/);
 
