@@ -129,6 +129,7 @@ test("rows of a table go into the scopes that they name, which there must be, an
     ["key,scope\n10.0.0.3,bare\n", "", "has no file of entries", {}],
     ["key,scope\n10.0.0.3,beta\n", "acme", 'the row is of scope "beta", and the import is into scope "acme"', {}],
     ["key,scope\n10.0.0.3,acme\n10.0.0.3,acme\n", "", 'key "10.0.0.3" is already in row 2', {}],
+    ["key,scope\n10.0.0.3,acme\n10.0.0.3,\n", "acme", 'key "10.0.0.3" is already in row 2', {}],
     ["key,scope\n10.0.0.3,acme\n", "", "are no part of what is replaced", { scope: { all: true } }],
   ] as const) {
     const refused = await load(text, scope, more);

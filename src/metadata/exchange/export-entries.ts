@@ -28,6 +28,8 @@ export interface ImportOptions {
   readonly parseKey?: ReadKey | undefined;
   /** Says why rows that name a scope are not taken; undefined: they are. Left out: none are. */
   readonly checkScope?: CheckScope | undefined;
+  /** The scope into which rows go that name none. */
+  readonly ownScope?: string | undefined;
   /** Options of CSV. */
   readonly csv?: CsvOptions | undefined;
   /** Selects from JSON: gives the rows of the text, as JSON, one on each line. */
@@ -96,7 +98,7 @@ async function importRows(
   blocks: RowBlocks,
   map: ColumnMap,
   faults: FaultList,
-  { parseKey, checkScope }: Pick<ImportOptions, "parseKey" | "checkScope"> = {},
+  { parseKey, checkScope, ownScope }: Pick<ImportOptions, "parseKey" | "checkScope" | "ownScope"> = {},
 ): Promise<ImportResult> {
   const maker = new EntryMaker(map, faults, parseKey, checkScope);
   const indices = new Map<string, number>();
@@ -109,7 +111,7 @@ async function importRows(
       rows++;
       for (const entry of maker.make(row)) {
         const { text } = entry.key;
-        const id = entry.scope === undefined ? text : `${entry.scope} ${text}`;
+        const id = (entry.scope ?? ownScope) === ownScope ? text : `${entry.scope} ${text}`;
         const earlier = indices.get(id);
         if (earlier === undefined) {
           indices.set(id, entries.length);

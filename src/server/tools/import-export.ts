@@ -258,6 +258,7 @@ async function read(
       map: readMap(map),
       parseKey: context.store().parseKey,
       checkScope,
+      ownScope: context.scopeName,
       ...(select !== "" && { select: selectOf(context, select, caller) }),
       ...(delimiter !== "" && { csv: { delimiter } }),
     });
