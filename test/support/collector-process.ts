@@ -63,13 +63,13 @@ export async function startCollectorProcess(options: CollectorProcessOptions = {
   const isReady = (): Record<string, unknown> | undefined => {
     const { exitCode, signalCode } = child;
     if (exitCode !== null || signalCode !== null)
-      throw new Error(`the collector ended with exit code ${exitCode ?? signalCode}:\n${stderr}`);
+      throw new Error(`the collector ended with exit code ${exitCode ?? signalCode}`);
     return log().find((line) => "api" in line && "flowPorts" in line);
   };
   const ready = await until("the collector is ready", isReady, options.readyMs ?? 180_000).catch((error: unknown) => {
     // Nobody else knows of it: its process would keep that of the test.
     child.kill("SIGKILL");
-    throw new Error(`the collector is not ready; it said at last:\n${stderr.slice(-4000)}`, { cause: error });
+    throw new Error(`${(error as Error).message}; it said at last:\n${stderr.slice(-4000)}`, { cause: error });
   });
   const api = String(ready["api"]);
   const [flowPort = 0] = ready["flowPorts"] as number[];

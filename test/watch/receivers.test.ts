@@ -237,7 +237,7 @@ describe("a command", () => {
     writeFileSync(join(folder, "tell.cjs"), source);
     return {
       folder,
-      run: `command: {run: ['${process.execPath}', '${join(folder, "tell.cjs")}', '; touch x', '$HOME'], timeout: 5s}`,
+      run: `command: {run: ['${process.execPath}', '${join(folder, "tell.cjs")}', '; touch x', '$HOME'], timeout: 120s}`,
     };
   }
 
@@ -274,7 +274,7 @@ describe("a command", () => {
       `const child = require("child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
        require("fs").writeFileSync(__dirname + "/pid", String(child.pid)); setInterval(() => {}, 1000);`,
     );
-    const rig = await tell(t, run.replace("timeout: 5s", "timeout: 2s"), true);
+    const rig = await tell(t, run.replace("timeout: 120s", "timeout: 2s"), true);
     await until("it is killed", () => /took longer than 2 s and was killed/.test(stateOf(rig)?.fault ?? ""));
     const pidFile = join(folder, "pid");
     if (!existsSync(pidFile)) return;
