@@ -52,7 +52,7 @@ suite("exporters of a fleet", async () => {
       await exporter.send(ipfix([dataSet(sampling, [uint(7, 4), Buffer.from("eth7"), uint(10, 4)])]), a);
       await exporter.run(a, 1, 200);
       await until("all records of a", () => a.records.length >= 400);
-      await sleep(1000);
+      await until("the fleet knows what a has learnt", () => knows(database, a, "a"));
       await a.process.end("SIGKILL");
 
       await exporter.run(b, 1001, 300);
@@ -60,7 +60,7 @@ suite("exporters of a fleet", async () => {
       check(t, b, 1001, 300, exporter);
 
       // From another port, and the database is away meanwhile: b has written what it learnt.
-      await sleep(1000);
+      await until("the fleet knows what b has learnt", () => knows(database, b, "b"));
       const moved = await openSender(t);
       await moved.run(c, 2001, 300);
       await until("all records of c", () => c.records.length >= 600);
@@ -91,6 +91,16 @@ interface Collector {
   readonly fleet: string;
   /** What came out, and when. */
   readonly records: { readonly at: number; readonly record: Json }[];
+}
+
+/** Whether the database has all that a collector was said: templates of both protocols, those of options, and what options named. */
+async function knows({ sql }: TestDatabase, { fleet }: Collector, member: string): Promise<boolean> {
+  const rows = await sql<{ state: string }[]>`
+    select state::text from netgloss.fleet_exporter where fleet = ${fleet} and member = ${member}`;
+  return rows.some(({ state }) => {
+    const { templates, options } = JSON.parse(state) as { templates: unknown[]; options: unknown[] };
+    return templates.length === 3 && JSON.stringify(options).includes("eth7");
+  });
 }
 
 interface Sender {
