@@ -55,21 +55,26 @@ suite("exporters of a fleet", async () => {
       await until("the fleet knows what a has learnt", () => knows(database, a, "a"));
       await a.process.end("SIGKILL");
 
-      await exporter.run(b, 1001, 300);
-      await until("all records of b", () => b.records.length >= 600);
+      // No more than may wait for their template, however long the database takes.
+      await exporter.run(b, 1001, 100);
+      await until("the first of b", () => b.records.length >= 200).catch((error: unknown) => lost(error, b));
+      await exporter.run(b, 1101, 200);
+      await until("all records of b", () => b.records.length >= 600).catch((error: unknown) => lost(error, b));
       check(t, b, 1001, 300, exporter);
 
       // From another port, and the database is away meanwhile: b has written what it learnt.
       await until("the fleet knows what b has learnt", () => knows(database, b, "b"));
       const moved = await openSender(t);
-      await moved.run(c, 2001, 300);
-      await until("all records of c", () => c.records.length >= 600);
+      await moved.run(c, 2001, 100);
+      await until("the first of c", () => c.records.length >= 200).catch((error: unknown) => lost(error, c));
+      await moved.run(c, 2101, 200);
+      await until("all records of c", () => c.records.length >= 600).catch((error: unknown) => lost(error, c));
       check(t, c, 2001, 300, moved);
 
       // Who has asked before knows it while the database is away.
       killPartner(database.partner);
       await moved.run(c, 3001, 100);
-      await until("more records of c", () => c.records.length >= 800);
+      await until("more records of c", () => c.records.length >= 800).catch((error: unknown) => lost(error, c));
     });
   }
 
@@ -101,6 +106,18 @@ async function knows({ sql }: TestDatabase, { fleet }: Collector, member: string
     const { templates, options } = JSON.parse(state) as { templates: unknown[]; options: unknown[] };
     return templates.length === 3 && JSON.stringify(options).includes("eth7");
   });
+}
+
+/** Says what a collector counted, by which one sees where records have gone. */
+async function lost(error: unknown, { process, records }: Collector): Promise<never> {
+  const said = process
+    .log()
+    .map((line) => JSON.stringify(line))
+    .join("\n");
+  const counted = (await (await fetch(`${process.api}/metrics`)).text())
+    .split("\n")
+    .filter((line) => /^netgloss_(flow|output|fleet)_.* [1-9]/.test(line) && !line.includes("_bucket"));
+  throw new Error(`${(error as Error).message}; ${records.length} records came:\n${counted.join("\n")}\n${said}`);
 }
 
 interface Sender {

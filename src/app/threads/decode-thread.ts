@@ -105,7 +105,11 @@ serveThread({
   reload: () => enrichment.reload(),
   wake: () => loop.wake(),
   importState: (states: readonly ExporterState[]) => pipeline.importState(states),
-  importShared: (answer: SharedAnswer) => pipeline.importShared(answer),
+  importShared(answer: SharedAnswer) {
+    pipeline.importShared(answer);
+    // The loop may be asleep: what waited for the answer would stay here until the next datagram.
+    outbox.flush();
+  },
   exportState: (which: "changed" | "all") => pipeline.exportState(which),
   exporters: () => pipeline.exporters(),
   traffic: () => pipeline.traffic(),
