@@ -9,10 +9,13 @@ const prototype = DuckDBConnection.prototype;
 const run = prototype.run;
 let seen = -1;
 prototype.run = function (this: DuckDBConnection, ...given: Parameters<typeof run>): ReturnType<typeof run> {
-  // It is under way while the process dies.
   const running = run.apply(this, given);
   if (seen >= 0 || given[0] === "BEGIN TRANSACTION") seen++;
-  if (seen === Number(statement)) setTimeout(() => process.kill(process.pid, "SIGKILL"), Number(milliseconds));
+  if (seen === Number(statement)) {
+    // The statement is under way in another thread; this one waits, so that none begins after it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(milliseconds));
+    process.kill(process.pid, "SIGKILL");
+  }
   return running;
 };
 const rollups = { maxDays: 90, maxBytes: 2 ** 30, fields: [] };

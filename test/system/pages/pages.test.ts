@@ -180,19 +180,23 @@ test("a slow network: the page says that it waits, and what came too late", asyn
   if (browser === undefined) return;
   const { url } = await startWithFlows(t);
   const { page, errors } = await openPage(browser);
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let fails = false;
+  // One handler stays: one that is taken away while it answers makes the answer fail.
   await page.route("**/api/v1/overview", async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 1500));
-    await route.continue();
+    await released;
+    const failure = { status: 503, json: { code: "unavailable", message: "too much to do" } };
+    await (fails ? route.fulfill(failure) : route.fallback());
   });
   await page.goto(url);
   await page.getByText("Asking the collector …").waitFor();
+  release();
   await page.getByText("Records per second").waitFor();
-  await page.route("**/api/v1/overview", (route) =>
-    route.fulfill({ status: 503, json: { code: "unavailable", message: "too much to do" } }),
-  );
+  fails = true;
   await page.reload();
   await page.getByRole("alert").filter({ hasText: "Too much to do." }).first().waitFor();
-  await page.unroute("**/api/v1/overview");
+  fails = false;
   await page.getByRole("button", { name: "Try again" }).first().click();
   await page.getByText("Records per second").waitFor();
   assert.deepEqual(errors(withoutExplore, 503), []);
