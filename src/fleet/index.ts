@@ -1,5 +1,11 @@
-export { Fleet } from "./fleet.ts";
+export {
+  Fleet,
+  PostgresqlFleetNotes,
+  type FleetNote,
+  type NoteAnswer,
+  type NoteRound,
+  type NoteWrite,
+} from "./fleet.ts";
 export { Membership, type FleetMember, type FleetTables, type LeaseState, type Share } from "./membership.ts";
 export { FleetConnection, fleetSchema, PostgresqlExporterTable, PostgresqlFleetTables } from "./postgresql-tables.ts";
-export { PostgresqlFleetNotes, type FleetNote, type NoteAnswer, type NoteRound, type NoteWrite } from "./notes.ts";
 export { ownerOf, pointOf, Shares, type ShareTaker } from "./shares.ts";

@@ -3,19 +3,15 @@ import type { Clock, Log, Metrics } from "../base/report/index.ts";
 import type { Letter } from "./actions/receiver.ts";
 import { AlertFile } from "./alert-file.ts";
 import { readAlertQuery, type AlertQuery } from "./alert-filter.ts";
+import { AlertBook, AlertNews, type AlertList, type Evidence, type FoundAlerts } from "./alert-book.ts";
 import {
-  AlertBook,
-  AlertNews,
+  againOf,
   briefOf,
   madeAlert,
   recordOf,
-  resumedOf,
   type Alert,
   type AlertEvent,
   type AlertFilter,
-  type AlertList,
-  type Evidence,
-  type FoundAlerts,
   type Notice,
 } from "./alerts.ts";
 import type { Answer } from "./answers/index.ts";
@@ -377,14 +373,12 @@ export class Alerting {
 
   /** Tells of alerts that fire on when their silence, or the time for which they were to be left alone, is over. */
   #tellHeld(now: number): void {
-    for (const alert of this.#book.allFiring()) {
-      const isOver = alert.snoozed !== undefined && alert.snoozed.until <= now;
-      if ((alert.untold === undefined && !isOver) || this.#isHeld(alert, now)) continue;
-      const told = this.#book.change(alert.id, resumedOf) as Alert;
+    for (const alert of this.#book.firing()) {
+      const again = againOf(alert, now, (each) => this.#isHeld(each, now));
+      if (again === undefined) continue;
+      this.#book.change(alert.id, () => again.alert);
       this.#isChanged = true;
-      // A second notice of one alert has another id, or it would be taken for a repetition.
-      const id = `${alert.id}-firing${alert.untold === undefined ? `-${alert.snoozed?.until}` : ""}`;
-      this.#notifier.tell(this.#actOf(alert.rule), { id, kind: "firing", alert: told });
+      this.#notifier.tell(this.#actOf(alert.rule), again);
     }
   }
 

@@ -94,13 +94,109 @@ export class BatchRows implements Rows {
 }
 
 /** Returns the network of an address as text: of so many bits, of IPv6 twice as many. Of another text the text. */
-export function networkOf(text: string, bits: number): string {
+function networkOf(text: string, bits: number): string {
   const address = parseAddress(text);
   if (address === undefined) return text;
   const { family, value } = unmapAddress(address);
   const [length, width] = family === 4 ? [bits, 32] : [2 * bits, 128];
   const shift = BigInt(width - length);
   return `${formatAddress({ family, value: (value >> shift) << shift })}/${length}`;
+}
+
+/** Stands between the values of a key, and in none of them. */
+export const keySeparator = "\0";
+/** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
+const maxKeyLength = 256;
+
+/** A value as part of a key: not too long, and without what separates the parts. */
+export function keyPart(text: string | undefined): string | undefined {
+  if (text === undefined || (text.length <= maxKeyLength && !text.includes(keySeparator))) return text;
+  // A copy: a slice would hold the whole text in memory.
+  return Buffer.from(text.slice(0, maxKeyLength).replaceAll(keySeparator, "\ufffd")).toString();
+}
+
+const maxNetworks = 10_000;
+
+/** Reads values as parts of keys: of addresses their networks. */
+export function keyReader(reader: Reader, bits: number | undefined): Reader {
+  if (bits === undefined) return reader;
+  const networks = new Map<string, string>();
+  return {
+    has: (row) => reader.has(row),
+    number: (row) => reader.number(row),
+    hash: (row) => reader.hash(row),
+    text(row) {
+      const text = reader.text(row);
+      if (text === undefined) return undefined;
+      let network = networks.get(text);
+      if (network === undefined) {
+        if (networks.size >= maxNetworks) networks.clear();
+        networks.set(text, (network = networkOf(text, bits)));
+      }
+      return network;
+    },
+  };
+}
+
+/** What rows add to a sum; undefined: one each. */
+export function amountsOf(kind: string, rows: Rows): DerivedValues | undefined {
+  if (kind !== "bits" && kind !== "packets") return undefined;
+  const name = kind === "bits" ? "bytes" : "packets";
+  const factor = kind === "bits" ? 8 : 1;
+  const [plain, scaled] = [rows.reader(`flow.${name}`), rows.reader(`flow.scaled.${name}`)];
+  return rows.derive(kind, (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row)));
+}
+
+/** A clock is taken to be right within this. */
+const aheadMs = 2000;
+/** Nanoseconds of a millisecond: readers give times in those. */
+export const timeFactor = 1e6;
+
+/** When flows flowed: by the clock of the exporter, where that can be. */
+export class FlowTimes {
+  /** How long after its end a flow was told, milliseconds: no number where it has no end, infinite where that is not known. */
+  readonly #late: DerivedValues;
+  /** How long it lasted, milliseconds. */
+  readonly #lasts: DerivedValues;
+  #lates: Float64Array = new Float64Array(0);
+  #spans: Float64Array = new Float64Array(0);
+  /** How far back a record may be booked, milliseconds. */
+  readonly #reachMs: number;
+  /** Set by {@link read}, milliseconds since the epoch. */
+  from = 0;
+  to = 0;
+
+  constructor(rows: Rows, reachMs: number) {
+    const received = rows.reader("@timestamp");
+    const [start, end] = [rows.reader("flow.start.timestamp"), rows.reader("flow.end.timestamp")];
+    const offset = rows.reader("flow.export.clock.offset");
+    this.#late = rows.derive("late", (row) => {
+      if (!end.has(row)) return Number.NaN;
+      return received.has(row) ? (received.number(row) - end.number(row)) / timeFactor + offset.number(row) : Infinity;
+    });
+    this.#lasts = rows.derive("lasts", (row) =>
+      start.has(row) && end.has(row) ? Math.max(0, (end.number(row) - start.number(row)) / timeFactor) : 0,
+    );
+    this.#reachMs = reachMs;
+  }
+
+  /** Has the rows that are in use now. */
+  use(): void {
+    this.#lates = this.#late.values();
+    this.#spans = this.#lasts.values();
+  }
+
+  /**
+   * Reads when a flow flowed. One that ended when it cannot have, in the future or before all windows that are kept, is taken to have
+   * ended now: the clock of the exporter is wrong, or it waits for longer than a window is open.
+   */
+  read(row: number, now: number): void {
+    this.from = this.to = now;
+    const late = this.#lates[row] as number;
+    if (Number.isNaN(late)) return;
+    if (late >= -aheadMs && late <= this.#reachMs) this.to = now - Math.max(0, late);
+    this.from = this.to - (this.#spans[row] as number);
+  }
 }
 
 const rememberedAddresses = 4096;

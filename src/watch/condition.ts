@@ -24,11 +24,11 @@ const dayMs = 86_400_000;
 /** What happens once a week is to be known before anything is called new. */
 const usualAfterMs = 7 * dayMs;
 
-/** Reads a time such as `20s` or `5m`, up to 30 days. @returns milliseconds; undefined for another text. */
-export function readSpan(text: string): number | undefined {
-  const [, digits, unit = ""] = /^(\d{1,6})\s?([smhd])$/.exec(text) ?? [];
+/** Reads a time such as `20s` or `5m`, up to 30 days or a given time. @returns milliseconds; undefined for another text. */
+export function readSpan(text: string, mostMs = 30 * dayMs): number | undefined {
+  const [, digits, unit = ""] = /^(\d{1,8})\s?([smhd])$/.exec(text) ?? [];
   const ms = 1000 * Number(digits) * (units[unit] ?? Number.NaN);
-  return ms > 0 && ms <= 30 * dayMs ? ms : undefined;
+  return ms > 0 && ms <= mostMs ? ms : undefined;
 }
 
 /** Reads a number such as `10M`. */

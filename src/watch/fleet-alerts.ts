@@ -1,16 +1,7 @@
 import { hash } from "node:crypto";
 import type { Clock, Metrics } from "../base/report/index.ts";
-import {
-  endedAs,
-  noticeOf,
-  placeOf,
-  resumedOf,
-  withSaid,
-  type Alert,
-  type AlertBook,
-  type Notice,
-  type Said,
-} from "./alerts.ts";
+import { placeOf, type AlertBook } from "./alert-book.ts";
+import { againOf, endedAs, noticeOf, withSaid, type Alert, type Notice, type Said } from "./alerts.ts";
 import type { Answer } from "./answers/index.ts";
 import {
   FleetAnswers,
@@ -143,7 +134,7 @@ export class FleetAlerts {
   /** Takes what has begun and ended here. */
   judged(notices: readonly Notice[]): void {
     for (const { kind, alert } of notices) {
-      const place = placeOf(alert.rule, Object.values(alert.key));
+      const place = placeOf(alert);
       if (kind === "firing") this.#ended.delete(place);
       else this.#ended.set(place, { alert, isTold: this.#isAlone });
       if (!this.#isAlone) continue;
@@ -183,8 +174,8 @@ export class FleetAlerts {
     this.#isAlone = true;
     this.#answers.goOn();
     const { book, tellAlone } = this.#ports;
-    for (const alert of book.allFiring()) {
-      const place = placeOf(alert.rule, Object.values(alert.key));
+    for (const alert of book.firing()) {
+      const place = placeOf(alert);
       if (this.#toldAlone.has(place) || this.#open(place) !== undefined) continue;
       this.#toldAlone.add(place);
       tellAlone([noticeOf("firing", alert)]);
@@ -287,7 +278,7 @@ export class FleetAlerts {
     }
     const said = JSON.parse(text) as SharedAlert;
     const { alert } = said;
-    const place = placeOf(alert.rule, Object.values(alert.key));
+    const place = placeOf(alert);
     this.#places.set(key, place);
     this.#alerts.set(place, { version, said });
     const mine = this.#said.get(alert.id);
@@ -337,9 +328,7 @@ export class FleetAlerts {
         write(`silence/${silence.id}`, 0, silence);
     for (const [id, { version, said }] of this.#silences)
       if (!this.#ports.silences.has(id) && said.until < now) write(`silence/${id}`, version, undefined);
-    const firing = new Map(
-      this.#ports.book.allFiring().map((alert) => [placeOf(alert.rule, Object.values(alert.key)), alert]),
-    );
+    const firing = new Map(this.#ports.book.firing().map((alert) => [placeOf(alert), alert]));
     for (const place of new Set([...this.#alerts.keys(), ...firing.keys(), ...this.#ended.keys()])) {
       if (writes.length >= writesAtOnce) break;
       const known = this.#alerts.get(place);
@@ -424,15 +413,10 @@ export class FleetAlerts {
   /** Tells again of what was held back, or to be left alone for a time, when that is over. */
   #again(said: SharedAlert): SharedAlert {
     const { alert, act, pending } = said;
-    const isOver = alert.snoozed !== undefined && alert.snoozed.until <= this.#ports.clock.now();
-    if (alert.state === "cleared" || (alert.untold === undefined && !isOver) || this.#ports.isHeld(alert)) return said;
-    const told = resumedOf(alert);
-    const id = `${alert.id}-firing-${alert.untold === undefined ? alert.snoozed?.until : "told"}`;
-    return {
-      ...said,
-      alert: told,
-      pending: [...pending, { notice: { id, kind: "firing", alert: told }, actions: act }],
-    };
+    const { clock, isHeld } = this.#ports;
+    const notice = alert.state === "cleared" ? undefined : againOf(alert, clock.now(), isHeld);
+    if (notice === undefined) return said;
+    return { ...said, alert: notice.alert, pending: [...pending, { notice, actions: act }] };
   }
 
   #over(said: SharedAlert, ended: Ended | undefined, because?: string): SharedAlert {

@@ -1,5 +1,6 @@
 export type { AlertQuery } from "./alert-filter.ts";
-export type { Alert, AlertEvent, AlertList, FoundAlerts } from "./alerts.ts";
+export type { AlertList, FoundAlerts } from "./alert-book.ts";
+export type { Alert, AlertEvent } from "./alerts.ts";
 export { AnswerJournal, AnswerRefusal, Answers, openSpeaker, type Answer, type AnswerLimits } from "./answers/index.ts";
 export type { FleetAnswer, FleetSession } from "./fleet-answers.ts";
 export type { Letter } from "./actions/receiver.ts";

@@ -1,4 +1,4 @@
-import type { DerivedValues, Reader, Rows } from "./batch-rows.ts";
+import { amountsOf, FlowTimes, timeFactor, type DerivedValues, type Reader, type Rows } from "./batch-rows.ts";
 import { holds, type Comparison } from "./condition.ts";
 import type { Measure, Rule } from "./rule.ts";
 import { DistinctWindows, SumWindows, windowSteps } from "./windows.ts";
@@ -24,8 +24,8 @@ export interface Values {
   /** How far a window slides, milliseconds. */
   readonly stepMs: number;
   /** Makes room for slots below a number. */
-  reserve(capacity: number): void;
-  advance(now: number): void;
+  reserve?(capacity: number): void;
+  advance?(now: number): void;
   /** Has the rows that are in use now. */
   use?(): void;
   /** How long after it was taken a row may count, milliseconds; undefined: that is not known. */
@@ -48,8 +48,8 @@ export interface Values {
    * @param first when the slot was seen first. @param after what held until then counts no more.
    */
   look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number, after?: number): Look;
-  /** The values of the steps that are kept, oldest first; empty where there are none. */
-  series(slot: number): readonly number[];
+  /** The values of the steps that are kept, oldest first; undefined where there are none. */
+  series?(slot: number): readonly number[];
   clear(slot: number): void;
 }
 
@@ -81,66 +81,6 @@ export function createValues(rule: Rule, rows: Rows, now: number): Values {
 /** The fields that a measure reads. */
 export function measuredFields({ measure }: Rule): readonly string[] {
   return "column" in measure ? [measure.column.field] : [];
-}
-
-/** What rows add to a sum; undefined: one each. */
-function amountsOf(kind: string, rows: Rows): DerivedValues | undefined {
-  if (kind !== "bits" && kind !== "packets") return undefined;
-  const name = kind === "bits" ? "bytes" : "packets";
-  const factor = kind === "bits" ? 8 : 1;
-  const [plain, scaled] = [rows.reader(`flow.${name}`), rows.reader(`flow.scaled.${name}`)];
-  return rows.derive(kind, (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row)));
-}
-
-/** A clock is taken to be right within this. */
-const aheadMs = 2000;
-const timeFactor = 1e6;
-
-/** When flows flowed: by the clock of the exporter, where that can be. */
-class FlowTimes {
-  /** How long after its end a flow was told, milliseconds: no number where it has no end, infinite where that is not known. */
-  readonly #late: DerivedValues;
-  /** How long it lasted, milliseconds. */
-  readonly #lasts: DerivedValues;
-  #lates: Float64Array = new Float64Array(0);
-  #spans: Float64Array = new Float64Array(0);
-  /** How far back a record may be booked, milliseconds. */
-  readonly #reachMs: number;
-  /** Set by {@link read}, milliseconds since the epoch. */
-  from = 0;
-  to = 0;
-
-  constructor(rows: Rows, reachMs: number) {
-    const received = rows.reader("@timestamp");
-    const [start, end] = [rows.reader("flow.start.timestamp"), rows.reader("flow.end.timestamp")];
-    const offset = rows.reader("flow.export.clock.offset");
-    this.#late = rows.derive("late", (row) => {
-      if (!end.has(row)) return Number.NaN;
-      return received.has(row) ? (received.number(row) - end.number(row)) / timeFactor + offset.number(row) : Infinity;
-    });
-    this.#lasts = rows.derive("lasts", (row) =>
-      start.has(row) && end.has(row) ? Math.max(0, (end.number(row) - start.number(row)) / timeFactor) : 0,
-    );
-    this.#reachMs = reachMs;
-  }
-
-  /** Has the rows that are in use now. */
-  use(): void {
-    this.#lates = this.#late.values();
-    this.#spans = this.#lasts.values();
-  }
-
-  /**
-   * Reads when a flow flowed. One that ended when it cannot have, in the future or before all windows that are kept, is taken to have
-   * ended now: the clock of the exporter is wrong, or it waits for longer than a window is open.
-   */
-  read(row: number, now: number): void {
-    this.from = this.to = now;
-    const late = this.#lates[row] as number;
-    if (Number.isNaN(late)) return;
-    if (late >= -aheadMs && late <= this.#reachMs) this.to = now - Math.max(0, late);
-    this.from = this.to - (this.#spans[row] as number);
-  }
 }
 
 /** Sums over a window: each second, in all, or as a share. */
@@ -338,10 +278,6 @@ class DistinctValues implements Values {
     return lookAt(value, isKnown && holds(operator, value, limit), now);
   }
 
-  series(): readonly number[] {
-    return [];
-  }
-
   clear(slot: number): void {
     this.#windows.clear(slot);
   }
@@ -419,10 +355,6 @@ class ReadingValues implements Values {
         : (_slot, row) => (reader.has(row) ? reader.number(row) : undefined);
   }
 
-  reserve(): void {}
-
-  advance(): void {}
-
   take(slot: number, row: number, _weight: number, now: number): { readonly amount: number; readonly most: number } {
     const value = this.#read(slot, row);
     if (value !== undefined) {
@@ -436,10 +368,6 @@ class ReadingValues implements Values {
     const value = this.#values[slot];
     const isFresh = value !== undefined && now - (this.#at[slot] ?? 0) < staleMs;
     return lookAt(rounded(value ?? 0), isFresh && holds(operator, value, limit), now);
-  }
-
-  series(): readonly number[] {
-    return [];
   }
 
   clear(slot: number): void {
@@ -469,10 +397,6 @@ class BeatValues implements Values {
     this.#times = new FlowTimes(rows, 60_000);
   }
 
-  reserve(): void {}
-
-  advance(): void {}
-
   use(): void {
     this.#times.use();
   }
@@ -497,10 +421,6 @@ class BeatValues implements Values {
     const goesOn = now - (this.#last[slot] ?? 0) < 2 * (this.#interval[slot] ?? 0);
     const value = goesOn ? (this.#count[slot] ?? 0) : 0;
     return lookAt(value, holds(operator, value, limit), now);
-  }
-
-  series(): readonly number[] {
-    return [];
   }
 
   clear(slot: number): void {

@@ -1,6 +1,7 @@
 import { compileFilter, type Filter, type Matches } from "../record/index.ts";
 import type { Rows } from "./batch-rows.ts";
 import type { ValueCodes } from "./value-codes.ts";
+import { longer } from "./windows.ts";
 
 /** A filter over rows in use. */
 export interface RowFilter {
@@ -59,11 +60,7 @@ class FieldPart implements RowFilter {
     this.#rows.row = row;
     const passes = this.#matches(this.#rows);
     if (code === undefined) return passes;
-    if (code >= this.#decided.length) {
-      const decided = new Uint8Array(Math.max(64, 2 * code));
-      decided.set(this.#decided);
-      this.#decided = decided;
-    }
+    if (code >= this.#decided.length) this.#decided = longer(this.#decided, Math.max(64, 2 * code));
     this.#decided[code] = passes ? isPassed : isRefused;
     return passes;
   }

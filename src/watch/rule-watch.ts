@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { FlowReader, type WeighedRow } from "./answers/index.ts";
-import { networkOf, type Reader, type Rows } from "./batch-rows.ts";
+import { keyPart, keyReader, keySeparator, type Reader, type Rows } from "./batch-rows.ts";
 import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
 import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
@@ -8,7 +8,7 @@ import { createValues, type Look, type Values } from "./measures.ts";
 import { compileRowFilter, type RowFilter } from "./row-filter.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
 import type { ValueCodes } from "./value-codes.ts";
-import { hashOf, Keys, KeySketch, SlotCache, windowSteps } from "./windows.ts";
+import { hashOf, Keys, KeySketch, longer, SlotCache, windowSteps } from "./windows.ts";
 
 /** What is found of a key that is not calm. */
 export interface Verdict {
@@ -28,7 +28,6 @@ export interface Verdict {
 }
 
 const estimateNote = "an estimate, within some percent";
-const separator = "\0";
 const second = 1000;
 /** A key is looked at closely when a step of it has this part of what a whole window would need. */
 const closeShare = 1 / (2 * windowSteps);
@@ -39,8 +38,6 @@ const placeShare = 1 / 20;
 const placeTries = 16;
 /** Keys that are looked at closely at a time. */
 const maxClose = 200;
-/** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
-const maxKeyLength = 256;
 /** How long a key that is silent for good is remembered. */
 const silentMs = 7 * 86_400_000;
 /** Devices are asked every few minutes: a key without records lives for so long. */
@@ -56,13 +53,6 @@ export interface KeyLimits {
   readonly keys: number;
   /** In its history. */
   readonly history: number;
-}
-
-/** A value as part of a key: not too long, and without what separates the parts. */
-function keyPart(text: string | undefined): string | undefined {
-  if (text === undefined || (text.length <= maxKeyLength && !text.includes(separator))) return text;
-  // A copy: a slice would hold the whole text in memory.
-  return Buffer.from(text.slice(0, maxKeyLength).replaceAll(separator, "\ufffd")).toString();
 }
 
 /** Watches all keys of one rule: takes rows of flows, and says once a second which keys are as the rule says. */
@@ -183,7 +173,7 @@ export class RuleWatch {
    */
   take(meant: Uint32Array, count: number, passing: Uint32Array, weight: number, now: number): void {
     const values = this.#values;
-    values.advance(now);
+    values.advance?.(now);
     const filter = this.#filter;
     const rows = filter === undefined ? meant : passing;
     const kept = filter === undefined ? count : filter.keep(meant, count, passing);
@@ -217,7 +207,7 @@ export class RuleWatch {
 
   /** Watches the key of an alert that began before the start. @param since of a silence: when the last record came. */
   resume(key: readonly string[], since: number, now: number): void {
-    const slot = this.#slot(key.join(separator), now);
+    const slot = this.#slot(key.join(keySeparator), now);
     if (slot === undefined) return;
     const { kind } = this.rule.when;
     this.#seen.last[slot] = kind === "silent" ? Math.min(since, now) : now;
@@ -231,7 +221,7 @@ export class RuleWatch {
    * @param isFiring tells whether a key has an alert that has not ended.
    */
   *judge(now: number, isFiring: (key: readonly string[]) => boolean): Generator<Verdict> {
-    this.#values.advance(now);
+    this.#values.advance?.(now);
     this.history?.advance(now);
     const { when } = this.rule;
     // What is above a limit had records since the last judgement, or held before it.
@@ -241,7 +231,7 @@ export class RuleWatch {
     for (const slot of slots) {
       const name = this.keys.name(slot);
       if (name === undefined) continue;
-      const key = name === "" && this.rule.by.length === 0 ? [] : name.split(separator);
+      const key = name === "" && this.rule.by.length === 0 ? [] : name.split(keySeparator);
       const has = isFiring(key);
       if (has) firing.add(slot);
       const verdict = has ? this.#mayEnd(slot, key, now) : this.#mayBegin(slot, key, now);
@@ -254,14 +244,14 @@ export class RuleWatch {
 
   /** The evidence of a key, as far as it was looked at closely. */
   top(key: readonly string[]): Top {
-    const slot = this.keys.find(key.join(separator));
+    const slot = this.keys.find(key.join(keySeparator));
     return (slot !== undefined && this.#close.get(slot)?.top()) || {};
   }
 
   /** The values of the steps that are kept, oldest first, in the unit of the measure; empty for distinct values. */
   series(key: readonly string[]): readonly number[] {
-    const slot = this.keys.find(key.join(separator));
-    return slot === undefined ? [] : this.#values.series(slot);
+    const slot = this.keys.find(key.join(keySeparator));
+    return slot === undefined ? [] : (this.#values.series?.(slot) ?? []);
   }
 
   /** Tells whether the rule counts a row of the batch in use. */
@@ -271,7 +261,7 @@ export class RuleWatch {
 
   /** The rows of a key since it came near its limit; undefined where none were kept. */
   rows(key: readonly string[]): { readonly rows: readonly WeighedRow[]; readonly since: number } | undefined {
-    const slot = this.keys.find(key.join(separator));
+    const slot = this.keys.find(key.join(keySeparator));
     const close = slot === undefined ? undefined : this.#close.get(slot);
     return close?.sample && { rows: close.sample.rows(), since: close.since };
   }
@@ -333,7 +323,7 @@ export class RuleWatch {
     for (let i = 1; i < by.length; i++) {
       const text = keyPart((by[i] as Reader).text(row));
       if (text === undefined) return undefined;
-      key += separator + text;
+      key += keySeparator + text;
     }
     return key;
   }
@@ -368,17 +358,11 @@ export class RuleWatch {
 
   #grow(): void {
     this.#capacity = Math.max(64, 2 * this.#capacity);
-    if (this.#known === undefined) this.#values.reserve(this.#capacity);
-    const grown = (before: Float64Array): Float64Array<ArrayBuffer> => {
-      const larger = new Float64Array(this.#capacity);
-      larger.set(before);
-      return larger;
-    };
+    if (this.#known === undefined) this.#values.reserve?.(this.#capacity);
     const { first, last, large } = this.#seen;
-    this.#seen = { first: grown(first), last: grown(last), large: grown(large) };
-    const isTouched = new Uint8Array(this.#capacity);
-    isTouched.set(this.#isTouched);
-    this.#isTouched = isTouched;
+    const capacity = this.#capacity;
+    this.#seen = { first: longer(first, capacity), last: longer(last, capacity), large: longer(large, capacity) };
+    this.#isTouched = longer(this.#isTouched, capacity);
   }
 
   /** Of a key without an alert. */
@@ -392,7 +376,7 @@ export class RuleWatch {
     if (when.kind === "new") return { key, state: "firing", value: 1, peak: 1, since: first };
     const { look, limit, note } = this.#look(slot, when, now);
     const { value, run, peak, began, isWhole } = look;
-    this.#usual?.note(key.join(separator), look.most);
+    this.#usual?.note(key.join(keySeparator), look.most);
     const hasHeld = run > 0 && run >= when.forMs;
     if (began === undefined && !hasHeld) {
       this.#holding.delete(slot);
@@ -424,7 +408,7 @@ export class RuleWatch {
     }
     const { value, began, isWhole } = this.#look(slot, clear, now).look;
     const { look, limit, note } = this.#look(slot, when, now);
-    this.#usual?.note(key.join(separator), look.most);
+    this.#usual?.note(key.join(keySeparator), look.most);
     const { peak } = look;
     if (began === undefined) {
       this.#holding.set(slot, now);
@@ -494,29 +478,6 @@ export class RuleWatch {
     this.#seen.last[slot] = 0;
     this.#seen.large[slot] = 0;
   }
-}
-
-const maxNetworks = 10_000;
-
-/** Reads values as parts of keys: of addresses their networks. */
-function keyReader(reader: Reader, bits: number | undefined): Reader {
-  if (bits === undefined) return reader;
-  const networks = new Map<string, string>();
-  return {
-    has: (row) => reader.has(row),
-    number: (row) => reader.number(row),
-    hash: (row) => reader.hash(row),
-    text(row) {
-      const text = reader.text(row);
-      if (text === undefined) return undefined;
-      let network = networks.get(text);
-      if (network === undefined) {
-        if (networks.size >= maxNetworks) networks.clear();
-        networks.set(text, (network = networkOf(text, bits)));
-      }
-      return network;
-    },
-  };
 }
 
 function* range(end: number): Generator<number> {

@@ -141,8 +141,8 @@ export const sayText = scalar(`a text of up to ${maxSay} characters`, (text) =>
 
 /** A window slides by a tenth of it, and rules are judged each second. */
 export const overForm = scalar("a time from 5s to 1h", (text) => {
-  const ms = readSpan(text);
-  return ms !== undefined && ms >= 5000 && ms <= 3_600_000 ? ms : undefined;
+  const ms = readSpan(text, 3_600_000);
+  return ms !== undefined && ms >= 5000 ? ms : undefined;
 });
 
 /** The keys of a rule that are the same for records of all kinds. */

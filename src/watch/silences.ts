@@ -1,6 +1,7 @@
 import { defaulted, mapping, readShape, required, scalar } from "../base/yaml/index.ts";
 import { readAlertFilter } from "./alert-filter.ts";
 import type { Alert, AlertFilter } from "./alerts.ts";
+import { readSpan } from "./condition.ts";
 
 /** Alerts of which nobody is told for a time; plain data. */
 export interface Silence {
@@ -23,13 +24,8 @@ const maxSilences = 1000;
 const maxMs = 366 * 86_400_000;
 /** Silences that have ended are shown for this long. */
 const keepMs = 7 * 86_400_000;
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => {
-  const [, digits, unit = ""] = /^(\d{1,8})([smhd])$/.exec(text) ?? [];
-  const ms = 1000 * Number(digits) * (units[unit] ?? Number.NaN);
-  return ms > 0 && ms <= maxMs ? ms : undefined;
-});
+const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => readSpan(text, maxMs));
 const filterText = scalar("a filter, see docs/filters.md", (text, at) => {
   const read = readAlertFilter(text);
   return typeof read === "object" ? at.error(read.fault) : text;

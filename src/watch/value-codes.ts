@@ -1,5 +1,5 @@
 import type { BatchColumn, Column } from "../record/index.ts";
-import { mixed } from "./windows.ts";
+import { longer, mixed } from "./windows.ts";
 
 /** Numbers below are their own codes, plus one: ports, protocols, flags. */
 const plainNumbers = 65_536;
@@ -113,7 +113,7 @@ export class ValueCodes {
       if (i === width) return cells[cell] as number;
     }
     const code = (cells[cell] = ++this.#count);
-    if (values.length < (code + 1) * width) this.#values = larger(values, 2 * (code + 1) * width);
+    if (values.length < (code + 1) * width) this.#values = longer(values, 2 * (code + 1) * width);
     this.#values.set(words.subarray(at, at + width), code * width);
     if (2 * code > cells.length) this.#grow(width);
     return code;
@@ -141,10 +141,4 @@ export class ValueCodes {
 
 function hasValue(presence: Uint8Array, row: number): boolean {
   return ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
-}
-
-function larger(before: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
-  const after = new Uint32Array(length);
-  after.set(before);
-  return after;
 }

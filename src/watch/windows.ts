@@ -5,6 +5,13 @@ export const windowSteps = 10;
 const lateMs = 60_000;
 const mostSteps = 80;
 
+/** Returns a longer array that begins with the values of another one. */
+export function longer<T extends Float32Array | Float64Array | Uint8Array | Uint32Array>(before: T, length: number): T {
+  const after = new (before.constructor as new (length: number) => T)(length);
+  after.set(before);
+  return after;
+}
+
 /** Windows of sums by slot, and of the time before the present one, for records that report what is over. */
 export class SumWindows {
   readonly stepMs: number;
@@ -54,11 +61,7 @@ export class SumWindows {
   reserve(capacity: number): void {
     if (capacity <= this.#capacity) return;
     this.#capacity = capacity;
-    for (const [i, before] of this.#steps.entries()) {
-      const larger = new Float32Array(capacity);
-      larger.set(before);
-      this.#steps[i] = larger;
-    }
+    for (const [i, before] of this.#steps.entries()) this.#steps[i] = longer(before, capacity);
   }
 
   /** Goes on to a time; what is older than the ring is forgotten. A clock that goes back changes nothing. */
@@ -166,13 +169,9 @@ export class DistinctWindows {
   }
 
   reserve(capacity: number): void {
-    const grown = (before: Uint32Array): Uint32Array => {
-      const larger = new Uint32Array(Math.max(before.length, capacity * setWords));
-      larger.set(before);
-      return larger;
-    };
     const [present, past] = this.#sets;
-    this.#sets = [grown(present), grown(past)];
+    const length = Math.max(present.length, capacity * setWords);
+    this.#sets = [longer(present, length), longer(past, length)];
   }
 
   advance(now: number): void {

@@ -10,7 +10,7 @@ import { AnswerJournal, Answers, openSpeaker, type AnswerLimits } from "../../wa
 import { readyRulesPath } from "../ready-rules.ts";
 import type { Settings } from "../settings/index.ts";
 import { createRecordFeed } from "../threads/record-feed.ts";
-import { PostgresqlFleetNotes, type Fleet } from "../../fleet/index.ts";
+import type { Fleet } from "../../fleet/index.ts";
 import { WatchFleet, WatchOutput, type StateLines } from "../threads/watch-output.ts";
 import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
@@ -185,11 +185,10 @@ export function createWatchFleet(
   { clock, log }: Reporting,
 ): Component | undefined {
   if (fleet === undefined || watch === undefined || !settings.SVC_FLEET_WATCH_ENABLE) return undefined;
-  const notes = new PostgresqlFleetNotes(fleet.connection, fleet.fleet);
   return new WatchFleet({
     thread: () => watch.taker.thread(),
     membership: fleet.membership,
-    exchange: (member, round) => notes.exchange(member, round),
+    exchange: (member, round) => fleet.notes.exchange(member, round),
     clock,
     log,
   });

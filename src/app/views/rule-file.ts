@@ -221,9 +221,12 @@ export class RuleFile implements RuleOperations {
       try {
         const list = this.#read(this.#ofFile(text));
         const known = question.text === "" ? this.#item(list, question.name, "name") : undefined;
-        const planned = this.#put(list, { text: known?.text ?? question.text, name: question.name, before: "" });
+        const own = known?.text ?? question.text;
+        const put = this.#put(list, { text: own, name: question.name, before: "" });
+        // A rule that watches asks nothing of the others: they need not be read for it.
+        const planned = this.kind === "watch" ? { ...put, ...list.putAlone(own) } : put;
         const read = this.#judge(planned, text);
-        return { answer: this.#options.test(read.text, planned.nextName ?? "", question, signal) };
+        return { answer: this.#options.test(read.text, put.nextName ?? "", question, signal) };
       } finally {
         const ended = clock.monotonic();
         this.#trialFrom = ended + restOfTrial * (ended - began);
@@ -288,7 +291,7 @@ export class RuleFile implements RuleOperations {
       const list = this.#read(was);
       const planned = plan(list, log.changes);
       const will = this.#judge(planned, found.text);
-      const after = will.list;
+      const after = this.#read(will, planned.at);
       this.#guard(was, will, planned, writer);
       if (!list.isSameBut(after, planned.name, planned.nextName))
         throw apiError(
@@ -333,7 +336,6 @@ export class RuleFile implements RuleOperations {
   /** @throws ConnectError with all that would be wrong with the file. */
   #judge({ text, at }: PlannedEdit, before: string): ReadRules {
     const read = text === before ? this.#ofFile(text) : new ReadRules(text, this.#options);
-    this.#read(read, at);
     const { faults } = read.checked;
     if (faults.length > 0) throw this.#refused(faults, at);
     return read;

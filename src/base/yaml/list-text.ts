@@ -94,6 +94,16 @@ export class ListText {
     return rest.#inserted(own, before);
   }
 
+  /** Puts an item in place of all. Empty comments fill the lines of the others, so that what stands behind the list keeps its place. */
+  putAlone(text: string): EditedList {
+    const [first, last] = [this.#places[0], this.#places.at(-1)];
+    const { lines, indent } = this.#rendered(text, first);
+    if (first === undefined || last === undefined) return this.#begun(lines, indent);
+    const left = Array.from({ length: Math.max(0, last.end - first.lead - lines.length) }, () => "#");
+    const { text: all } = this.#spliced(first.lead, last.end, [...lines, ...left], indent);
+    return { text: all, at: { line: first.lead + 1, count: lines.length, indent } };
+  }
+
   /** Takes an item out, with the comments right above it. */
   remove(name: string): EditedList {
     const old = this.#place(name);

@@ -1,10 +1,10 @@
 import { Backoff, type Clock, type Log } from "../../base/report/index.ts";
 import { DeliveryError } from "../../output/index.ts";
 import type { RefusedNotice } from "../alert-file.ts";
-import { madeAlert, type Alert, type Notice } from "../alerts.ts";
+import { madeAlert, noticeOf, type Alert, type Notice } from "../alerts.ts";
 import { createReceiver, quietHoursOf, type ActionConfig } from "./action.ts";
 import type { QuietHours } from "./quiet-hours.ts";
-import { firingNotice, type Letter, type Receiver, type ReceiverSurroundings } from "./receiver.ts";
+import type { Letter, Receiver, ReceiverSurroundings } from "./receiver.ts";
 
 /** What became of the notices of an action since the start of the collector. */
 export interface NoticeCounts {
@@ -172,7 +172,7 @@ export class ActionQueue {
 
   /** Sends a letter when it may. @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
   post(letter: Letter): Promise<string | undefined> {
-    const notice = firingNotice(madeAlert(letter.id, letter.id, letter.subject, this.#clock.now()));
+    const notice = noticeOf("firing", madeAlert(letter.id, letter.id, letter.subject, this.#clock.now()));
     return new Promise((resolve, reject) => {
       const goBack = (why: string): void => reject(new Error(why));
       this.#enqueue(notice, this.#clock.monotonic(), false, {
@@ -216,13 +216,13 @@ export class ActionQueue {
     this.#repeatedAt = this.#clock.monotonic();
     const waits = new Set(this.#waiting.map(({ notice }) => notice.alert.id));
     const now = this.#clock.monotonic();
-    for (const alert of firing()) if (!waits.has(alert.id)) this.#enqueue(firingNotice(alert), now, true);
+    for (const alert of firing()) if (!waits.has(alert.id)) this.#enqueue(noticeOf("firing", alert), now, true);
     this.tick();
   }
 
   /** Tries the action with a made alert. @throws Error with why it does not work. */
   async test(alert: Alert): Promise<void> {
-    await this.#give([firingNotice(alert)], Math.min(this.#receiver.sendMs ?? sendMs, longestTestMs));
+    await this.#give([noticeOf("firing", alert)], Math.min(this.#receiver.sendMs ?? sendMs, longestTestMs));
   }
 
   /** Sends again what was set aside. @returns how many. */

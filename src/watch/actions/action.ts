@@ -6,6 +6,7 @@ import { bool, defaulted, list, mapping, oneOf, optional, required, scalar } fro
 import { createAdapter, outputKinds, type OutputAdapter, type SettingsOf } from "../../output/index.ts";
 import { recordOf, type Notice } from "../alerts.ts";
 import { blackhole, flowspec } from "../answers/index.ts";
+import { readSpan } from "../condition.ts";
 import { email, EmailReceiver } from "./email-receiver.ts";
 import { QuietHours, quietTime, timeZone } from "./quiet-hours.ts";
 import { Alertmanager, alertmanager, Webhook, webhook, type Receiver, type ReceiverSurroundings } from "./receiver.ts";
@@ -13,11 +14,7 @@ import { Alertmanager, alertmanager, Webhook, webhook, type Receiver, type Recei
 const argument = scalar("a text of up to 1000 characters", (text) =>
   text.length <= 1000 && !text.includes("\0") ? text : undefined,
 );
-const timeout = scalar("a time from 1s to 300s", (text) => {
-  const [, digits] = /^(\d{1,3})s$/.exec(text) ?? [];
-  const ms = 1000 * Number(digits);
-  return ms >= 1000 && ms <= 300_000 ? ms : undefined;
-});
+const timeout = scalar("a time from 1s to 300s", (text) => readSpan(text, 300_000));
 
 const command = mapping(
   {
@@ -177,18 +174,7 @@ class SyslogReceiver implements Receiver {
   }
 }
 
-const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
-
-function readSpan(text: string): number | undefined {
-  const [, digits, unit = ""] = /^(\d{1,5})([smh])$/.exec(text) ?? [];
-  const ms = 1000 * Number(digits) * (units[unit] ?? Number.NaN);
-  return ms <= 86_400_000 ? ms : undefined;
-}
-
-const group = scalar("a time from 0s to 1h", (text) => {
-  const ms = readSpan(text);
-  return ms !== undefined && ms <= 3_600_000 ? ms : undefined;
-});
+const group = scalar("a time from 0s to 1h", (text) => (/^0+[smh]$/.test(text) ? 0 : readSpan(text, 3_600_000)));
 
 /** How many notices of one rule there may be in a time. */
 interface NoticeLimit {
@@ -198,9 +184,9 @@ interface NoticeLimit {
 
 const limit = scalar("such as `20 per 10m`, up to 1000 in up to 24h", (text): NoticeLimit | undefined => {
   const [, count, span = ""] = /^(\d{1,4}) per (\S+)$/.exec(text) ?? [];
-  const perMs = readSpan(span);
+  const perMs = readSpan(span, 86_400_000);
   const most = Number(count);
-  return perMs !== undefined && perMs > 0 && most >= 1 && most <= 1000 ? { count: most, perMs } : undefined;
+  return perMs !== undefined && most >= 1 && most <= 1000 ? { count: most, perMs } : undefined;
 });
 
 /** Of a storm people read the first. */

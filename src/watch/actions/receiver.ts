@@ -34,11 +34,6 @@ export interface ReceiverSurroundings {
   readonly log: Log;
 }
 
-/** The notice that an alert has begun. */
-export function firingNotice(alert: Alert): Notice {
-  return { id: `${alert.id}-firing`, kind: "firing", alert };
-}
-
 /** Words that do not fit in a message are cut, with the number of what is left out. @param most characters. */
 function cutLines(lines: readonly string[], most: number): string {
   let text = "";

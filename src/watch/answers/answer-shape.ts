@@ -14,6 +14,9 @@ const rate = scalar("bits a second, such as 10M; 0 for none", (text) => {
 });
 const speaker = required(textLine, "The name of one of `speakers`.");
 const maxCommunities = 32;
+const communities = list(community).to((given, at) =>
+  given.length > maxCommunities ? at.error(`expected at most ${maxCommunities} communities`) : given,
+);
 
 /** RFC 7999: who gets it discards the packets. */
 const blackholeCommunity = "65535:666";
@@ -24,29 +27,21 @@ export const blackhole = mapping(
     speaker,
     next_hop: optional(address(4), "Where routers send packets to be discarded, for destinations of IPv4."),
     next_hop6: optional(address(6), "The same for destinations of IPv6."),
-    communities: defaulted(list(community), [blackholeCommunity], "The communities of the route."),
+    communities: defaulted(communities, [blackholeCommunity], "The communities of the route."),
   },
   {
-    check(given, at) {
+    check(_given, at) {
       if (!at.has("next_hop") && !at.has("next_hop6")) at.error("expected next_hop or next_hop6");
-      if ((given.communities?.length ?? 0) > maxCommunities) at.error(`expected at most ${maxCommunities} communities`);
     },
   },
 );
 
 /** The packets of the attack are discarded, as far as can be told from the rest (RFC 8955). */
-export const flowspec = mapping(
-  {
-    speaker,
-    rate: defaulted(rate, 0, "How much may pass, bits a second such as 10M. 0 is nothing."),
-    communities: defaulted(list(community), [], "The communities of the route."),
-  },
-  {
-    check(given, at) {
-      if ((given.communities?.length ?? 0) > maxCommunities) at.error(`expected at most ${maxCommunities} communities`);
-    },
-  },
-);
+export const flowspec = mapping({
+  speaker,
+  rate: defaulted(rate, 0, "How much may pass, bits a second such as 10M. 0 is nothing."),
+  communities: defaulted(communities, [], "The communities of the route."),
+});
 
 /** An action that answers an alert; plain data. */
 export type AnswerConfig =

@@ -1,8 +1,7 @@
 import { Backoff, type Clock, type Log, type Metrics } from "../../base/report/index.ts";
-import { quote } from "../../base/text/index.ts";
-import type { Choice } from "./choose-match.ts";
+import { propose, whyDoubted, type Attack } from "./choose-match.ts";
 import { answerStates, isLive, type Answer, type AnswerJournal, type AnswerState } from "./journal.ts";
-import { isHost, prefixOf, routeKey, routeText, whyNever, type Route } from "./route.ts";
+import { routeKey, routeText, whyNever, type Route } from "./route.ts";
 import type { AnswerConfig } from "./answer-shape.ts";
 import type { Speaker, SpeakerConfig } from "./speaker.ts";
 
@@ -19,21 +18,6 @@ export interface AnswerLimits {
   /** How long a route is announced if it is not renewed, milliseconds. */
   readonly limitMs: number;
   readonly allowsCommands: boolean;
-}
-
-/** An alert that fires, with the actions of its rule that are answers. */
-export interface Attack {
-  readonly alert: string;
-  readonly rule: string;
-  readonly reason: string;
-  /** The address or prefix that the key of the alert names. */
-  readonly target: string | undefined;
-  readonly actions: readonly string[];
-  /** Those of them that nothing is proposed by: another collector answers, or an answer was ended by hand there. */
-  readonly answered: readonly string[];
-  readonly firedAt: number;
-  /** Chooses matches by the rows that were kept; undefined: there are none as yet. */
-  choose(): { readonly choice: Choice | undefined; readonly usualSeconds: number } | undefined;
 }
 
 /** What answers are made with. */
@@ -53,23 +37,12 @@ const maxEnded = 1000;
 /** For all routes of an answer: a stop has to end in time. */
 const callMs = 2000;
 const [firstPauseMs, longestPauseMs] = [1000, 60_000];
-/** How long rows are waited for where there are none. */
-const patienceMs = 30_000;
 /** For choosing flow specifications, at a time: of thousands of alerts the others wait, and rows are counted meanwhile. */
 const choosingMs = 200;
 const automatic = "automatic";
 
 function liveRoutes(answer: Answer): number {
   return isLive(answer) ? answer.routes.length : 0;
-}
-
-/** Says why an answer is not announced without somebody who allows it; undefined where it may be. */
-function whyDoubted({ evidence, routes }: Answer): string | undefined {
-  if (evidence?.fits === false) return "it does not tell the attack from the rest: somebody has to allow it";
-  const isWide = routes.some(({ prefix }) => !isHost(prefix));
-  return evidence !== undefined && evidence.harms === undefined && isWide
-    ? "it is about a whole network, and too little is known of the time before: somebody has to allow it"
-    : undefined;
 }
 
 /** An answer that cannot be allowed, or withdrawn, now; the message says why. */
@@ -253,7 +226,7 @@ export class Answers {
     const speaker = config && this.#config.speakers.get(config.speaker);
     if (config === undefined || speaker === undefined) return;
     const { clock, newId } = this.#ports;
-    const found = this.#routesFor(attack, config);
+    const found = propose(attack, config, clock.now(), clock.monotonic() <= this.#chooseUntil);
     if (found === undefined) return;
     const { routes, evidence, because } = found;
     const given =
@@ -277,39 +250,6 @@ export class Answers {
     this.#set(answer);
     this.#tell(answer, given === undefined ? "an answer is proposed" : `an answer is refused: ${given}`);
     this.#goOn(answer, true);
-  }
-
-  /** @returns undefined where more rows are waited for. */
-  #routesFor(attack: Attack, config: AnswerConfig): Pick<Answer, "routes" | "evidence" | "because"> | undefined {
-    const prefix = attack.target === undefined ? undefined : prefixOf(attack.target);
-    const { communities } = config;
-    if (config.kind === "blackhole") {
-      if (prefix === undefined)
-        return { routes: [], because: `the alert names no address: ${quote(attack.target ?? "")}` };
-      const nextHop = prefix.includes(":") ? config.nextHop6 : config.nextHop;
-      if (nextHop === undefined) return { routes: [], because: `the action names no next hop for ${prefix}` };
-      return { routes: [{ kind: "blackhole", prefix, nextHop, communities }] };
-    }
-    if (this.#ports.clock.monotonic() > this.#chooseUntil) return undefined;
-    const chosen = attack.choose();
-    if (chosen?.choice === undefined) {
-      if (this.#ports.clock.now() - attack.firedAt < patienceMs) return undefined;
-      return { routes: [], because: "there are too few rows of the attack to one prefix" };
-    }
-    const { usualSeconds } = chosen;
-    const { prefix: to, matches, ...numbers } = chosen.choice;
-    // ExaBGP takes whole numbers.
-    const bytesPerSecond = Math.ceil(config.rate / 8);
-    const routes = matches.map((match): Route => ({
-      kind: "flowspec",
-      prefix: to,
-      communities,
-      match,
-      bytesPerSecond,
-    }));
-    const evidence = { ...numbers, usualSeconds: Math.round(usualSeconds) };
-    if (routes.length === 0) return { routes, evidence, because: `nothing tells the attack on ${to} from the rest` };
-    return { routes, evidence };
   }
 
   #isFull(more: number): string | undefined {

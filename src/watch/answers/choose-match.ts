@@ -1,6 +1,8 @@
 import { formatAddress, parseAddress, parseKey, unmapAddress, familyBits } from "../../base/ip/index.ts";
+import { quote } from "../../base/text/index.ts";
+import type { AnswerConfig } from "./answer-shape.ts";
 import type { FlowRow, WeighedRow } from "./flow-sample.ts";
-import { isHost, shortest, type Match } from "./route.ts";
+import { isHost, prefixOf, shortest, type Match, type Route } from "./route.ts";
 
 /** How well matches tell an attack from what is usual. */
 export interface Choice {
@@ -319,4 +321,72 @@ export function chooseMatches(observed: Observed, destination: string | undefine
     attackRows,
     usualRows,
   };
+}
+
+/** How long rows are waited for where there are none. */
+const patienceMs = 30_000;
+
+/** An alert that fires, with the actions of its rule that are answers. */
+export interface Attack {
+  readonly alert: string;
+  readonly rule: string;
+  readonly reason: string;
+  /** The address or prefix that the key of the alert names. */
+  readonly target: string | undefined;
+  readonly actions: readonly string[];
+  /** Those of them that nothing is proposed by: another collector answers, or an answer was ended by hand there. */
+  readonly answered: readonly string[];
+  readonly firedAt: number;
+  /** Chooses matches by the rows that were kept; undefined: there are none as yet. */
+  choose(): { readonly choice: Choice | undefined; readonly usualSeconds: number } | undefined;
+}
+
+/** What is to be announced against an attack. */
+export type Proposal = {
+  readonly routes: readonly Route[];
+  /** How well the routes tell the attack from the rest. */
+  readonly evidence?: Omit<Choice, "prefix" | "matches"> & { readonly usualSeconds: number };
+  /** Why there are none. */
+  readonly because?: string;
+};
+
+/**
+ * Makes the routes against an attack.
+ *
+ * @param now milliseconds since the epoch. @param mayChoose false: there is no time for choosing flow specifications now.
+ * @returns undefined where that is waited for, or more rows are.
+ */
+export function propose(attack: Attack, config: AnswerConfig, now: number, mayChoose: boolean): Proposal | undefined {
+  const prefix = attack.target === undefined ? undefined : prefixOf(attack.target);
+  const { communities } = config;
+  if (config.kind === "blackhole") {
+    if (prefix === undefined)
+      return { routes: [], because: `the alert names no address: ${quote(attack.target ?? "")}` };
+    const nextHop = prefix.includes(":") ? config.nextHop6 : config.nextHop;
+    if (nextHop === undefined) return { routes: [], because: `the action names no next hop for ${prefix}` };
+    return { routes: [{ kind: "blackhole", prefix, nextHop, communities }] };
+  }
+  if (!mayChoose) return undefined;
+  const chosen = attack.choose();
+  if (chosen?.choice === undefined) {
+    if (now - attack.firedAt < patienceMs) return undefined;
+    return { routes: [], because: "there are too few rows of the attack to one prefix" };
+  }
+  const { usualSeconds } = chosen;
+  const { prefix: to, matches, ...numbers } = chosen.choice;
+  // ExaBGP takes whole numbers.
+  const bytesPerSecond = Math.ceil(config.rate / 8);
+  const routes = matches.map((match): Route => ({ kind: "flowspec", prefix: to, communities, match, bytesPerSecond }));
+  const evidence = { ...numbers, usualSeconds: Math.round(usualSeconds) };
+  const because = routes.length === 0 ? `nothing tells the attack on ${to} from the rest` : undefined;
+  return { routes, evidence, ...(because !== undefined && { because }) };
+}
+
+/** Says why routes are not announced without somebody who allows it; undefined where it may be. */
+export function whyDoubted({ evidence, routes }: Proposal): string | undefined {
+  if (evidence?.fits === false) return "it does not tell the attack from the rest: somebody has to allow it";
+  const isWide = routes.some(({ prefix }) => !isHost(prefix));
+  return evidence !== undefined && evidence.harms === undefined && isWide
+    ? "it is about a whole network, and too little is known of the time before: somebody has to allow it"
+    : undefined;
 }

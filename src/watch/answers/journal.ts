@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isMissing, replaceContent, type FileIo } from "../../base/file/index.ts";
-import type { Choice } from "./choose-match.ts";
+import type { Proposal } from "./choose-match.ts";
 import type { Route } from "./route.ts";
 import type { SpeakerConfig } from "./speaker.ts";
 
@@ -23,7 +23,7 @@ export interface Answer {
   /** What the routes do, in words. */
   readonly text: string;
   /** How well the routes tell the attack from the rest. */
-  readonly evidence?: Omit<Choice, "prefix" | "matches"> & { readonly usualSeconds: number };
+  readonly evidence?: NonNullable<Proposal["evidence"]>;
   readonly state: AnswerState;
   /** Why it is refused, waits, or has ended. */
   readonly because?: string;

@@ -58,6 +58,19 @@ describe("a list in a text", () => {
     assert.equal(list.nextOf("last"), undefined);
   });
 
+  test("puts an item in place of all; what is around the list stays where it is", () => {
+    const list = new ListText(file, "rules");
+    const { text, at } = list.putAlone("# mine\nname: x\nwhen: y");
+    assert.deepEqual(names(text), ["x"]);
+    assert.deepEqual(at, { line: 6, count: 3, indent: 4 });
+    assert.ok(text.startsWith(file.slice(0, file.indexOf("  # floods"))));
+    assert.ok(text.endsWith("#\n# the end\nspeakers: {}\n"));
+    assert.equal(text.split("\n").length, file.split("\n").length);
+    assert.deepEqual(names(list.putAlone(`name: x\nsay: |+\n${"  a\n".repeat(99)}`).text), ["x"]);
+    assert.deepEqual(names(new ListText("rules: [] # none\nspeakers: {}\n", "rules").putAlone("name: x").text), ["x"]);
+    assert.equal(new ListText("- name: a\n- name: b\n", undefined).putAlone("name: c").text, "- name: c\n#\n");
+  });
+
   test("begins where there is none yet, and comes to an end", () => {
     for (const empty of ["", "[]\n", "# what\n[] # none\n", "---\n"]) {
       const { text, at } = new ListText(empty, undefined).put("name: x\nwhen: y", undefined, undefined);
