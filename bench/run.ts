@@ -19,6 +19,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-filter": "flow/filter-bench.js",
   "flow-rules": "flow/rules-bench.js",
   watch: "watch/watch-bench.js",
+  "watch-off": "watch/off-bench.js",
   "watch-rival": "watch/rival-bench.js",
   "flow-peers": "flow/flow-peers-bench.js",
   "flow-tee": "flow/tee-bench.js",

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { startCollectorTarget, type CollectorTarget } from "../flow/collector-target.ts";
 import type { Trial } from "../flow/find-rate.ts";
 import { recordsPerDatagram } from "../flow/packet-layout.ts";
-import { runTrial } from "../flow/trial.ts";
+import { cpuOfRecord, cpuOfThread, runTrial } from "../flow/trial.ts";
 import { reportRow } from "../support/bench-report.ts";
 import { startHelper } from "../support/child.ts";
 import { median } from "../support/median.ts";
@@ -94,7 +94,7 @@ try {
 }
 
 function report(keptRate: number, { off, on, missed }: Pair): void {
-  const cpu = ({ usual }: Side): number => sumOfThreads(usual);
+  const cpu = ({ usual }: Side): number => cpuOfRecord(usual);
   const late = ({ usual }: Side): number => median(usual.map(({ drainSeconds }) => 1000 * drainSeconds));
   /** Records that the file takes a second, while more are offered. */
   const rate = ({ high }: Side): number =>
@@ -116,12 +116,12 @@ function report(keptRate: number, { off, on, missed }: Pair): void {
     unit: "%",
     goal: "≤ 10 %",
   });
-  reportRow({ what: "  its own thread", value: (100 * medianOf(on.usual, "explore")) / cpu(off), unit: "%" });
+  reportRow({ what: "  its own thread", value: (100 * cpuOfThread(on.usual, "explore")) / cpu(off), unit: "%" });
   reportRow({ what: "  kept", value: median(on.kept), unit: "records/s" });
   if (on.high.length === 0) return;
   reportRow({
     what: "  in the first seconds of a burst",
-    value: 100 * (sumOfThreads(on.burst) / sumOfThreads(off.burst) - 1),
+    value: 100 * (cpuOfRecord(on.burst) / cpuOfRecord(off.burst) - 1),
     unit: "%",
   });
   reportRow({
@@ -138,15 +138,4 @@ function report(keptRate: number, { off, on, missed }: Pair): void {
   });
   reportRow({ what: "records that the file lacks with Explore", value: dropped(on), unit: "records", goal: "none" });
   reportRow({ what: "records that Explore itself missed, all trials", value: missed, unit: "records" });
-}
-
-/** Nanoseconds a record, of one thread. */
-function medianOf(trials: readonly Trial[], thread: string): number {
-  return median(trials.map(({ cpu }) => cpu[thread] ?? 0));
-}
-
-/** Nanoseconds a record. The median of each thread by itself, for what disturbs a trial seldom disturbs all threads alike. */
-function sumOfThreads(trials: readonly Trial[]): number {
-  const threads = new Set(trials.flatMap(({ cpu }) => Object.keys(cpu)));
-  return [...threads].reduce((sum, thread) => sum + medianOf(trials, thread), 0);
 }

@@ -10,6 +10,8 @@ export interface CollectorTargetOptions {
   readonly metadataPath: string;
   /** The file that records go to; left out: none. */
   readonly output?: string;
+  /** The folder of a collector that was built elsewhere; left out: this one. */
+  readonly folder?: string | undefined;
   /** Further settings. */
   readonly settings?: Readonly<Record<string, string>>;
   /** A lost datagram is counted as this many. */
@@ -26,6 +28,7 @@ const nameThreads = new URL("../support/name-threads.js", import.meta.url);
 export async function startCollectorTarget(options: CollectorTargetOptions): Promise<CollectorTarget> {
   const running = await startCollectorProcess({
     readyMs: 60_000,
+    folder: options.folder,
     settings: {
       ...metadataSettings(options.metadataPath),
       SVC_FLOW_SERVER_UDP_ENABLE: "true",

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Helper } from "../support/child.ts";
+import { median } from "../support/median.ts";
 import type { Trial } from "./find-rate.ts";
 import type { GeneratorOrder, GeneratorResult } from "./generator-process.ts";
 
@@ -72,4 +73,15 @@ async function settled(target: Target, isAll: (counts: Counts) => boolean): Prom
     last = counts;
   }
   return last;
+}
+
+/** Nanoseconds a record, of one thread. */
+export function cpuOfThread(trials: readonly Trial[], thread: string): number {
+  return median(trials.map(({ cpu }) => cpu[thread] ?? 0));
+}
+
+/** Nanoseconds a record. The median of each thread by itself, for what disturbs a trial seldom disturbs all threads alike. */
+export function cpuOfRecord(trials: readonly Trial[]): number {
+  const threads = new Set(trials.flatMap(({ cpu }) => Object.keys(cpu)));
+  return [...threads].reduce((sum, thread) => sum + cpuOfThread(trials, thread), 0);
 }

@@ -6,6 +6,7 @@ import { nodeFileIo } from "../../src/base/file/index.ts";
 import { createMetrics, silentLog } from "../../src/base/report/index.ts";
 import { Watch } from "../../src/watch/index.ts";
 import { reportRow } from "../support/bench-report.ts";
+import { fiveRules } from "./five-rules.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "netgloss-watch-bench-"));
 const perBlock = 10_000;
@@ -19,13 +20,6 @@ const answers = {
   allowsCommands: false,
 } as const;
 
-const fiveRules = `rules:
-  - {name: bits, by: [dst], measure: bits_per_second, when: '> 500M for 20s'}
-  - {name: syn, filter: 'tcp.flags.bits = 2', by: [dst], measure: packets_per_second, when: '> 10k'}
-  - {name: dns, filter: 'proto = udp and src.port = 53', by: [dst], measure: bits_per_second, when: '> 100M'}
-  - {name: scan, by: [src, dst], measure: distinct flow.dst.l4.port.id, over: 1m, when: '> 100'}
-  - {name: exporters, by: [exporter], when: silent for 5m}
-`;
 const manyRules = `rules:\n${Array.from(
   { length: 1000 },
   (_, i) =>

@@ -22,6 +22,7 @@ export { ReportLetters } from "./reports/report-letter.ts";
 export { Reports, runsForm } from "./reports/reports.ts";
 export { savedForm } from "./views/saved-items.ts";
 export { readPeriod, readSchedule, ZoneClock, type Schedule } from "./reports/schedule.ts";
+export { SampledSink } from "./threads/record-feed.ts";
 export { startUdmFileThread } from "./threads/start-udm-file-thread.ts";
 export { parseSettingsFile } from "./settings/settings-file.ts";
 export { defaultApi } from "./settings/settings-source.ts";

@@ -1,9 +1,8 @@
 import type { FileIo } from "../base/file/index.ts";
 import type { Clock, Log, Metrics } from "../base/report/index.ts";
-import type { Letter } from "./actions/receiver.ts";
+import { AlertBook, AlertNews, type AlertList, type Evidence, type FoundAlerts } from "./alert-book.ts";
 import { AlertFile } from "./alert-file.ts";
 import { readAlertQuery, type AlertQuery } from "./alert-filter.ts";
-import { AlertBook, AlertNews, type AlertList, type Evidence, type FoundAlerts } from "./alert-book.ts";
 import {
   againOf,
   briefOf,
@@ -14,10 +13,9 @@ import {
   type AlertFilter,
   type Notice,
 } from "./alerts.ts";
-import type { Answer } from "./answers/index.ts";
 import { FleetAlerts } from "./fleet-alerts.ts";
-import type { FleetAnswer, FleetRound, FleetSession, OwnAnswers } from "./fleet-answers.ts";
-import { Notifier, type ActionStatus, type NoticeState } from "./notifier.ts";
+import type { FleetAnswer, OwnAnswers } from "./fleet-answers.ts";
+import { Notifier } from "./notifier.ts";
 import type { Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
@@ -47,12 +45,12 @@ export class Alerting {
   readonly #log: Log;
   readonly #onFault: (fault: string | undefined) => void;
   readonly #book: AlertBook;
-  readonly #notifier: Notifier;
+  readonly notifier: Notifier;
   readonly #silences: Silences;
   readonly #news = new AlertNews((alert) => this.#silenceOf(alert));
   readonly #file: AlertFile | undefined;
   /** The other collectors; undefined: there are none. */
-  readonly #fleet: FleetAlerts | undefined;
+  readonly fleet: FleetAlerts | undefined;
   #rules: readonly Rule[] = [];
   #isChanged = false;
   /** By the monotonic clock: a large file is not written all the time. */
@@ -75,14 +73,14 @@ export class Alerting {
     this.#onFault = onFault;
     this.#book = new AlertBook(around.newId);
     this.#silences = new Silences(around.newId);
-    this.#notifier = new Notifier({ clock: around.clock, log: around.log }, () => (this.#isChanged = true));
+    this.notifier = new Notifier({ clock: around.clock, log: around.log }, () => (this.#isChanged = true));
     this.#file = directory === undefined ? undefined : new AlertFile(directory, around.io, run);
     if (isShared)
-      this.#fleet = new FleetAlerts({
+      this.fleet = new FleetAlerts({
         ...around,
         book: this.#book,
         silences: this.#silences,
-        notifier: this.#notifier,
+        notifier: this.notifier,
         isHeld: (alert) => this.#isHeld(alert, around.clock.now()),
         actOf: (rule) => this.#actOf(rule),
         tellAlone: (notices) => this.#tell(notices),
@@ -96,7 +94,7 @@ export class Alerting {
     if (kept === undefined) return;
     this.#book.restore(kept.alerts);
     this.#silences.restore(kept.silences ?? []);
-    this.#notifier.restore(kept);
+    this.notifier.restore(kept);
     this.#onFault(kept.fault);
     if (kept.fault !== undefined) this.#log.error({}, kept.fault);
     // They are no news.
@@ -104,7 +102,7 @@ export class Alerting {
   }
 
   async stop(): Promise<void> {
-    await this.#notifier.stop();
+    await this.notifier.stop();
     await this.#saving;
     this.#save();
     await this.#saving;
@@ -117,7 +115,7 @@ export class Alerting {
     this.#heard(ended);
     this.#rules = rules;
     const answers = answersOf(actions);
-    this.#notifier.use(new Map([...actions].filter(([name]) => !answers.has(name))));
+    this.notifier.use(new Map([...actions].filter(([name]) => !answers.has(name))));
   }
 
   /** Takes all verdicts of one judgement of a rule. @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds. */
@@ -130,7 +128,7 @@ export class Alerting {
     const others = this.#others;
     if (others === undefined) this.#tellHeld(this.#around.clock.now());
     this.#tellNews();
-    this.#notifier.tick((action) => {
+    this.notifier.tick((action) => {
       if (others !== undefined)
         return others.held().flatMap(({ alert, act }) => (act.includes(action) && !alert.untold ? [alert] : []));
       const acting = this.#rules.filter(({ act }) => act.includes(action));
@@ -147,35 +145,10 @@ export class Alerting {
     return held.flatMap(({ alert }) => (alert.rule === rule ? [alert] : []));
   }
 
-  /** What the other collectors of a fleet are to know; asked as long as this one counts as living. */
-  fleetRound(me: FleetSession, own: OwnAnswers): FleetRound {
-    return this.#fleet?.round(me, own) ?? { since: 0, writes: [] };
-  }
-
-  /** Takes what they say; undefined: they were not reached. @returns whether alerts are shared with them. */
+  /** Takes what the others of the fleet say; undefined: they were not reached. @returns whether alerts are shared with them. */
   fleetTake(answer: FleetAnswer | undefined, own: OwnAnswers): boolean {
-    this.#fleet?.take(answer, own);
+    this.fleet?.take(answer, own);
     return this.#others !== undefined;
-  }
-
-  /** Tells of what it sees itself until the others are reached again. */
-  goAlone(): void {
-    this.#fleet?.goAlone();
-  }
-
-  /** Resolves when the others know which routes are to be announced, or cannot. */
-  async keepAnswers(answers: readonly Answer[]): Promise<void> {
-    await this.#fleet?.keepAnswers(answers);
-  }
-
-  /** The actions that are not to answer an alert here: another collector does, or somebody has ended an answer by them. */
-  answered(alert: string): readonly string[] {
-    return this.#fleet?.answered(alert) ?? [];
-  }
-
-  /** Waits for the others no more. */
-  leaveFleet(): void {
-    this.#fleet?.leave();
   }
 
   isFiring(rule: string, key: readonly string[]): boolean {
@@ -207,17 +180,12 @@ export class Alerting {
     return alert && this.#shown(alert);
   }
 
-  /** What became of the notices of an alert. */
-  noticesOf(id: string): readonly NoticeState[] {
-    return this.#notifier.noticesOf(id);
-  }
-
   /** Notes who has seen an alert. @returns undefined where there is none. */
   acknowledge(id: string, by: string): Alert | undefined {
     const acknowledged = { by, at: this.#around.clock.now() };
     this.#isChanged = true;
     const here = this.#book.change(id, (alert) => ({ acknowledged, ...alert }));
-    const alert = this.#fleet?.say(id, { acknowledged }) ?? here;
+    const alert = this.fleet?.say(id, { acknowledged }) ?? here;
     this.#tellNews();
     return alert;
   }
@@ -229,7 +197,7 @@ export class Alerting {
     const snoozed = { by, until: this.#around.clock.now() + read.for };
     this.#isChanged = true;
     const here = this.#book.change(id, (before) => ({ ...before, snoozed }));
-    const alert = this.#fleet?.say(id, { snoozed }) ?? here;
+    const alert = this.fleet?.say(id, { snoozed }) ?? here;
     this.#tellNews();
     return alert?.state === "cleared" ? { refused: ["the alert has ended"] } : alert;
   }
@@ -244,7 +212,7 @@ export class Alerting {
     const silence = this.#silences.add(given, by, this.#keyFields(), this.#around.clock.now());
     if ("refused" in silence) return silence;
     this.#around.log.info({ by, silence: silence.id }, `silenced: ${silence.filter}`);
-    this.#fleet?.silenced(silence);
+    this.fleet?.silenced(silence);
     this.#tellNews();
     return silence;
   }
@@ -255,7 +223,7 @@ export class Alerting {
     const ended = this.#silences.end(id, this.#around.clock.now());
     if (ended === undefined) return undefined;
     this.#around.log.info({ by, silence: id }, `a silence has ended: ${ended.filter}`);
-    this.#fleet?.silenced(ended);
+    this.fleet?.silenced(ended);
     this.#tellNews();
     return ended;
   }
@@ -264,36 +232,7 @@ export class Alerting {
   async test(name: string): Promise<true | undefined> {
     const now = this.#around.clock.now();
     const alert = madeAlert(this.#around.newId(), "test", `a test of the action ${name}`, now);
-    return (await this.#notifier.test(name, alert)) || undefined;
-  }
-
-  /** Names of the actions that take letters. */
-  letterActions(): readonly string[] {
-    return this.#notifier.letterActions();
-  }
-
-  /**
-   * Sends a letter by an action, with the retries of notices. It is not kept over a restart: who posts it does that.
-   *
-   * @returns why it was given up; undefined: it was sent.
-   * @throws Error where it can be posted again: there is no such action now, it has changed, or the letter was taken back.
-   */
-  post(action: string, letter: Letter): Promise<string | undefined> {
-    return this.#notifier.post(action, letter);
-  }
-
-  /** Takes back a letter that is not being sent yet, of all actions. */
-  takeBack(id: string): void {
-    this.#notifier.takeBackLetter(id);
-  }
-
-  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
-  resend(name: string): number | undefined {
-    return this.#notifier.resend(name);
-  }
-
-  actions(): readonly ActionStatus[] {
-    return this.#notifier.status();
+    return (await this.notifier.test(name, alert)) || undefined;
   }
 
   /** Files of alerts that were set aside. */
@@ -308,12 +247,12 @@ export class Alerting {
     metrics.counterFrom("netgloss_watch_alerts_refused_total", "Alerts that were more than there may be.", [], () => [
       [{}, this.#book.refused],
     ]);
-    this.#notifier.reportMetrics(metrics);
+    this.notifier.reportMetrics(metrics);
   }
 
   /** The fleet, while its others are reached. */
   get #others(): FleetAlerts | undefined {
-    return this.#fleet?.isAlone === false ? this.#fleet : undefined;
+    return this.fleet?.isAlone === false ? this.fleet : undefined;
   }
 
   #actOf(rule: string): readonly string[] {
@@ -322,8 +261,8 @@ export class Alerting {
 
   /** Takes what has begun and ended here. */
   #heard(notices: readonly Notice[]): void {
-    if (this.#fleet === undefined) this.#tell(notices);
-    else this.#fleet.judged(notices);
+    if (this.fleet === undefined) this.#tell(notices);
+    else this.fleet.judged(notices);
   }
 
   /** Writes the record of an alert that has begun or ended. */
@@ -342,7 +281,7 @@ export class Alerting {
       const act = this.#actOf(alert.rule);
       if (kind === "firing" && this.#isHeld(alert, now))
         this.#book.change(alert.id, (one) => ({ ...one, untold: true }));
-      else if (alert.untold === undefined) this.#notifier.tell(act, notice);
+      else if (alert.untold === undefined) this.notifier.tell(act, notice);
     }
   }
 
@@ -378,7 +317,7 @@ export class Alerting {
       if (again === undefined) continue;
       this.#book.change(alert.id, () => again.alert);
       this.#isChanged = true;
-      this.#notifier.tell(this.#actOf(alert.rule), again);
+      this.notifier.tell(this.#actOf(alert.rule), again);
     }
   }
 
@@ -392,7 +331,7 @@ export class Alerting {
     this.#isChanged = false;
     const { clock } = this.#around;
     const began = clock.monotonic();
-    const notices = this.#notifier.kept((id) => this.#fleet?.keeps(id) === true);
+    const notices = this.notifier.kept((id) => this.fleet?.keeps(id) === true);
     this.#saving = this.#file
       .write({ alerts: this.#book.kept(), ...notices, silences: this.#silences.list() })
       .then(() => this.#onFault(undefined))

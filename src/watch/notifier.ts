@@ -102,16 +102,24 @@ export class Notifier {
     return queue !== undefined;
   }
 
+  /** Names of the actions that take letters. */
   letterActions(): readonly string[] {
     return this.#queues.filter(({ takesLetters }) => takesLetters).map(({ name }) => name);
   }
 
+  /**
+   * Sends a letter by an action, with the retries of notices. It is not kept over a restart: who posts it does that.
+   *
+   * @returns why it was given up; undefined: it was sent.
+   * @throws Error where it can be posted again: there is no such action now, it has changed, or the letter was taken back.
+   */
   async post(name: string, letter: Letter): Promise<string | undefined> {
     const queue = this.#queue(name);
     if (queue?.takesLetters !== true) throw new Error(`there is no action ${name} that takes letters`);
     return queue.post(letter);
   }
 
+  /** Takes back a letter that is not being sent yet, of all actions. */
   takeBackLetter(id: string): void {
     for (const queue of this.#queues) queue.takeBackLetter(id);
   }

@@ -92,7 +92,7 @@ export class Watch {
   readonly #ready: readonly ReadyRule[];
   readonly #rules: RuleSet;
   #config: WatchConfig = { actions: new Map(), speakers: new Map(), rules: [] };
-  readonly #answers: Answers;
+  readonly answers: Answers;
   #faults: Partial<Record<FaultOf, string | undefined>> = {};
   /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
   readonly #began: number;
@@ -116,9 +116,9 @@ export class Watch {
     const journal = directory === undefined ? undefined : new AnswerJournal(directory, io, run);
     const write = async (answers: readonly Answer[]): Promise<void> => {
       await journal?.write(answers);
-      await this.alerting.keepAnswers(answers);
+      await this.alerting.fleet?.keepAnswers(answers);
     };
-    this.#answers = new Answers(options.answers, {
+    this.answers = new Answers(options.answers, {
       ...around,
       journal: journal && { read: () => journal.read(), write },
       onFault: (fault) => this.#setFault("answers", fault),
@@ -142,7 +142,7 @@ export class Watch {
 
   async start(): Promise<void> {
     await this.alerting.start();
-    await this.#answers.start();
+    await this.answers.start();
     await this.#rulesFile.start();
     await this.#histories.ready();
     this.#timer = setInterval(() => this.judge(), judgeMs);
@@ -182,38 +182,23 @@ export class Watch {
       this.alerting.judge(rule, verdicts, watch, ahead);
     }
     this.alerting.tick();
-    this.#answers.reconcile(this.#attacks(ahead));
+    this.answers.reconcile(this.#attacks(ahead));
     this.#histories.tick();
-  }
-
-  /** Answers to alerts, the newest first. */
-  answers(): readonly Answer[] {
-    return this.#answers.list();
-  }
-
-  /** Allows an answer. @param isPerson false for a token. @returns undefined where there is none. @throws AnswerRefusal */
-  allow(id: string, by: string, isPerson = true): Answer | undefined {
-    return this.#answers.allow(id, by, isPerson);
-  }
-
-  /** Withdraws an answer. @returns undefined where there is none. @throws AnswerRefusal */
-  withdraw(id: string, by: string): Answer | undefined {
-    return this.#answers.withdraw(id, by);
   }
 
   /** What the other collectors of a fleet are to know; asked as long as this one counts as living. */
   fleetRound(me: FleetSession): FleetRound {
-    return this.alerting.fleetRound(me, this.#answers);
+    return this.alerting.fleet?.round(me, this.answers) ?? { since: 0, writes: [] };
   }
 
   /** Takes what the other collectors of a fleet say; undefined: they were not reached, but this one still counts as living. */
   fleetTake(answer: FleetAnswer | undefined): void {
-    if (this.alerting.fleetTake(answer, this.#answers)) this.#setFault("fleet", undefined);
+    if (this.alerting.fleetTake(answer, this.answers)) this.#setFault("fleet", undefined);
   }
 
   /** The other collectors are not reached: this one tells of what it sees itself. @param why in words. */
   goAlone(why = "it is no member"): void {
-    this.alerting.goAlone();
+    this.alerting.fleet?.goAlone();
     this.#setFault("fleet", `alerts are not shared with the fleet, and may be told of twice: ${why}`);
   }
 
@@ -227,7 +212,7 @@ export class Watch {
     return {
       alert,
       ...(watch !== undefined && values.length > 0 && { recent: { stepMs: watch.stepMs, values } }),
-      notices: this.alerting.noticesOf(id),
+      notices: this.alerting.notifier.noticesOf(id),
     };
   }
 
@@ -243,15 +228,15 @@ export class Watch {
         ...(history !== undefined && { history: history.text(this.#now()) }),
         act,
       })),
-      actions: this.alerting.actions(),
+      actions: this.alerting.notifier.status(),
     };
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#rulesFile.stop();
-    this.alerting.leaveFleet();
-    await this.#answers.stop();
+    this.alerting.fleet?.leave();
+    await this.answers.stop();
     await this.alerting.stop();
     await this.#histories.stop();
   }
@@ -266,7 +251,7 @@ export class Watch {
     this.#histories.use(this.#rules.watches);
     this.#config = config;
     this.alerting.use(config);
-    this.#answers.use(config.speakers, answersOf(config.actions));
+    this.answers.use(config.speakers, answersOf(config.actions));
     for (const watch of this.#rules.watches) {
       if (before.has(watch)) continue;
       for (const alert of this.alerting.firing(watch.rule.name))
@@ -286,7 +271,7 @@ export class Watch {
       return this.alerting.toAnswer(watch.rule.name).map((alert): Attack => {
         const { id, rule, text, key, firedAt = 0 } = alert;
         const choose = (): ReturnType<Attack["choose"]> => this.#rules.choose(watch, alert, this.#now(), ahead);
-        const answered = this.alerting.answered(id);
+        const answered = this.alerting.fleet?.answered(id) ?? [];
         return { alert: id, rule, reason: text, target: key[destinationField], actions, answered, firedAt, choose };
       });
     });

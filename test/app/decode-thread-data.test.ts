@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { SampledSink } from "../../src/app/index.ts";
 import { outputsOf, plainSettings, readSettings, settingNames } from "../../src/app/settings/index.ts";
 import { decodeMemory, slabBytes } from "../../src/app/threads/flow-thread-parts.ts";
 
@@ -24,4 +25,11 @@ test("a decoding thread has slabs for the queue of whichever output is enabled",
     assert.equal(slabs(size), none, `${word} is not enabled`);
     assert.equal(slabs({ ...size, [`SVC_OUTPUT_${word}_ENABLE`]: true }), none + (2 * queue) / slabBytes, word);
   }
+});
+
+test("where neither Explore nor Watch takes records, lines go to the sink itself", () => {
+  const sink = { write() {} };
+  const { sink: first, flush } = SampledSink.chain(sink, [], () => assert.fail("nothing is lost"));
+  assert.equal(first, sink);
+  flush();
 });

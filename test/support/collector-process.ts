@@ -29,6 +29,8 @@ export interface CollectorProcessOptions {
   /** Where the standard output goes. Default: nowhere. */
   readonly stdout?: "pipe" | "ignore" | number;
   readonly cwd?: string;
+  /** The folder of the program; left out: that of the tests. */
+  readonly folder?: string | undefined;
   /** Further arguments of `serve`. */
   readonly args?: readonly string[];
   /** How long it may take until it is ready. Default: three minutes, for a host that does much else. */
@@ -37,8 +39,8 @@ export interface CollectorProcessOptions {
 
 /** Starts `netgloss serve` as a process of its own and waits until it says that it runs. */
 export async function startCollectorProcess(options: CollectorProcessOptions = {}): Promise<CollectorProcess> {
-  const { settings = {}, stdout = "ignore", cwd = root, args = [] } = options;
-  const child = spawn(process.execPath, [join(root, "bin/netgloss.js"), "serve", ...args], {
+  const { settings = {}, stdout = "ignore", folder = root, cwd = folder, args = [] } = options;
+  const child = spawn(process.execPath, [join(folder, "bin/netgloss.js"), "serve", ...args], {
     cwd,
     env: {
       PATH: process.env["PATH"],

@@ -88,7 +88,7 @@ async function quiet(rig: WatchRig, seconds: number): Promise<void> {
   }
 }
 
-const statesOf = (rig: WatchRig): readonly string[] => rig.watch.answers().map(({ state }) => state);
+const statesOf = (rig: WatchRig): readonly string[] => rig.watch.answers.list().map(({ state }) => state);
 
 const start = (t: TestContext, speaker: FakeSpeaker, answers: object, more: object = {}): Promise<WatchRig> =>
   startWatch(t, rules(), { answers, openSpeaker: speaker.open, memory: memoryFileIo(), ...more });
@@ -102,11 +102,11 @@ describe("answers", () => {
     const speaker = new FakeSpeaker();
     const rig = await start(t, speaker, {});
     await flood(rig, 12, "192.0.2.1");
-    const [answer] = rig.watch.answers();
+    const [answer] = rig.watch.answers.list();
     assert.equal(answer?.state, "proposed");
     assert.equal(answer.text, "all packets to 192.0.2.1/32 to 192.0.2.66");
     assert.deepEqual(answer.routes[0]?.communities, ["65535:666"]);
-    assert.throws(() => rig.watch.allow(answer.id, "ann"), /SVC_WATCH_ANSWERS is dry-run/);
+    assert.throws(() => rig.watch.answers.allow(answer.id, "ann"), /SVC_WATCH_ANSWERS is dry-run/);
     assert.deepEqual(speaker.calls, []);
     await quiet(rig, 30);
     assert.deepEqual(statesOf(rig), ["ended"]);
@@ -125,20 +125,20 @@ describe("answers", () => {
       );
     };
     await flood(rig, 12, "192.0.2.1");
-    const id = rig.watch.answers()[0]?.id ?? "";
-    assert.equal(rig.watch.allow("none", "ann"), undefined);
-    rig.watch.allow(id, "ann");
+    const id = rig.watch.answers.list()[0]?.id ?? "";
+    assert.equal(rig.watch.answers.allow("none", "ann"), undefined);
+    rig.watch.answers.allow(id, "ann");
     await settled();
     assert.deepEqual(statesOf(rig), ["announced"]);
     assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
-    assert.throws(() => rig.watch.allow(id, "ann"), AnswerRefusal);
+    assert.throws(() => rig.watch.answers.allow(id, "ann"), AnswerRefusal);
     await flood(rig, 100, "192.0.2.1");
     assert.equal(speaker.calls.filter((call) => call.startsWith("announce")).length, 4);
-    assert.ok((rig.watch.answers()[0]?.endsAt ?? 0) > rig.now());
+    assert.ok((rig.watch.answers.list()[0]?.endsAt ?? 0) > rig.now());
     await quiet(rig, 30);
     assert.deepEqual(statesOf(rig), ["ended"]);
     assert.deepEqual([...speaker.table], []);
-    assert.equal(rig.watch.answers()[0]?.because, "the alert is over");
+    assert.equal(rig.watch.answers.list()[0]?.because, "the alert is over");
     assert.equal(await rig.metric("netgloss_watch_routes_announced_total"), 1);
     assert.equal(await rig.metric("netgloss_watch_routes_withdrawn_total"), 1);
   });
@@ -147,14 +147,14 @@ describe("answers", () => {
     const speaker = new FakeSpeaker();
     const rig = await start(t, speaker, { mode: "approve", approvals: 2 });
     await flood(rig, 12, "192.0.2.1");
-    const id = rig.watch.answers()[0]?.id ?? "";
-    assert.throws(() => rig.watch.allow(id, ""), /nobody signs in/);
-    assert.equal(rig.watch.allow(id, "ann")?.state, "proposed");
-    assert.throws(() => rig.watch.allow(id, "ann"), /another one has to/);
-    assert.throws(() => rig.watch.allow(id, "anns-token", false), /a token is none/);
+    const id = rig.watch.answers.list()[0]?.id ?? "";
+    assert.throws(() => rig.watch.answers.allow(id, ""), /nobody signs in/);
+    assert.equal(rig.watch.answers.allow(id, "ann")?.state, "proposed");
+    assert.throws(() => rig.watch.answers.allow(id, "ann"), /another one has to/);
+    assert.throws(() => rig.watch.answers.allow(id, "anns-token", false), /a token is none/);
     await settled();
     assert.deepEqual(speaker.calls, []);
-    rig.watch.allow(id, "bob");
+    rig.watch.answers.allow(id, "bob");
     await settled();
     assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
   });
@@ -164,17 +164,17 @@ describe("answers", () => {
     const rig = await start(t, speaker, { mode: "automatic" });
     await flood(rig, 12, "192.0.2.1");
     assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
-    const [answer] = rig.watch.answers();
+    const [answer] = rig.watch.answers.list();
     assert.deepEqual(
       answer?.allowed.map(({ by }) => by),
       ["automatic"],
     );
-    rig.watch.withdraw(answer.id, "ann");
+    rig.watch.answers.withdraw(answer.id, "ann");
     await flood(rig, 5, "192.0.2.1");
     assert.deepEqual([...speaker.table], []);
-    assert.equal(rig.watch.answers().length, 1);
-    assert.equal(rig.watch.answers()[0]?.endedBy, "ann");
-    assert.throws(() => rig.watch.withdraw(answer.id, "ann"), /ended already/);
+    assert.equal(rig.watch.answers.list().length, 1);
+    assert.equal(rig.watch.answers.list()[0]?.endedBy, "ann");
+    assert.throws(() => rig.watch.answers.withdraw(answer.id, "ann"), /ended already/);
   });
 
   test("prefixes that are never announced, the cap, and addresses without a next hop", async (t) => {
@@ -182,17 +182,17 @@ describe("answers", () => {
     const rig = await start(t, speaker, { mode: "automatic", maxRoutes: 2, never: ["192.0.2.0/30"] });
     await flood(rig, 12, "192.0.2.1", "192.0.2.4", "2001:db8::1", "192.0.2.5");
     const byPrefix = (prefix: string): Answer | undefined =>
-      rig.watch.answers().find(({ routes }) => routes[0]?.prefix === prefix);
+      rig.watch.answers.list().find(({ routes }) => routes[0]?.prefix === prefix);
     assert.match(byPrefix("192.0.2.1/32")?.because ?? "", /SVC_WATCH_ANSWERS_NEVER has 192\.0\.2\.0\/30/);
     assert.equal(byPrefix("192.0.2.1/32")?.state, "refused");
     assert.equal(speaker.table.size, 2);
-    const waiting = rig.watch.answers().find(({ state }) => state === "proposed");
+    const waiting = rig.watch.answers.list().find(({ state }) => state === "proposed");
     assert.match(waiting?.because ?? "", /SVC_WATCH_ANSWERS_MAX_ROUTES is 2/);
     // There is room when another one ends.
-    const one = rig.watch.answers().find(({ state }) => state === "announced");
-    rig.watch.withdraw(one?.id ?? "", "ann");
+    const one = rig.watch.answers.list().find(({ state }) => state === "announced");
+    rig.watch.answers.withdraw(one?.id ?? "", "ann");
     await flood(rig, 2, "192.0.2.1", "192.0.2.4", "2001:db8::1", "192.0.2.5");
-    assert.equal(rig.watch.answers().find(({ id }) => id === waiting?.id)?.state, "announced");
+    assert.equal(rig.watch.answers.list().find(({ id }) => id === waiting?.id)?.state, "announced");
     assert.equal(speaker.table.size, 2);
     assert.equal(await rig.metric("netgloss_watch_answers_refused_total"), 1);
   });
@@ -246,8 +246,8 @@ describe("answers", () => {
     const rig = await startWatch(t, own, { answers, openSpeaker: speaker.open, memory: memoryFileIo() });
     await flood(rig, 12, "192.0.2.1");
     assert.deepEqual(hops, ["192.0.2.66", "192.0.2.67"]);
-    const other = rig.watch.answers().find(({ action }) => action === "other");
-    rig.watch.withdraw(other?.id ?? "", "ann");
+    const other = rig.watch.answers.list().find(({ action }) => action === "other");
+    rig.watch.answers.withdraw(other?.id ?? "", "ann");
     await settled();
     assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
     assert.equal(hops.at(-1), "192.0.2.66");
@@ -278,7 +278,7 @@ describe("answers", () => {
     rig.setClock(-86_400);
     await flood(rig, 40, "192.0.2.1");
     assert.ok(speaker.calls.length >= 2, speaker.calls.join());
-    const endsAt = rig.watch.answers()[0]?.endsAt ?? 0;
+    const endsAt = rig.watch.answers.list()[0]?.endsAt ?? 0;
     assert.ok(endsAt > rig.now() && endsAt <= rig.now() + 60_000);
   });
 
@@ -289,7 +289,7 @@ describe("answers", () => {
     const special = ["224.0.0.5", "255.255.255.255", "127.0.0.1", "169.254.1.1", "ff02::5", "fe80::1", "::1"];
     await flood(rig, 12, ...special, "192.0.2.66", "192.0.2.1");
     assert.deepEqual([...speaker.table], ["192.0.2.1/32"]);
-    const refused = rig.watch.answers().filter(({ state }) => state === "refused");
+    const refused = rig.watch.answers.list().filter(({ state }) => state === "refused");
     assert.equal(refused.length, special.length + 1);
     for (const { because = "" } of refused) assert.match(because, /forward nothing to|its own next hop/);
     await rig.watch.stop();
@@ -304,7 +304,7 @@ describe("answers", () => {
       const next = await start(t, speaker, { mode: "automatic" }, { memory: left });
       await flood(next, 2, "198.51.100.1");
       assert.match(
-        next.watch.answers().find(({ routes, state }) => routes[0]?.prefix === wide && state === "refused")?.because ??
+        next.watch.answers.list().find(({ routes, state }) => routes[0]?.prefix === wide && state === "refused")?.because ??
           "",
         /is shorter than/,
         wide,
@@ -320,7 +320,7 @@ describe("answers", () => {
     const more = { answers, openSpeaker: speaker.open, memory: memoryFileIo(), maxKeys: 2000 };
     const rig = await startWatch(t, rules(), more);
     await flood(rig, 12, "192.0.2.1");
-    rig.watch.withdraw(rig.watch.answers()[0]?.id ?? "", "ann");
+    rig.watch.answers.withdraw(rig.watch.answers.list()[0]?.id ?? "", "ann");
     const many = Array.from({ length: 1100 }, (_, i) => `198.18.${i >> 8}.${i & 255}`);
     await flood(rig, 14, "192.0.2.1", ...many);
     assert.equal(await rig.metric("netgloss_watch_answers_refused_total"), 1100);
@@ -328,7 +328,7 @@ describe("answers", () => {
     assert.equal(speaker.calls.filter((call) => call.startsWith("announce")).length, 1);
     // They are forgotten when their alerts are over.
     await quiet(rig, 25);
-    assert.equal(rig.watch.answers().length, 1000);
+    assert.equal(rig.watch.answers.list().length, 1000);
   });
 
   test("a stop breaks off what hangs, and withdraws once more", async (t) => {
@@ -350,7 +350,7 @@ describe("answers", () => {
     const more = { answers: { mode: "automatic" } as const, openSpeaker: open, memory: memoryFileIo() };
     const rig = await startWatch(t, rules(), more);
     await flood(rig, 12, "192.0.2.1");
-    rig.watch.withdraw(rig.watch.answers()[0]?.id ?? "", "ann");
+    rig.watch.answers.withdraw(rig.watch.answers.list()[0]?.id ?? "", "ann");
     await settled();
     await rig.watch.stop();
     assert.match(String(reasons[0]), /the collector stops/);

@@ -217,8 +217,8 @@ test("an answer that somebody has withdrawn is not given again by the next holde
   const { fleet, calls, table, notes, restart } = await startAnswering(t);
   const all = { a: flood("198.51.100.1"), b: flood("198.51.100.1"), c: flood("198.51.100.1") };
   await fleet.pass(4, all);
-  const [answer] = fleet.rig("a").watch.answers();
-  assert.equal(fleet.rig("a").watch.withdraw(answer?.id ?? "", "ops")?.endedBy, "ops");
+  const [answer] = fleet.rig("a").watch.answers.list();
+  assert.equal(fleet.rig("a").watch.answers.withdraw(answer?.id ?? "", "ops")?.endedBy, "ops");
   await fleet.pass(2, all);
   for (const name of ["a", "b"]) {
     fleet.die(name);
@@ -228,7 +228,7 @@ test("an answer that somebody has withdrawn is not given again by the next holde
   assert.deepEqual(
     fleet
       .rig("c")
-      .watch.answers()
+      .watch.answers.list()
       .map(({ id, state, endedBy }) => ({ id, state, endedBy })),
     [{ id: answer?.id, state: "ended", endedBy: "ops" }],
   );
@@ -250,7 +250,7 @@ test("an alert has one answer, whichever exchange its holder dies at", async (t)
       fleet.kill = { at, is };
       await fleet.pass(16, all);
       const living = [...fleet.members.values()].filter(({ deadFor }) => deadFor === undefined);
-      const answers = living.flatMap(({ rig }) => rig.watch.answers().map(({ id, state }) => ({ id, state })));
+      const answers = living.flatMap(({ rig }) => rig.watch.answers.list().map(({ id, state }) => ({ id, state })));
       assert.deepEqual(
         answers.map(({ state }) => state),
         ["announced"],

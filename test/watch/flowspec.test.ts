@@ -206,7 +206,7 @@ rules:
     rig.take(flows, 1e7 / bytes);
     rig.pass(1);
   }
-  const [answer, ...others] = rig.watch.answers();
+  const [answer, ...others] = rig.watch.answers.list();
   assert.deepEqual(others, []);
   assert.ok(answer !== undefined);
   return answer;

@@ -111,7 +111,7 @@ describe("notices that cannot be sent", () => {
         () => (existsSync(kept) && readFileSync(kept, "utf8").includes(`${status}`)) || (rig.pass(1), false),
       );
       receiver.refuses = () => undefined;
-      assert.equal(rig.watch.alerting.resend("noc"), 1);
+      assert.equal(rig.watch.alerting.notifier.resend("noc"), 1);
       await until("it, too", () => stateOf(rig)?.sent === 41);
       const ids = acceptedOf(receiver.received).map(({ id }) => id);
       assert.equal(new Set(ids).size, 41);

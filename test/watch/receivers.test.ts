@@ -315,8 +315,8 @@ describe("letters", () => {
   test("by mail: a server that is away, then refuses for a while, gets it once, with its files and the same id", async (t) => {
     const port = await freePort();
     const rig = await startWatch(t, actions(emailTo(port)));
-    assert.deepEqual(rig.watch.alerting.letterActions(), ["noc"]);
-    const posted = rig.watch.alerting.post("noc", letter);
+    assert.deepEqual(rig.watch.alerting.notifier.letterActions(), ["noc"]);
+    const posted = rig.watch.alerting.notifier.post("noc", letter);
     await until("a try", () => stateOf(rig)?.failures === 1);
     const tried: string[] = [];
     const mails = await startMail(t, port, async ({ text }) => (tried.push(text) === 1 ? refusal(451) : undefined));
@@ -331,7 +331,7 @@ describe("letters", () => {
     const receiver = await startReceiver(t);
     receiver.status = 503;
     const rig = await tell(t, `webhook: {url: '${receiver.url}'}`);
-    const posted = rig.watch.alerting.post("noc", letter);
+    const posted = rig.watch.alerting.notifier.post("noc", letter);
     await until("a try", () => receiver.received.length > 0);
     receiver.status = 200;
     assert.equal(await posted, undefined);
@@ -340,14 +340,14 @@ describe("letters", () => {
     assert.deepEqual(bodies, ["notices", "report"]);
     assert.equal(taken[1]?.headers["idempotency-key"], letter.id);
     receiver.longest = 10;
-    assert.match((await rig.watch.alerting.post("noc", { ...letter, id: "large" })) ?? "", /413/);
+    assert.match((await rig.watch.alerting.notifier.post("noc", { ...letter, id: "large" })) ?? "", /413/);
   });
 
   test("to a webhook that fails, then is slow: it is sent once", async (t) => {
     const receiver = await startReceiver(t);
     receiver.status = 503;
     const rig = await startWatch(t, actions(`webhook: {url: '${receiver.url}'}`));
-    const posted = rig.watch.alerting.post("noc", letter);
+    const posted = rig.watch.alerting.notifier.post("noc", letter);
     await until("a try", () => stateOf(rig)?.failures === 1);
     receiver.status = 200;
     let answer = (): void => {};
@@ -369,7 +369,7 @@ describe("letters", () => {
     receiver.refuses = (body) => (body.startsWith('{"report"') ? 503 : undefined);
     const rule = "{name: many, by: [flow.dst.ip.addr], measure: bits_per_second, over: 5s, when: '> 1M', act: [noc]}";
     const rig = await startWatch(t, `rules: [${rule}]\n${actions(`webhook: {url: '${receiver.url}'}`).slice(10)}`);
-    const posted = rig.watch.alerting.post("noc", letter);
+    const posted = rig.watch.alerting.notifier.post("noc", letter);
     await until("a try", () => stateOf(rig)?.failures === 1);
     rig.take([{ dst: "10.0.0.1", bytes: 1_000_000 }]);
     rig.pass(1);
@@ -383,15 +383,15 @@ describe("letters", () => {
     receiver.status = 503;
     const webhook = `webhook: {url: '${receiver.url}'}`;
     const rig = await startWatch(t, actions(webhook));
-    const taken = rig.watch.alerting.post("noc", letter);
+    const taken = rig.watch.alerting.notifier.post("noc", letter);
     await until("a try", () => stateOf(rig)?.failures === 1);
-    rig.watch.alerting.takeBack(letter.id);
+    rig.watch.alerting.notifier.takeBackLetter(letter.id);
     await assert.rejects(taken, /taken back/);
-    const changed = rig.watch.alerting.post("noc", letter);
+    const changed = rig.watch.alerting.notifier.post("noc", letter);
     await rig.write(actions(`${webhook}, ended: false`));
     await assert.rejects(changed, /its action has changed/);
-    await assert.rejects(rig.watch.alerting.post("none", letter), /no action none/);
+    await assert.rejects(rig.watch.alerting.notifier.post("none", letter), /no action none/);
     await rig.write(actions("syslog: {address: '127.0.0.1:9'}"));
-    await assert.rejects(rig.watch.alerting.post("noc", letter), /no action noc that takes letters/);
+    await assert.rejects(rig.watch.alerting.notifier.post("noc", letter), /no action noc that takes letters/);
   });
 });
