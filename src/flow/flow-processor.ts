@@ -80,7 +80,7 @@ export class TrafficMeter {
     for (const [exporter, of] of this.#numbers) {
       if (of === 0) continue;
       const since = Math.max(this.#newSince, exporter.firstSeen);
-      exporter.addTraffic({ start: this.#minute, isPartial, rows: Float64Array.from(rows.get(of) ?? []) }, since);
+      exporter.recent.add({ start: this.#minute, isPartial, rows: Float64Array.from(rows.get(of) ?? []) }, since);
     }
     this.#numbers.clear();
     this.#current = undefined;

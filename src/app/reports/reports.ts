@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import {
   limitLog,
+  within,
   type Clock,
   type Component,
   type Counter,
@@ -145,10 +146,7 @@ export class Reports implements Component {
     clearInterval(this.#timer);
     this.#stopping.abort();
     for (const id of this.#underWay.keys()) this.#post?.takeBack(id);
-    await Promise.race([
-      Promise.all([this.#ticking, ...this.#underWay.values()]),
-      pause(stopMs, undefined, { ref: false }),
-    ]);
+    await within(Promise.all([this.#ticking, ...this.#underWay.values()]), stopMs, undefined);
   }
 
   /** Notes what is due, and goes on with what this collector has; it happens by itself. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from "node:timers/promises";
 import {
   checkKernel,
   createRing,
@@ -16,7 +15,15 @@ import {
 } from "../../flow/index.ts";
 import { LineInbox } from "../../output/index.ts";
 import type { Sink } from "../../record/index.ts";
-import type { Component, Counter, Health, Log, MetricFamily, Reporting } from "../../base/report/index.ts";
+import {
+  within,
+  type Component,
+  type Counter,
+  type Health,
+  type Log,
+  type MetricFamily,
+  type Reporting,
+} from "../../base/report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 import type { InterfaceChange } from "../../snmp/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
@@ -131,8 +138,8 @@ export class FlowThreads implements Component {
     this.#isOpen = false;
     this.#reportHealth();
     await this.#receiver.stop((thread) => thread.call("stop"), closeMs);
-    await within(askAll(this.#decoders, "drain"), drainMs);
-    await within(this.#persistence?.stop(), closeMs);
+    await within(askAll(this.#decoders, "drain"), drainMs, undefined);
+    await within(Promise.resolve(this.#persistence?.stop()), closeMs, undefined);
     await Promise.all(this.#decoders.map((decoder) => decoder.stop((thread) => thread.call("stop"), closeMs)));
     for (const end of this.#unwatch) end?.();
   }
@@ -303,13 +310,6 @@ function startDecoder(
       closeReader();
     },
   };
-}
-
-/** Waits, but not for longer than this many milliseconds. */
-async function within(action: Promise<unknown> | undefined, ms: number): Promise<void> {
-  const late = new AbortController();
-  await Promise.race([action, pause(ms, undefined, { signal: late.signal }).catch(() => undefined)]);
-  late.abort();
 }
 
 /** Returns the answers of the threads that are alive. */

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Metrics } from "../../base/report/index.ts";
+import { Pause, type Metrics } from "../../base/report/index.ts";
 import { alertEvent, apiError, type StreamPage } from "../../server/index.ts";
 import type { AlertEvent } from "../../watch/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
@@ -23,7 +23,7 @@ class Follower {
   #waiting: string[] = [];
   /** Whether all that there is has to be sent: at first, and when some was left out. */
   #isBehind: boolean;
-  #wake: (() => void) | undefined;
+  readonly #rest = new Pause();
 
   /** @param waiting what came after that of which it knows; undefined: it knows of nothing. */
   constructor(waiting: readonly string[] | undefined) {
@@ -33,7 +33,7 @@ class Follower {
 
   /** Gives it lines; undefined: there are some that nobody has. @returns how many are left out, which it makes up for by a list of all alerts. */
   give(lines: readonly string[] | undefined): number {
-    this.#wake?.();
+    this.#rest.end();
     if (lines === undefined) {
       this.#isBehind = true;
       this.#waiting = [];
@@ -53,12 +53,10 @@ class Follower {
   /** What there is to send: lines, or `all` alerts; undefined: nothing came for a while. */
   async next(signal: AbortSignal): Promise<readonly string[] | "all" | undefined> {
     if (!this.#isBehind && this.#waiting.length === 0) {
-      const woken = new Promise<void>((resolve) => (this.#wake = resolve));
-      const ended = new AbortController();
-      const late = pause(aliveMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
-      await Promise.race([woken, late]);
-      ended.abort();
-      this.#wake = undefined;
+      const wake = (): void => this.#rest.end();
+      signal.addEventListener("abort", wake);
+      await this.#rest.pause(aliveMs);
+      signal.removeEventListener("abort", wake);
     }
     if (this.#isBehind) {
       this.#isBehind = false;

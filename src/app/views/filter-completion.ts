@@ -1,4 +1,4 @@
-import type { Clock, Log, Reporting } from "../../base/report/index.ts";
+import { within, type Clock, type Log, type Reporting } from "../../base/report/index.ts";
 import {
   columnOf,
   FilterError,
@@ -231,7 +231,7 @@ class FilterCompleter {
     const metadata = mayReadMetadata ? await this.#metadataWords(fields[0] ?? "", written) : noWords;
     const exporters =
       fields[0] === "flow.export.ip.addr" && !this.#isLimited
-        ? await Promise.race([this.#sources.exporters(), later([])])
+        ? await within(this.#sources.exporters(), patienceMs, [])
         : [];
     const names = new Map(exporters.map(({ address, name }) => [address, name]));
     const fixedWords = type === "boolean" ? ["true", "false"] : words;
@@ -285,7 +285,7 @@ class FilterCompleter {
       if (this.#traffic.size > mostFields) this.#traffic.delete(this.#traffic.keys().next().value as string);
     }
     if (row.known.size > 0) return row.known;
-    return Promise.race([row.found, later(row.known)]);
+    return within(row.found, patienceMs, row.known);
   }
 
   /** While it is looked up it is not asked for again. */
@@ -312,10 +312,6 @@ class FilterCompleter {
       return otherwise;
     }
   }
-}
-
-async function later<T>(value: T): Promise<T> {
-  return new Promise((resolve) => void setTimeout(() => resolve(value), patienceMs).unref());
 }
 
 const longestFilter = 65_536;

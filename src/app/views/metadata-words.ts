@@ -1,5 +1,5 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Clock, Log } from "../../base/report/index.ts";
+import { within, type Clock, type Log } from "../../base/report/index.ts";
 import type { UdmIndex } from "../../metadata/index.ts";
 
 /** Bytes of entries that are read before other work has its turn. */
@@ -65,9 +65,7 @@ export class MetadataWords {
     beginning = "",
   ): Promise<{ readonly words: readonly string[]; readonly complete: boolean }> {
     this.#readIfChanged();
-    if (this.#reading !== undefined && this.#readOf === "") {
-      await Promise.race([this.#reading, new Promise((resolve) => void setTimeout(resolve, patienceMs).unref())]);
-    }
+    if (this.#reading !== undefined && this.#readOf === "") await within(this.#reading, patienceMs, undefined);
     const words = this.#words.of(kind)?.beginningWith(beginning.toLowerCase()) ?? [];
     const isAll = this.#reading === undefined && this.#words.leftOut === 0;
     return { words, complete: isAll && words.length < mostFound };

@@ -12,7 +12,7 @@ import {
   type FileIo,
   type FileStamp,
 } from "../../base/file/index.ts";
-import type { Reporting } from "../../base/report/index.ts";
+import { within, type Reporting } from "../../base/report/index.ts";
 import { nearName, quote } from "../../base/text/index.ts";
 import { decodeUtf8, ListText, YamlFault, type EditedList, type ListItem } from "../../base/yaml/index.ts";
 import {
@@ -344,9 +344,7 @@ export class RuleFile implements RuleOperations {
   /** Has the file read again. @throws ConnectError `deadline_exceeded` where that takes too long: no other change waits for it. */
   async #apply(): Promise<void> {
     const { apply, applyMs = usualApplyMs, log, path } = this.#options;
-    const given = new AbortController();
-    const late = sleep(applyMs, true, { signal: given.signal }).catch(() => true);
-    const isLate = await Promise.race([apply(), late]).finally(() => given.abort());
+    const isLate = await within(apply(), applyMs, true);
     if (isLate !== true) return;
     log.warn({ path }, "rules are changed, but who uses them does not read them");
     const message = `the file is changed, but its rules were not read within ${applyMs / 1000} s: those of before are in force until they are`;

@@ -44,5 +44,5 @@ export {
   type Metrics,
   type Reading,
 } from "./metrics.ts";
-export { Backoff, Pause, Rounds } from "./retry.ts";
+export { Backoff, Pause, Rounds, within } from "./retry.ts";
 export { Progress, type Task, type TaskView } from "./progress.ts";

@@ -54,6 +54,21 @@ export class Pause {
 }
 
 /**
+ * Waits for work, but no longer than some milliseconds; work that takes longer goes on.
+ *
+ * @param late what is given then. @throws what the work throws in time.
+ */
+export async function within<T, U>(work: Promise<T>, ms: number, late: U): Promise<T | U> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<U>((resolve) => (timer = setTimeout(() => resolve(late), ms)));
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
  * Work that is done again and again, one round at a time: what is asked for meanwhile is one more round. After a failure only time asks
  * again: a request whose answer was lost may have been carried out, and notify others and so this work.
  */

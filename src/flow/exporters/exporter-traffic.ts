@@ -1,3 +1,5 @@
+import type { MemoryShare } from "./limits.ts";
+
 /** A sample of the flows that an exporter reported in a span of time. Exporters sample the same flows, so that samples can be compared. */
 export interface SketchWindow {
   /** When it began, milliseconds since the epoch: a multiple of {@link sketchWindowMs}. */
@@ -13,7 +15,7 @@ const sketchCells = 256;
 /** The number of values; none is as large. */
 export const noFlow = 2 ** 24;
 /** The memory that it holds, in bytes. */
-export const flowSketchCost = 2 * 5 * sketchCells + 400;
+const flowSketchCost = 2 * 5 * sketchCells + 400;
 
 /** A sketch of what an exporter reported lately: a table of fixed size for each of two spans of time. */
 export class FlowSketch {
@@ -106,5 +108,49 @@ export class InterfaceTraffic {
     this.minutes = [...this.minutes.filter(({ start }) => start >= oldest && start < minute.start), minute];
     this.heldBytes = this.minutes.reduce((sum, { rows }) => sum + minuteBytes + (rowBytes * rows.length) / 4, 0);
     return this.heldBytes - before;
+  }
+}
+
+/** What an exporter reported lately, as far as it is measured: a sample of its flows, and what passed its interfaces. */
+export class RecentTraffic {
+  readonly #memory: MemoryShare;
+  /** Made with the first flow of the sample. */
+  #sketch: FlowSketch | undefined;
+  #interfaces: InterfaceTraffic | undefined;
+
+  constructor(memory: MemoryShare) {
+    this.#memory = memory;
+  }
+
+  /** Takes a flow of the sample by which exporters are compared, see {@link FlowSketch.note}. */
+  sketchFlow(hash: number, directions: number, at: number): void {
+    if (this.#sketch === undefined) {
+      this.#sketch = new FlowSketch();
+      this.#memory.add(flowSketchCost);
+    }
+    this.#sketch.note(hash, directions, at);
+  }
+
+  /** Returns that sample, of the latest time first. */
+  sketch(): SketchWindow[] {
+    return this.#sketch?.windows() ?? [];
+  }
+
+  /** Takes what passed the interfaces in a minute. @param since when that began to be added up, if it is the first. */
+  add(minute: TrafficMinute, since: number): void {
+    this.#interfaces ??= new InterfaceTraffic(since);
+    this.#memory.add(this.#interfaces.add(minute));
+  }
+
+  /** Returns what passed the interfaces; undefined where that is not measured. */
+  interfaces(): Omit<ExporterTraffic, "address"> | undefined {
+    return this.#interfaces && { since: this.#interfaces.since, minutes: this.#interfaces.minutes };
+  }
+
+  forget(): void {
+    if (this.#sketch !== undefined) this.#memory.add(-flowSketchCost);
+    if (this.#interfaces !== undefined) this.#memory.add(-this.#interfaces.heldBytes);
+    this.#sketch = undefined;
+    this.#interfaces = undefined;
   }
 }

@@ -32,7 +32,7 @@ export function viewExporter(exporter: Exporter) {
     fallbackRate,
     domains: Array.from(exporter.domains(), viewDomain) as readonly DomainView[],
     /** A sample of its flows, of the latest time first, by which exporters are compared. */
-    sketch: exporter.sketch() as readonly SketchWindow[],
+    sketch: exporter.recent.sketch() as readonly SketchWindow[],
   };
 }
 

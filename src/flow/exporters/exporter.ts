@@ -4,14 +4,7 @@ import type { Protocol } from "../datagram.ts";
 import type { PlanTemplate } from "./build-plan.ts";
 import { continues, Domain, DomainGroup, type KnownTemplate, type ProcessHeader } from "./domain.ts";
 import type { ExporterTable, SharedBudgets } from "./exporter-table.ts";
-import {
-  InterfaceTraffic,
-  FlowSketch,
-  flowSketchCost,
-  type ExporterTraffic,
-  type SketchWindow,
-  type TrafficMinute,
-} from "./exporter-traffic.ts";
+import { RecentTraffic, type ExporterTraffic } from "./exporter-traffic.ts";
 import { FirewallFlows } from "./firewall-flows.ts";
 import { KnownTemplates, type TemplateRecord } from "./known-templates.ts";
 import { EntryShare, memoryCosts, MemoryShare } from "./limits.ts";
@@ -64,6 +57,8 @@ export class Exporter {
   keptAt: number;
   /** Its share of the collector's memory, by {@link memoryCosts}. */
   readonly memory: MemoryShare;
+  /** What it reported lately. */
+  readonly recent: RecentTraffic;
   /** Changed through the exporter, which takes note. */
   readonly templates: KnownTemplates;
 
@@ -82,9 +77,6 @@ export class Exporter {
   readonly #optionsDomains = new Map<Protocol, number | undefined>();
   #ratesVersion: unknown;
   #rates: ManualRate;
-  /** Made with the first flow of the sample. */
-  #sketch: FlowSketch | undefined;
-  #traffic: InterfaceTraffic | undefined;
   #measured: { readonly at: number; readonly records: number };
 
   constructor(table: ExporterTable, address: string, isRelay: boolean, now: number) {
@@ -97,6 +89,7 @@ export class Exporter {
     this.#shared = shared;
     this.memory = new MemoryShare(shared.memory);
     this.memory.add(memoryCosts.exporter);
+    this.recent = new RecentTraffic(this.memory);
     this.templates = new KnownTemplates(shared, this.memory, () => table.evictOther(address));
     this.#waiting = new WaitingBudget(limits.waitingBytes, limits.waitingSets);
     const ownOptions = { used: 0, max: limits.options };
@@ -307,7 +300,7 @@ export class Exporter {
   shrink(toBytes: number): void {
     const before = this.memory.bytes;
     if (before <= toBytes) return;
-    this.#forgetTraffic();
+    this.recent.forget();
     this.dropWaiting(Number.POSITIVE_INFINITY);
     for (const [key, domain] of this.#domains) {
       if (this.memory.bytes <= toBytes || this.#domains.size === 1) break;
@@ -323,29 +316,15 @@ export class Exporter {
     if (this.memory.bytes < before) this.#noteChange();
   }
 
-  /** Takes a flow of the sample by which exporters are compared, see {@link FlowSketch.note}. */
+  /** Takes a flow of the sample by which exporters are compared, as {@link RecentTraffic.sketchFlow}. */
   sketchFlow(hash: number, directions: number): void {
-    if (this.#sketch === undefined) {
-      this.#sketch = new FlowSketch();
-      this.memory.add(flowSketchCost);
-    }
-    this.#sketch.note(hash, directions, this.lastSeen);
-  }
-
-  /** Returns that sample, of the latest time first. */
-  sketch(): SketchWindow[] {
-    return this.#sketch?.windows() ?? [];
-  }
-
-  /** Takes what passed its interfaces in a minute. @param since when that began to be added up, if it is the first. */
-  addTraffic(minute: TrafficMinute, since: number): void {
-    this.#traffic ??= new InterfaceTraffic(since);
-    this.memory.add(this.#traffic.add(minute));
+    this.recent.sketchFlow(hash, directions, this.lastSeen);
   }
 
   /** Returns what passed its interfaces lately; undefined where that is not measured. */
   traffic(): ExporterTraffic | undefined {
-    return this.#traffic && { address: this.address, since: this.#traffic.since, minutes: this.#traffic.minutes };
+    const traffic = this.recent.interfaces();
+    return traffic && { address: this.address, ...traffic };
   }
 
   /** Takes the record rate; to be called now and then. */
@@ -364,7 +343,7 @@ export class Exporter {
   /** Forgets everything, before the exporter itself is forgotten. */
   forget(): void {
     for (const [key, domain] of this.#domains) this.#forgetDomain(key, domain);
-    this.#forgetTraffic();
+    this.recent.forget();
     this.memory.add(-memoryCosts.exporter);
   }
 
@@ -516,13 +495,6 @@ export class Exporter {
       if (hasOptions && hasFlows) return;
     }
     if (hasOptions || !domain.options.isEmpty()) this.#optionsDomains.clear();
-  }
-
-  #forgetTraffic(): void {
-    if (this.#sketch !== undefined) this.memory.add(-flowSketchCost);
-    if (this.#traffic !== undefined) this.memory.add(-this.#traffic.heldBytes);
-    this.#sketch = undefined;
-    this.#traffic = undefined;
   }
 }
 

@@ -13,6 +13,8 @@ import * as layout from "../kernel/layout.gen.ts";
 import { parseAddress } from "../../base/ip/index.ts";
 import { convertField } from "../elements/mapping/convert-field.ts";
 import type { Convert } from "../elements/mapping/convert-type.ts";
+import { eachCounter, type CounterNames } from "../elements/mapping/element-names.ts";
+import { nameText, putText, writeAscii, writeSafeInteger } from "./line-head.ts";
 import { type RoleMethod, joinedFields, type JoinedField, roleMethods } from "../kernel/program-writer.ts";
 
 /** Stands for any field of an application but its id and its name. */
@@ -39,6 +41,60 @@ export class NameBits {
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
+}
+
+const rateName = nameText("flow.sample_rate");
+const overflowText = nameText("flow.sampling.overflow", "true");
+
+/** Writes rates, and the estimates of counters by them. */
+export class EstimateWriter {
+  readonly #names: readonly ReturnType<typeof nameText>[];
+
+  constructor(counters: CounterNames) {
+    this.#names = eachCounter(counters).map(({ estimate }) => nameText(estimate));
+  }
+
+  /** @param counters bytes and packets, then those of the reverse direction of a biflow. @returns where the estimates end. */
+  write(out: DataView, at: number, rate: number, counters: readonly (number | bigint | undefined)[]): number {
+    let end = putText(out, at, rateName);
+    end = Number.isSafeInteger(rate) ? writeSafeInteger(out, end, rate) : writeAscii(out, end, String(rate));
+    let isCut = false;
+    for (let i = 0; i < counters.length; i++) {
+      const counter = counters[i];
+      const scaled = counter === undefined ? undefined : scaleCounter(counter, rate);
+      if (scaled === undefined) continue;
+      end = putText(out, end, this.#names[i] as ReturnType<typeof nameText>);
+      end =
+        typeof scaled === "number" && scaled >= 0
+          ? writeSafeInteger(out, end, scaled)
+          : writeAscii(out, end, `${cutEstimate(scaled)}`);
+      isCut ||= scaled > largestEstimate;
+    }
+    return isCut ? putText(out, end, overflowText) : end;
+  }
+}
+
+/** Stores have whole numbers of 64 bits. */
+const largestEstimate = 2n ** 64n - 1n;
+
+/** An estimate, or the largest one where it is larger. */
+function cutEstimate(scaled: number | bigint): number | bigint {
+  return scaled > largestEstimate ? largestEstimate : scaled;
+}
+
+/** Rates that are no whole numbers are applied to bigints in parts of a millionth. */
+const millionths = 1_000_000;
+
+/** The estimate by a counter; undefined where there is none. */
+function scaleCounter(value: Value, rate: number): number | bigint | undefined {
+  if (typeof value === "number") {
+    const scaled = Math.round(value * rate);
+    if (Number.isSafeInteger(scaled)) return scaled;
+  }
+  if (typeof value !== "number" && typeof value !== "bigint") return undefined;
+  if (Number.isInteger(rate)) return BigInt(value) * BigInt(rate);
+  const parts = Math.round(rate * millionths);
+  return Number.isFinite(parts) ? (BigInt(value) * BigInt(parts)) / BigInt(millionths) : undefined;
 }
 
 const appName = "app.name";

@@ -3,6 +3,7 @@ import {
   Backoff,
   limitLog,
   Pause,
+  within,
   type Clock,
   type Component,
   type Health,
@@ -274,11 +275,12 @@ export abstract class QueuedSink implements Sink, Component {
     this.#isStopping = true;
     this.#idle.end();
     this.#delay.end();
-    if (this.#running !== undefined && !(await endsWithin(this.#running, this.#options.flushMs ?? 2000))) {
+    const { flushMs = 2000 } = this.#options;
+    if (this.#running !== undefined && (await within(this.#running, flushMs, "late")) === "late") {
       this.#ended ??= "stopped";
       this.#delay.end();
       this.#outlet?.abort();
-      if (!(await endsWithin(this.#running, abortMs))) {
+      if ((await within(this.#running, abortMs, "late")) === "late") {
         this.#options.log.error({ output: this.#output }, "a write hangs in the operating system");
         if (this.#inFlight !== undefined) this.#drop("stopped", this.#inFlight.count, this.#inFlight.bytes.length);
       }
@@ -409,15 +411,5 @@ export abstract class QueuedSink implements Sink, Component {
     // That the reader is gone is logged once.
     if (reason === "closed") return;
     this.#limitedLog.warn({ output: this.#output, reason, records }, "records dropped");
-  }
-}
-
-async function endsWithin(action: Promise<void>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  try {
-    return await Promise.race([action.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -215,7 +215,7 @@ export function createModelPipeline(options: FlowPipelineOptions): ComparedPipel
       return Array.from(exporters.all()).flatMap((exporter) => exporter.traffic() ?? []);
     },
     exporters: () =>
-      Array.from(exporters.all(), (exporter) => ({ address: exporter.address, sketch: exporter.sketch() })),
+      Array.from(exporters.all(), (exporter) => ({ address: exporter.address, sketch: exporter.recent.sketch() })),
     tidy: () => exporters.tidy(clock.now(), 0),
   };
 }
