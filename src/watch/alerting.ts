@@ -288,10 +288,10 @@ export class Alerting {
   #tellNews(): void {
     const now = this.#around.clock.now();
     // Those that fire for other collectors only are told of, too.
-    const open = new Map((this.#others?.firing() ?? []).map((alert) => [alert.id, alert]));
-    for (const alert of this.#book.open()) open.set(alert.id, alert);
-    const inForce = this.#silences.inForce(now);
-    const events = this.#news.take(open.values(), (id) => this.#book.find(id), inForce, now);
+    const [here, elsewhere] = [this.#book.open(), this.#others?.firing() ?? []];
+    const open =
+      elsewhere.length === 0 ? here : new Map([...elsewhere, ...here].map((alert) => [alert.id, alert])).values();
+    const events = this.#news.take(open, (id) => this.#book.find(id), this.#silences.inForce(now), now);
     if (events.length > 0) this.#around.onNews(events);
   }
 
