@@ -7,8 +7,8 @@ import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
 import { createValues, type Look, type Values } from "./measures.ts";
 import { compileRowFilter, type RowFilter } from "./row-filter.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
-import type { ValueCodes } from "./value-codes.ts";
-import { hashOf, Keys, KeySketch, longer, SlotCache, windowSteps } from "./windows.ts";
+import { KeyCache } from "./value-codes.ts";
+import { hashOf, Keys, KeySketch, longer, windowSteps } from "./windows.ts";
 
 /** What is found of a key that is not calm. */
 export interface Verdict {
@@ -80,15 +80,7 @@ export class RuleWatch {
   #touched: number[] = [];
   #isTouched = new Uint8Array(0);
   /** Undefined where every record needs the text of its key. */
-  readonly #cache: SlotCache | undefined;
-  /** The codes of the fields of `by` in the rows in use; undefined where one has none. */
-  #codes: readonly Uint32Array[] | undefined;
-  /** Those that the cache knows. */
-  #epoch = 0;
-  /** The codes of the key that is read. */
-  readonly #key: Uint32Array;
-  /** A slot that the cache may know has been forgotten. */
-  #isStale = false;
+  readonly #cache: KeyCache | undefined;
   /** When what is to hold for a time began, of keys that are pending, and of those whose alert may end. */
   readonly #holding = new Map<number, number>();
   /** When the last alert of a key ended: what is still in its windows of the time before is no new one. */
@@ -126,8 +118,7 @@ export class RuleWatch {
     const isSized = isSum && (isRate || measure.kind === "records" || measure.kind === "distinct");
     this.#placeFrom = isSized ? placeShare * when.limit * (isRate ? rule.overMs / second : 1) : Infinity;
     this.#seed = Math.floor(Math.random() * 2 ** 32);
-    this.#key = new Uint32Array(rule.by.length);
-    if (rule.by.length > 0 && this.#known === undefined) this.#cache = new SlotCache(rule.by.length, this.#seed);
+    if (rule.by.length > 0 && this.#known === undefined) this.#cache = new KeyCache(rule.by.length, this.#seed);
     // What is to be noticed when it stays away is there from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
   }
@@ -179,12 +170,13 @@ export class RuleWatch {
     const kept = filter === undefined ? count : filter.keep(meant, count, passing);
     if (kept === 0) return;
     values.use?.();
-    this.#useCodes();
+    const cache = this.#cache;
+    cache?.use(this.rule.by.map(({ field }) => this.#rows.codes(field)));
     const coldFrom = this.#coldFrom(now);
     for (let i = 0; i < kept; i++) {
       const row = rows[i] as number;
       values.takeAny?.(row, weight, now);
-      const cached = this.#cached(row);
+      const cached = cache === undefined ? -1 : cache.find(row);
       const slot = cached < 0 ? this.#slotOf(row, weight, now) : cached;
       if (slot === undefined) continue;
       this.#seen.last[slot] = now;
@@ -275,42 +267,12 @@ export class RuleWatch {
     return this.#closeFrom === Infinity || keptMs === undefined ? 0 : now - keptMs;
   }
 
-  /** Reads the codes of the rows in use. */
-  #useCodes(): void {
-    const cache = this.#cache;
-    this.#codes = undefined;
-    if (cache === undefined) return;
-    const codes = this.rule.by
-      .map(({ field }) => this.#rows.codes(field))
-      .filter((each): each is ValueCodes => each !== undefined);
-    if (codes.length < this.rule.by.length) return;
-    this.#codes = codes.map(({ rows }) => rows);
-    const epoch = codes.reduce((sum, each) => sum + each.epoch, 0);
-    if (epoch === this.#epoch && !this.#isStale) return;
-    this.#epoch = epoch;
-    this.#isStale = false;
-    cache.clear();
-  }
-
-  /** The slot of a record whose key came before; -1: its key has to be read. */
-  #cached(row: number): number {
-    const codes = this.#codes;
-    if (codes === undefined) return -1;
-    const key = this.#key;
-    for (let i = 0; i < key.length; i++) key[i] = codes[i]?.[row] as number;
-    return (this.#cache as SlotCache).find(key);
-  }
-
   /** The slot of a record by the text of its key; undefined: it has none, or there is no place. */
   #slotOf(row: number, weight: number, now: number): number | undefined {
     const key = this.#keyOf(row);
     if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) return undefined;
     const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now);
-    if (this.#isStale && this.#codes !== undefined) {
-      this.#isStale = false;
-      this.#cache?.clear();
-    }
-    if (slot !== undefined && this.#codes !== undefined) this.#cache?.put(this.#key, slot, this.keys.count);
+    this.#cache?.put(slot, this.keys.count);
     return slot;
   }
 
@@ -474,7 +436,7 @@ export class RuleWatch {
     this.#close.delete(slot);
     this.#late.delete(slot);
     this.#ended.delete(slot);
-    this.#isStale = true;
+    this.#cache?.forget();
     this.#seen.last[slot] = 0;
     this.#seen.large[slot] = 0;
   }

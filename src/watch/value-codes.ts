@@ -142,3 +142,95 @@ export class ValueCodes {
 function hasValue(presence: Uint8Array, row: number): boolean {
   return ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
 }
+
+const fewestKeys = 64;
+const mostKeys = 1 << 16;
+/** Cells that are looked at for a key: some keys have one cell. */
+const probes = 4;
+
+/** Remembers the slots of keys by the codes of their values, so that no text is made of a key that comes again and again. */
+export class KeyCache {
+  readonly #seed: number;
+  #cells = fewestKeys;
+  /** Codes of each cell. */
+  #keys: Uint32Array;
+  /** Of each cell; -1: it is free. */
+  #slots = new Int32Array(fewestKeys).fill(-1);
+  /** By row of those in use the codes of each value of a key; undefined where one has none. */
+  #codes: readonly Uint32Array[] | undefined;
+  /** Those that are known. */
+  #epoch = 0;
+  /** The codes of the key that is looked for. */
+  readonly #key: Uint32Array;
+  /** A slot that is known may have gone to another key. */
+  #isStale = false;
+
+  /** @param width the values of a key. @param seed nobody outside knows. */
+  constructor(width: number, seed: number) {
+    this.#seed = seed;
+    this.#key = new Uint32Array(width);
+    this.#keys = new Uint32Array(fewestKeys * width);
+  }
+
+  /** Has the rows that are in use now. @param given the codes of each value; undefined for one that has none. */
+  use(given: readonly (ValueCodes | undefined)[]): void {
+    const codes = given.filter((each) => each !== undefined);
+    this.#codes = codes.length < given.length ? undefined : codes.map(({ rows }) => rows);
+    if (this.#codes === undefined) return;
+    const epoch = codes.reduce((sum, each) => sum + each.epoch, 0);
+    if (epoch !== this.#epoch || this.#isStale) this.#clear();
+    this.#epoch = epoch;
+  }
+
+  /** The slot of a row whose key came before; -1: its key has to be read. */
+  find(row: number): number {
+    const [given, key, width] = [this.#codes, this.#key, this.#key.length];
+    if (given === undefined) return -1;
+    for (let i = 0; i < width; i++) key[i] = given[i]?.[row] as number;
+    const keys = this.#keys;
+    let cell = this.#cellOf(key);
+    for (let i = 0; i < probes; i++, cell = (cell + 1) & (this.#cells - 1)) {
+      const at = cell * width;
+      let same = 0;
+      while (same < width && keys[at + same] === key[same]) same++;
+      if (same === width) return this.#slots[cell] as number;
+    }
+    return -1;
+  }
+
+  /** Remembers the slot of the key that was looked for last; undefined: it has none. @param keys how many there are: the more, the more are remembered. */
+  put(slot: number | undefined, keys: number): void {
+    if (this.#codes === undefined) return;
+    if (this.#isStale) this.#clear();
+    if (slot === undefined) return;
+    const width = this.#key.length;
+    if (this.#cells < mostKeys && keys > this.#cells / 4) {
+      while (this.#cells < mostKeys && keys > this.#cells / 8) this.#cells *= 2;
+      this.#keys = new Uint32Array(this.#cells * width);
+      this.#slots = new Int32Array(this.#cells).fill(-1);
+    }
+    const home = this.#cellOf(this.#key);
+    let cell = home;
+    for (let i = 1; i < probes && this.#slots[cell] !== -1; i++) cell = (cell + 1) & (this.#cells - 1);
+    if (this.#slots[cell] !== -1) cell = home;
+    this.#slots[cell] = slot;
+    this.#keys.set(this.#key, cell * width);
+  }
+
+  /** A slot has gone to another key. */
+  forget(): void {
+    this.#isStale = true;
+  }
+
+  #clear(): void {
+    this.#isStale = false;
+    this.#keys.fill(0);
+    this.#slots.fill(-1);
+  }
+
+  #cellOf(key: Uint32Array): number {
+    let hash = this.#seed;
+    for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ (key[i] as number), 0x9e3779b1) ^ (hash >>> 15);
+    return mixed(hash) & (this.#cells - 1);
+  }
+}

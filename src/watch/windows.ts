@@ -261,69 +261,6 @@ export function mixed(given: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-const fewestCells = 64;
-const mostCells = 1 << 16;
-/** Cells that are looked at for a key: some keys have one cell. */
-const probes = 4;
-
-/** Remembers the slots of keys by the codes of their values, so that no text is made of a key that comes again and again. */
-export class SlotCache {
-  readonly #width: number;
-  readonly #seed: number;
-  #cells = fewestCells;
-  /** Codes of each cell. */
-  #codes: Uint32Array;
-  /** Of each cell; -1: it is free. */
-  #slots = new Int32Array(fewestCells).fill(-1);
-
-  /** @param width the codes of a key. @param seed nobody outside knows. */
-  constructor(width: number, seed: number) {
-    this.#width = width;
-    this.#seed = seed;
-    this.#codes = new Uint32Array(fewestCells * width);
-  }
-
-  /** The slot of a key; -1: it is not remembered. */
-  find(given: Uint32Array): number {
-    const [codes, width] = [this.#codes, this.#width];
-    let cell = this.#cellOf(given);
-    for (let i = 0; i < probes; i++, cell = (cell + 1) & (this.#cells - 1)) {
-      const at = cell * width;
-      let same = 0;
-      while (same < width && codes[at + same] === given[same]) same++;
-      if (same === width) return this.#slots[cell] as number;
-    }
-    return -1;
-  }
-
-  /** @param keys how many there are: the more, the more are remembered. */
-  put(given: Uint32Array, slot: number, keys: number): void {
-    if (this.#cells < mostCells && keys > this.#cells / 4) {
-      while (this.#cells < mostCells && keys > this.#cells / 8) this.#cells *= 2;
-      this.#codes = new Uint32Array(this.#cells * this.#width);
-      this.#slots = new Int32Array(this.#cells).fill(-1);
-    }
-    const home = this.#cellOf(given);
-    let cell = home;
-    for (let i = 1; i < probes && this.#slots[cell] !== -1; i++) cell = (cell + 1) & (this.#cells - 1);
-    if (this.#slots[cell] !== -1) cell = home;
-    this.#slots[cell] = slot;
-    for (let i = 0; i < this.#width; i++) this.#codes[cell * this.#width + i] = given[i] as number;
-  }
-
-  /** Forgets all: a slot has gone to another key, or codes mean something else. */
-  clear(): void {
-    this.#codes.fill(0);
-    this.#slots.fill(-1);
-  }
-
-  #cellOf(given: Uint32Array): number {
-    let hash = this.#seed;
-    for (let i = 0; i < this.#width; i++) hash = Math.imul(hash ^ (given[i] as number), 0x9e3779b1) ^ (hash >>> 15);
-    return mixed(hash) & (this.#cells - 1);
-  }
-}
-
 /** Values that are watched by themselves, each with a number, its slot. */
 export class Keys {
   readonly #slots = new Map<string, number>();
