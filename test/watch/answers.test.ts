@@ -304,8 +304,8 @@ describe("answers", () => {
       const next = await start(t, speaker, { mode: "automatic" }, { memory: left });
       await flood(next, 2, "198.51.100.1");
       assert.match(
-        next.watch.answers.list().find(({ routes, state }) => routes[0]?.prefix === wide && state === "refused")?.because ??
-          "",
+        next.watch.answers.list().find(({ routes, state }) => routes[0]?.prefix === wide && state === "refused")
+          ?.because ?? "",
         /is shorter than/,
         wide,
       );
