@@ -83,5 +83,5 @@ export function cpuOfThread(trials: readonly Trial[], thread: string): number {
 /** Nanoseconds a record. The median of each thread by itself, for what disturbs a trial seldom disturbs all threads alike. */
 export function cpuOfRecord(trials: readonly Trial[]): number {
   const threads = new Set(trials.flatMap(({ cpu }) => Object.keys(cpu)));
-  return [...threads].reduce((sum, thread) => sum + cpuOfThread(trials, thread), 0);
+  return sum(Object.fromEntries([...threads].map((thread) => [thread, cpuOfThread(trials, thread)])));
 }
