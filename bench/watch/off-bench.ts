@@ -26,14 +26,14 @@ interface Side {
 }
 
 const directory = await mkdtemp(join(tmpdir(), "netgloss-bench-"));
-const metadataPath = join(directory, "metadata.yml");
 const rulesPath = join(directory, "watch.yml");
-writeMetadataFile(metadataPath, 1000);
 await writeFile(rulesPath, fiveRules);
 const before = process.env["NETGLOSS_BEFORE"];
 const generator = startHelper("flow/generator-process.js");
 
 async function start(name: Side["name"]): Promise<Side> {
+  const metadataPath = join(directory, `${name}.yml`);
+  writeMetadataFile(metadataPath, 1000);
   const target = await startCollectorTarget({
     metadataPath,
     output: "/dev/null",
