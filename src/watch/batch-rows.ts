@@ -266,7 +266,7 @@ class ColumnReader implements Reader {
   /** Texts by their codes, as far as they were asked for. */
   #texts: (string | undefined)[] = [];
   #table: TextTable | undefined;
-  /** Views of the batch: it makes them anew each time that it is asked. */
+  /** Views of the batch: it makes new ones each time that it is asked. */
   #presence: Uint8Array | undefined;
   #data: BatchColumn["data"] = new Uint32Array(0);
   /** The values by 32 bits; undefined for those that cannot be read so. */

@@ -439,7 +439,7 @@ export class HistoryKeeper {
         else await this.#files?.read(rule.name, identity, history);
       } catch (error) {
         fault ??= `the history of ${rule.name} cannot be read: ${(error as Error).message}`;
-        this.#log.error({ error }, "the history of a rule cannot be read, it begins anew");
+        this.#log.error({ error }, "the history of a rule cannot be read, a new one begins");
       }
     }
     this.#onFault(fault);

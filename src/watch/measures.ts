@@ -302,7 +302,7 @@ class CounterGrowth {
     this.#received = received;
   }
 
-  /** Returns how much it grew each second since the record before; undefined for the first one, and where it began anew. */
+  /** Returns how much it grew each second since the record before; undefined for the first one, and where it was reset. */
   take(slot: number, row: number): number | undefined {
     if (!this.#reader.has(row)) return undefined;
     const [before, beforeAt = 0] = [this.#counts[slot], this.#at[slot]];

@@ -3,7 +3,7 @@ import { longer, mixed } from "./windows.ts";
 
 /** Numbers below are their own codes, plus one: ports, protocols, flags. */
 const plainNumbers = 65_536;
-/** Values that are remembered; when there are more, codes begin anew. */
+/** Values that are remembered; when there are more, all codes are given out again. */
 const maxValues = 1 << 15;
 const fewestCells = 1 << 10;
 /** What is longer is not remembered: exporters send texts of 60 KB, too. */
@@ -45,7 +45,7 @@ export class ValueCodes {
     }
     const { type, isArray } = column.column;
     if (isArray) return false;
-    if (this.#count + rows > maxValues) this.#beginAnew();
+    if (this.#count + rows > maxValues) this.#restart();
     if (type === "boolean") this.#useFlags(column, rows);
     else if (words === undefined) return false;
     else if (type === "text") this.#useTexts(column.presence, rows, words, texts);
@@ -53,7 +53,7 @@ export class ValueCodes {
     return true;
   }
 
-  #beginAnew(): void {
+  #restart(): void {
     this.epoch++;
     this.#count = 0;
     this.#texts.clear();

@@ -108,7 +108,7 @@ test("a slow client gets a list of all in place of what piled up, which is count
   await late.stop();
 });
 
-test("when the thread of Watch begins anew, followers get a list once it answers", async () => {
+test("when the thread of Watch starts again, followers get a list once it answers", async () => {
   const { state, follow } = rig();
   const one = follow();
   const first = await one.next();

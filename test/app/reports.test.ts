@@ -173,7 +173,7 @@ test("a receiver that fails, and a collector that ends meanwhile: it is sent onc
   );
 });
 
-test("what is given up is said and not tried again; by hand it is sent anew", async (t) => {
+test("what is given up is said and not tried again; by hand it is sent again", async (t) => {
   const rig = await open(t, tempDirectory(t), "one", at("2026-11-26T12:00:00Z"));
   await define(rig);
   rig.now = at("2026-11-27T06:00:00Z");

@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Client, credentials } from "@grpc/grpc-js";
+import { WatchRuleService } from "../../src/server/gen/rules/v1/rules_pb.ts";
+import { clientKinds, createUdmClient } from "../server/udm-clients.ts";
 import { netflowV5Datagram } from "../support/netflow-v5.ts";
 import { sendDatagram } from "../support/send-datagram.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
@@ -191,6 +193,20 @@ async function tryTransports(port: number, path: string): Promise<void> {
     const url = `http://127.0.0.1:${port}/api/v1/enrich/ipaddr${name}`;
     const response = await fetch(url, { method: "POST", headers: { "content-type": type }, body });
     assert.match(await response.text(), /flood/, type);
+  }
+  for (const kind of clientKinds) {
+    const rules = createUdmClient<"testRule">(kind, { port, ca: undefined, prefix: "", service: WatchRuleService });
+    const text = "{name: q, by: [dst], measure: bits_per_second, when: '> 1', act: [hook]}";
+    const tried = await rules.call("testRule", { text, from: "-30m" });
+    assert.ok("answer" in tried, `${kind}: ${JSON.stringify(tried)}`);
+    const { found, windowSeconds } = tried.answer as { found: { key: string[] }[]; windowSeconds: number };
+    assert.deepEqual([found.map(({ key }) => key), windowSeconds], [[["10.0.0.2"]], 10], kind);
+    const refused = await rules.call("testRule", { text: "{name: q, measure: bits_per_second, when: '> 1x'}" });
+    assert.ok(refused.code === "invalid_argument" && "fields" in refused, kind);
+    assert.match(refused.message, /text:1:4\d: .*> 500M/, kind);
+    assert.deepEqual(refused.fields, ["text"], kind);
+    assert.equal((await rules.call("testRule", { name: "none" })).code, "not_found", kind);
+    rules.close();
   }
   // What is changed by hand in between stays.
   writeFileSync(path, `${readFileSync(path, "utf8")}# by hand\n`);

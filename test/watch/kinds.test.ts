@@ -134,7 +134,7 @@ describe("what is usual", () => {
     assert.match(after.watch.status().rules[0]?.history ?? "", /^0 keys, 0 hours; no verdict/);
   });
 
-  test("a file that is none is named, and the history begins anew", async (t) => {
+  test("a file that is none is named, and a new history begins", async (t) => {
     const before = await startWatch(t, upload);
     await before.watch.stop();
     const folder = join(before.directory, "state", "history");

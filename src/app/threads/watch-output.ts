@@ -45,7 +45,7 @@ export type WatchNote =
   | { readonly events: readonly AlertEvent[] }
   | { readonly fault: string | null };
 
-/** Is told what happens to alerts; undefined: some of it may have been missed. */
+/** Takes what happens to alerts; undefined: some of it may have been missed. */
 export type AlertListener = (events: readonly AlertEvent[] | undefined) => void;
 
 /** What somebody wants of an alert or a silence. */
@@ -85,7 +85,7 @@ export class WatchOutput implements Component {
   readonly taker: FeedThread;
   readonly #sink: Pick<Sink, "write">;
   readonly #health: Reporting["health"];
-  /** The fault that the thread reports; a new thread reports it anew, before it is ready. */
+  /** The fault that the thread reports; a new thread reports it again, before it is ready. */
   #said: string | undefined;
 
   readonly #states: StateLines;
@@ -134,7 +134,7 @@ export class WatchOutput implements Component {
   async start(): Promise<void> {
     await this.taker.start();
     setOpen(this.#othersFeed.sampling, true);
-    this.#timer = setInterval(() => void this.#tellStates(), stateMs);
+    this.#timer = setInterval(() => void this.#sendStates(), stateMs);
   }
 
   async stop(): Promise<void> {
@@ -250,7 +250,7 @@ export class WatchOutput implements Component {
     }
   }
 
-  async #tellStates(): Promise<void> {
+  async #sendStates(): Promise<void> {
     try {
       const sources = (await this.taker.thread()?.call<readonly Source[]>("sources")) ?? [];
       const lines = (await Promise.all(sources.map((source) => this.#states(source)))).flat();

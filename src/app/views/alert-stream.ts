@@ -11,7 +11,7 @@ const maxKept = 1000;
 const maxWaiting = 1000;
 /** An empty line finds out whether anybody is still there. */
 const aliveMs = 5000;
-/** The time until the thread of Watch is asked again while it begins anew. */
+/** The time until the thread of Watch is asked again while it starts. */
 const againMs = 500;
 
 /** What the stream needs of Watch. */
@@ -75,7 +75,7 @@ class Follower {
 export class AlertStream {
   readonly #watch: AlertSource | undefined;
   readonly #followers = new Set<Follower>();
-  /** Another one in each run: numbers begin anew. */
+  /** Another one in each run: numbers begin with 1 again. */
   #run = newRun();
   #next = 1;
   /** The last events, the newest last. */

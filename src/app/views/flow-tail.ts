@@ -49,7 +49,7 @@ interface Look {
   readonly counts: TapCounts | undefined;
 }
 
-/** `GET /api/v1/flow/tail`: flows as they leave, as lines, events or batches of Arrow; the parameters are told below. */
+/** `GET /api/v1/flow/tail`: flows as they leave, as lines, events or batches of Arrow; `parameters` says what can be asked for. */
 export function flowTail(tap: RecordTap, { metrics, clock }: { metrics: Metrics; clock: Clock }): StreamPage {
   const sent = metrics.counter("netgloss_flow_tail_records_total", "Records sent to those who watch flows.");
   sent.add(0);

@@ -429,7 +429,7 @@ export class RuleFile implements RuleOperations {
       return { changes: pending?.revision === revision ? [...changes, pending.change] : changes };
     } catch (error) {
       if (isMissing(error)) return { changes: [] };
-      throw unavailable(error, `the change log ${path} cannot be read; moved away, it begins anew`);
+      throw unavailable(error, `the change log ${path} cannot be read; once it is moved away, a new one begins`);
     }
   }
 
