@@ -12,7 +12,7 @@ import {
   type GivenSetting,
   type SettingsReading,
 } from "../../src/app/index.ts";
-import { outputKinds } from "../../src/output/kinds.ts";
+import { outputKinds } from "../../src/output/index.ts";
 
 const noFile = (path: string): string => {
   throw new Error(`no such file: ${path}`);
