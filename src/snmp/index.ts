@@ -20,7 +20,8 @@ export { isException, type ValueType, type VarBind } from "./session/ber.ts";
 export type { WalkEnd } from "./session/walk.ts";
 export { walk, type WalkOptions, type WalkSummary } from "./session/walk.ts";
 export { changeEffect, type ChangeClass, type ChangeEffect } from "./definitions/diff-definitions.ts";
-export { definitionPathsIn, type DefinitionPaths } from "./definitions/definition-files.ts";
+export { compileDefinitionFile } from "./definitions/compiled-definitions.ts";
+export { definitionPathsIn, listDefinitionFiles, type DefinitionPaths } from "./definitions/definition-files.ts";
 export {
   autoGroup,
   genericGroup,

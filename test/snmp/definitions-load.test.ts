@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
-import { appendFile, readFile, symlink } from "node:fs/promises";
+import { hash } from "node:crypto";
+import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
+  compileDefinitionFile,
   DefinitionsLoader,
   definitionPathsIn,
   deviceCredentials,
   groupsOfSysObjectId,
+  listDefinitionFiles,
   pollIntervalMs,
   reachedObjects,
   syntaxes,
@@ -445,4 +448,40 @@ test("rows of a table whose index is not known are told apart by their suffix", 
   const [part] = definitions?.objects.get("IF-MIB::ifXTable")?.index ?? [];
   assert.equal(part?.type, "ImplicitObjectIdentifier");
   assert.equal(part?.field, "snmp.object.instance");
+});
+
+test("compiled files are not read as YAML again; one that is different, or has a finding, is", async (t) => {
+  const tree = await DefinitionTree.make(t, {
+    "objects/odd.yml":
+      "ODD-MIB::odd:\n  colour: red\n  attributes:\n    odd: {oid: .1.3.6.1.4.1.1.1, name: odd.value, syntax: Gauge32}\n",
+    "objects/wide.yml":
+      "WIDE-MIB::wide:\n  attributes:\n    wide: {oid: .1.3.6.1.4.1.1.2, name: wide.value, syntax: Gauge32, range: [-Infinity, 5]}\n",
+  });
+  const { files } = await listDefinitionFiles(definitionPathsIn(tree.directory));
+  const compile = async (): Promise<readonly (string | undefined)[]> =>
+    Promise.all(
+      files.map(async ({ kind, path }) => {
+        const bytes = await readFile(path);
+        return compileDefinitionFile(kind, bytes, hash("sha256", bytes, "hex"));
+      }),
+    );
+  const lines = await compile();
+  const left = files.filter((_, i) => lines[i] === undefined).map(({ path }) => path.slice(tree.directory.length + 1));
+  // Devices have secrets; what has a finding is needed with its positions; JSON has no infinite number.
+  assert.deepEqual(left, ["objects/odd.yml", "objects/wide.yml", "devices/lab.yml"]);
+  const compiled = join(tree.directory, "definitions.compiled");
+  // The last line is broken off, as of a file that is still written.
+  await writeFile(compiled, lines.join("") + (lines[0] ?? "").slice(0, -5));
+  const load = async (): ReturnType<DefinitionsLoader["load"]> => loaderOf(tree, { compiled }).loader.load("start");
+  const plain = await tree.load("start");
+  const outcome = await load();
+  assert.equal(outcome.parsedFiles, left.length);
+  assert.deepEqual(outcome.definitions, plain.definitions);
+  assert.deepEqual(tree.format(outcome), tree.format(plain));
+
+  await appendFile(join(tree.directory, "objects/if.yml"), "      colour: red\n");
+  const changed = await load();
+  assert.equal(changed.parsedFiles, left.length + 1);
+  assert.deepEqual(tree.format(changed), tree.format(await tree.load("start")));
+  assert.equal(tree.format(changed).length, 2);
 });

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { hash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
+import { isDeepStrictEqual } from "node:util";
 import { recordFields, type RecordFields } from "../../src/record/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
+  compileDefinitionFile,
   DefinitionsLoader,
   decodeIndex,
   definitionPathsIn,
@@ -13,6 +16,7 @@ import {
   formatOid,
   genericGroup,
   groupsOfSysObjectId,
+  listDefinitionFiles,
   oidStartsWith,
   parseOid,
   pollIntervalMs,
@@ -22,21 +26,50 @@ import {
   type Attribute,
   type Cell,
   type Definitions,
+  type LoadOutcome,
   type NameTables,
   type ObjectDefinition,
 } from "../../src/snmp/index.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { parseSnmprec, type AgentTable, type TypedValue } from "../support/snmp-agent/index.ts";
 
 const directory = resolve(import.meta.dirname, "../../../definitions");
 
-async function shipped(): Promise<Definitions> {
+/** One load of our own set. @param compiled a file of compiled definitions. */
+async function loadShipped(compiled?: string): Promise<LoadOutcome & { readonly definitions: Definitions }> {
   const paths = definitionPathsIn(directory);
-  const outcome = await new DefinitionsLoader({ paths, metrics: createMetrics(), clock: systemClock }).load("apply");
+  const loader = new DefinitionsLoader({
+    paths,
+    metrics: createMetrics(),
+    clock: systemClock,
+    ...(compiled && { compiled }),
+  });
+  const outcome = await loader.load("apply");
   assert.deepEqual(outcome.findings.map(formatFinding), []);
-  assert.ok(outcome.definitions);
-  return outcome.definitions;
+  const { definitions } = outcome;
+  assert.ok(definitions);
+  return { ...outcome, definitions };
 }
+
+let loading: ReturnType<typeof loadShipped> | undefined;
+
+async function shipped(): Promise<Definitions> {
+  return (await (loading ??= loadShipped())).definitions;
+}
+
+test("our own set says the same when it is compiled, and then all but the defaults of devices are", async (t) => {
+  const { files } = await listDefinitionFiles(definitionPathsIn(directory));
+  const lines = files.map(({ kind, path }) => {
+    const bytes = readFileSync(path);
+    return compileDefinitionFile(kind, bytes, hash("sha256", bytes, "hex")) ?? "";
+  });
+  const compiled = join(tempDirectory(t), "definitions.compiled");
+  writeFileSync(compiled, lines.join(""));
+  const outcome = await loadShipped(compiled);
+  assert.equal(outcome.parsedFiles, files.filter(({ kind }) => kind === "device_default").length);
+  assert.ok(isDeepStrictEqual(outcome.definitions, await shipped()));
+});
 
 test("our own set has no finding, and each group and object is of use", async () => {
   const definitions = await shipped();

@@ -1,4 +1,3 @@
-import { RE2JS } from "re2js";
 import { quote } from "../../base/text/index.ts";
 import {
   list,
@@ -20,6 +19,7 @@ import { formatOid } from "../session/ber.ts";
 import {
   entityFacts,
   identityFacts,
+  Pattern,
   type FactSource,
   type Finding,
   type IdentityRule,
@@ -38,26 +38,15 @@ import { anyKey, anyText, isGiven, isNothing, oid, SettingsFile, textLine, toler
 /** Steps of a pattern as it is compiled: it takes at most so many for each character of a text. */
 const maxPatternSize = 2000;
 
-/**
- * A pattern in the syntax of RE2, case not counting. What a device says is matched against it, and so it must not take exponential time:
- * with JavaScript's engine it may.
- */
-function compilePattern(given: string, at: FileNode): RE2JS | undefined {
+function readPattern(given: string, at: FileNode): Pattern | undefined {
+  const pattern = new Pattern(given);
   try {
-    const pattern = RE2JS.compile(withoutLineEnds(given), RE2JS.CASE_INSENSITIVE);
-    if (pattern.programSize() <= maxPatternSize) return pattern;
+    if (pattern.compiled.programSize() <= maxPatternSize) return pattern;
     return at.error(`the regular expression ${quote(given)} is too large: repeat less in it`);
   } catch (error) {
     const reason = (error as Error).message.replace("error parsing regexp: ", "").replace("`(?i)", "`");
     return at.error(`${quote(given)} is not a regular expression of RE2: ${reason}`);
   }
-}
-
-/** A dot is no end of a line, as in JavaScript; to RE2 only a line feed is one. */
-function withoutLineEnds(pattern: string): string {
-  return pattern.replaceAll(/\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\./gsu, (part) =>
-    part === "." ? String.raw`[^\n\r\x{2028}\x{2029}]` : part,
-  );
 }
 
 const places = ["oid", "descr", "entity"] as const;
@@ -80,7 +69,7 @@ const source: Shape<FactSource> = mapping(
 ).to(({ oid: numbers, descr, entity, match, value }, at) => {
   const pattern = descr ?? match;
   const compiled =
-    pattern === undefined ? undefined : compilePattern(pattern, at.below(descr === undefined ? "match" : "descr"));
+    pattern === undefined ? undefined : readPattern(pattern, at.below(descr === undefined ? "match" : "descr"));
   return {
     ...(numbers !== undefined
       ? { from: "oid", oid: numbers.oid }

@@ -1,4 +1,4 @@
-import type { RE2JS } from "re2js";
+import { RE2JS } from "re2js";
 import { type Oid, formatOid } from "../session/ber.ts";
 import type { Credential, UsmCredential } from "../session/security.ts";
 import type { AuthenticationProtocol, PrivacyProtocol } from "../settings.ts";
@@ -16,6 +16,32 @@ export const entityFacts = ["model", "serial", "software", "manufacturer", "desc
 export type EntityFact = (typeof entityFacts)[number];
 
 /**
+ * A pattern in the syntax of RE2, case not counting. What a device says is matched against it, and so it must not take exponential time:
+ * with JavaScript's engine it may.
+ */
+export class Pattern {
+  /** As the file has it. */
+  readonly text: string;
+  #compiled: RE2JS | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Compiled when it is first asked for. @throws for a text that is no pattern. */
+  get compiled(): RE2JS {
+    return (this.#compiled ??= RE2JS.compile(withoutLineEnds(this.text), RE2JS.CASE_INSENSITIVE));
+  }
+}
+
+/** A dot is no end of a line, as in JavaScript; to RE2 only a line feed is one. */
+function withoutLineEnds(pattern: string): string {
+  return pattern.replaceAll(/\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\./gsu, (part) =>
+    part === "." ? String.raw`[^\n\r\x{2028}\x{2029}]` : part,
+  );
+}
+
+/**
  * One location where a fact may be found. The text there counts when `match` finds something in it: the first group of it, or
  * `value` where that is given.
  */
@@ -24,7 +50,7 @@ export interface FactSource {
   /** The OID of a scalar, or of a column, of which the first instance counts. */
   readonly oid?: Oid;
   readonly entity?: EntityFact;
-  readonly match?: RE2JS;
+  readonly match?: Pattern;
   readonly value?: string;
 }
 

@@ -184,30 +184,52 @@ const attributeShape: Shape<Attribute> = mapping(
     scale: optional(scaleShape, "Another attribute that says what the number is to be multiplied with or divided by."),
   },
   tolerant,
-).to((given, at) => ({
-  name: String(at.step),
-  ...given.oid,
-  field: given.name,
-  syntax: given.syntax,
-  tag: given.tag ?? false,
-  metric: given.metric,
-  rediscover: given.rediscover,
-  noValue: given.no_value,
-  noValueWhen: given.no_value_when,
-  range: given.range,
-  bounds: given.range ?? boundsOf(given.name, given.syntax, given.metric === "counter"),
-  severity:
-    given.severity === "none"
-      ? undefined
-      : (given.severity ?? (hasSeverity(given.name, given.syntax) ? wordsOnly : undefined)),
-  scale: given.scale && {
-    attribute: given.scale.attribute,
-    index: given.scale.index,
-    as: given.scale.as,
-    factors: given.scale.factors,
-  },
-  overrides: given.overrides,
-}));
+).to((given, at) =>
+  attributeOf({
+    name: String(at.step),
+    ...given.oid,
+    field: given.name,
+    syntax: given.syntax,
+    tag: given.tag ?? false,
+    metric: given.metric,
+    rediscover: given.rediscover,
+    noValue: given.no_value,
+    noValueWhen: given.no_value_when,
+    range: given.range,
+    severity:
+      given.severity === "none"
+        ? undefined
+        : (given.severity ?? (hasSeverity(given.name, given.syntax) ? wordsOnly : undefined)),
+    scale: given.scale && scaleOf(given.scale),
+    overrides: given.overrides,
+  }),
+);
+
+/** Makes an attribute of what is said of it: all have the same keys in the same order, for polls read them often. */
+export function attributeOf(said: Omit<Attribute, "bounds">): Attribute {
+  return {
+    name: said.name,
+    oid: said.oid,
+    oidText: said.oidText,
+    field: said.field,
+    syntax: said.syntax,
+    tag: said.tag,
+    metric: said.metric,
+    rediscover: said.rediscover,
+    noValue: said.noValue,
+    noValueWhen: said.noValueWhen,
+    range: said.range,
+    bounds: said.range ?? boundsOf(said.field, said.syntax, said.metric === "counter"),
+    severity: said.severity,
+    scale: said.scale,
+    overrides: said.overrides,
+  };
+}
+
+/** Makes a scale with all its keys. */
+export function scaleOf(said: Partial<NonNullable<Attribute["scale"]>>): NonNullable<Attribute["scale"]> {
+  return { attribute: said.attribute, index: said.index, as: said.as, factors: said.factors };
+}
 
 const fixedTexts = mapOf(fieldName, textLine, { name: "<field>" });
 

@@ -1,7 +1,6 @@
-import type { RE2JS } from "re2js";
 import { askEach } from "../session/session.ts";
 import { formatOid, oidStartsWith, type Oid } from "../session/ber.ts";
-import type { Definitions, Device } from "../definitions/definitions.ts";
+import type { Definitions, Device, Pattern } from "../definitions/definitions.ts";
 import {
   identityFacts,
   type EntityFact,
@@ -143,8 +142,8 @@ function firstFact(
 }
 
 /** The groups of the first match; null for those that took no part. Undefined without a match. */
-function groupsOf(pattern: RE2JS, text: string): readonly (string | null)[] | undefined {
-  const matcher = pattern.matcher(text);
+function groupsOf(pattern: Pattern, text: string): readonly (string | null)[] | undefined {
+  const matcher = pattern.compiled.matcher(text);
   return matcher.find() ? Array.from({ length: matcher.groupCount() }, (_, i) => matcher.group(i + 1)) : undefined;
 }
 
