@@ -119,7 +119,7 @@ function costOfLayers(count: number): Promise<Cost> {
       async () => {},
     );
     const names = Array.from({ length: count }, (_, i) => `layer ${i}`);
-    layers.setNames(names);
+    await layers.setNames(names);
     for (const [first, name] of names.entries()) {
       const entries = Array.from({ length: Math.ceil((size - first) / count) }, (_, i) => entry(first + i * count));
       await loadPart(async () => void (await layers.replace(name, entries)));

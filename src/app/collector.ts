@@ -217,8 +217,8 @@ export function createCollector(options: CollectorOptions): Collector {
 
   const metadata = createMetadata(settings, reporting);
   const names = createNames(settings, reporting);
-  const metadataSources = createSourcesPart(settings, metadata, process.env, createSelect(), reporting);
   const scopes = createScopesPart(settings, metadata, reporting);
+  const metadataSources = createSourcesPart(settings, metadata, scopes, process.env, createSelect(), reporting);
   const fleet = createFleetPart(settings, reporting);
   const { stores, explore, ...outputs } = createOutputs(settings, reporting);
   // Threads that decode have enrichers of their own.

@@ -42,7 +42,7 @@ async function started(people: readonly UdmEntry[], layer: readonly UdmEntry[] =
     people.map((entry) => ({ op: "edit", key: entry.key, edit: () => ({ entry }) })),
     { user: "ann", method: "BatchUpsertUdms" },
   );
-  store.layers.setNames(["netbox"]);
+  await store.layers.setNames(["netbox"]);
   await store.layers.replace("netbox", layer);
   const enricher = new AddressEnricher({
     watch: store.watchAddresses,

@@ -54,7 +54,7 @@ suite("layers", () => {
   test("are what records carry, after each change, as the rules say", async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), fc.nat(63), async (steps, n) => {
       const { store } = await startStore();
-      store.layers.setNames(names);
+      await store.layers.setNames(names);
       const enricher = new AddressEnricher({
         watch: store.watchAddresses,
         ttlMs: 1_000_000,
@@ -119,7 +119,7 @@ suite("layers", () => {
 
   test("say what changed, and keep what did not", async () => {
     const { store, io } = await startStore();
-    store.layers.setNames(["a"]);
+    await store.layers.setNames(["a"]);
     const keys = (list: readonly UdmEntry[]): string[] => list.map(({ key }) => key.text);
     const first = [udmEntry("10.0.0.1"), udmEntry("10.0.0.2", { name: "b" }), udmEntry("10.0.0.3")];
     assert.deepEqual(keys((await store.layers.replace("a", first)).added), ["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
@@ -143,14 +143,14 @@ suite("layers", () => {
       store.layers.replace("b", []),
       (error) => error instanceof UdmError && error.code === "not_found",
     );
-    store.layers.setNames([]);
+    await store.layers.setNames([]);
     assert.deepEqual(store.layers.covering({ family: 4, value: parseKey("10.0.0.2").first }), []);
     await store.stop();
   });
 
   test("that do not fit are left as they were, and people's entries can still be written", async () => {
     const { store } = await startStore({ maxEntries: 100 });
-    store.layers.setNames(["a"]);
+    await store.layers.setNames(["a"]);
     await store.layers.replace("a", [udmEntry("10.0.0.1", { name: "kept" })]);
     const many = Array.from({ length: 101 }, (_, i) => udmEntry(`10.1.0.${i}`));
     await assert.rejects(
@@ -165,7 +165,7 @@ suite("layers", () => {
 
   test("are replaced while people write and the file is read, none of it lost", async () => {
     const { store } = await startStore();
-    store.layers.setNames(["a"]);
+    await store.layers.setNames(["a"]);
     const entriesOf = (name: string): UdmEntry[] =>
       Array.from({ length: 3000 }, (_, i) => udmEntry(`10.2.${i >> 8}.${i & 255}`, { name }));
     const replaced = store.layers

@@ -26,7 +26,7 @@ const shown = ({ number, author, method, layer, entries, isCut, changes }: UdmCh
 async function started(io: MemoryFileIo = memoryFileIo()): Promise<{ io: MemoryFileIo; store: CollectorUdmStore }> {
   const { store } = storeOn(io, { stateDirectory: io.folder });
   await store.start();
-  store.layers.setNames(["netbox"]);
+  await store.layers.setNames(["netbox"]);
   return { io, store };
 }
 
@@ -76,7 +76,7 @@ suite("changes of layers", { concurrency: true }, () => {
     await store.layers.replace("netbox", many, "RunSource");
     const [change] = await store.history.list({ limit: 1 });
     assert.deepEqual([change?.entries, change?.changes.length, change?.isCut], [3000, 1000, true]);
-    store.layers.setNames([]);
+    await store.layers.setNames([]);
     await create(store, "192.0.2.1", "a");
     const [, gone] = await store.history.list({ limit: 2 });
     assert.deepEqual(

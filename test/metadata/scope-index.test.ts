@@ -11,6 +11,8 @@ import { denseAddress, denseKeyText, udmEntry } from "../support/udm-entry.ts";
 const numbers = [1, 2, 127, 128, 9999, 16_383] as const;
 const step = fc.record({
   scope: fc.constantFrom(0, ...numbers),
+  /** Which of the two layers of the scope; 0 is its own entries. */
+  layer: fc.nat(2),
   puts: fc.array(denseKeyText, { maxLength: 8 }),
   deletes: fc.array(fc.nat(20), { maxLength: 3 }),
   inherits: fc.boolean(),
@@ -22,9 +24,12 @@ const asked = fc
 
 /** A scope as the slow model has it. */
 interface Model {
-  readonly keys: Map<string, Key>;
+  /** The keys of its own entries, then those of its layers. */
+  readonly keys: readonly Map<string, Key>[];
   inherits: boolean;
 }
+
+const newModel = (inherits: boolean): Model => ({ keys: [new Map(), new Map(), new Map()], inherits });
 
 function textsOf(reader: SharedIndexReader, questions: readonly { address: Address; scope: number }[]): string[][] {
   const words = questions.flatMap(({ address: { family, value } }) =>
@@ -52,47 +57,51 @@ function textsOf(reader: SharedIndexReader, questions: readonly { address: Addre
 }
 
 suite("scopes in one index", () => {
-  test("have their own entries first, then those of all, unless they are isolated", () => {
+  test("have their own entries and layers first, then those of all, unless they are isolated", () => {
     const property = fc.property(
       fc.array(step, { minLength: 1, maxLength: 10 }),
       fc.array(asked, { minLength: 1, maxLength: 12 }),
       (steps, questions) => {
         const shared = new SharedIndex({ maxEntries: leastEntries });
         const reader = new SharedIndexReader(shared.handle());
-        const states = new Map<number, UdmIndex>();
-        const model = new Map<number, Model>([[0, { keys: new Map(), inherits: true }]]);
-        for (const { scope, puts, deletes, inherits, goes } of steps) {
-          const before = states.get(scope) ?? shared.empty();
+        const states = new Map<number, readonly UdmIndex[]>();
+        const model = new Map<number, Model>([[0, newModel(true)]]);
+        for (const { scope, layer, puts, deletes, inherits, goes } of steps) {
+          const before = states.get(scope) ?? [shared.empty(), shared.empty(), shared.empty()];
           if (goes && scope !== 0) {
             shared.publishScopes(new Map([[scope, undefined]]));
             states.delete(scope);
             model.delete(scope);
-            shared.release(before);
+            for (const state of before) shared.release(state);
           } else {
-            const of = model.get(scope) ?? { keys: new Map<string, Key>(), inherits };
+            const at = scope === 0 ? 0 : layer;
+            const of = model.get(scope) ?? newModel(inherits);
             of.inherits = inherits || scope === 0;
             model.set(scope, of);
-            const edit = before.edit();
+            const edit = (before[at] as UdmIndex).edit();
+            const keys = of.keys[at] as Map<string, Key>;
             for (const text of puts) {
-              const entry = udmEntry(text, { name: String(scope) });
+              const entry = udmEntry(text, { name: `${scope} ${at}` });
               edit.put(entry, "");
-              of.keys.set(entry.key.text, entry.key);
+              keys.set(entry.key.text, entry.key);
             }
             for (const i of deletes) {
-              const key = [...of.keys.values()][i];
-              if (key !== undefined && edit.delete(key)) of.keys.delete(key.text);
+              const key = [...keys.values()][i];
+              if (key !== undefined && edit.delete(key)) keys.delete(key.text);
             }
-            const next = edit.done();
+            const next = before.with(at, edit.done());
             states.set(scope, next);
-            if (scope === 0) shared.publish(next);
-            else shared.publishScopes(new Map([[scope, { index: next, inherits }]]));
-            shared.release(before);
+            const [index, ...layers] = next;
+            if (scope === 0) shared.publish(index as UdmIndex);
+            else shared.publishScopes(new Map([[scope, { index, layers, inherits }]]));
+            shared.release(before[at] as UdmIndex);
           }
           const covering = (of: number, { family, value }: Address): string[] =>
-            [...(model.get(of)?.keys.values() ?? [])]
-              .filter((key) => key.family === family && key.first <= value && value <= key.last)
-              .toSorted(compareSpecificity)
-              .map(({ text }) => `${text} ${of}`);
+            (model.get(of)?.keys ?? [])
+              .flatMap((keys, at) => Array.from(keys.values(), (key) => ({ key, at })))
+              .filter(({ key }) => key.family === family && key.first <= value && value <= key.last)
+              .toSorted((a, b) => compareSpecificity(a.key, b.key) || a.at - b.at)
+              .map(({ key, at }) => `${key.text} ${of} ${at}`);
           const expected = questions.map(({ address, scope: of }) => {
             const isIsolated = model.get(of)?.inherits === false;
             return [...(of === 0 ? [] : covering(of, address)), ...(isIsolated ? [] : covering(0, address))];
@@ -129,6 +138,17 @@ suite("scopes in one index", () => {
         [6, 7],
       ],
     );
+    const layer = put(shared.empty(), "10.2.0.0/16");
+    shared.publishScopes(new Map([[7, { index: first, layers: [layer], inherits: false }]]));
+    reader.changes();
+    const other = put(layer, "10.3.0.0/16");
+    shared.publishScopes(new Map([[7, { index: first, layers: [other], inherits: false }]]));
+    assert.deepEqual(
+      reader.changes().changed?.map((range) => [range.first, range.scope]),
+      [[udmEntry("10.3.0.0/16").key.first, 7]],
+    );
+    shared.publishScopes(new Map([[7, { index: first, layers: [other], inherits: true }]]));
+    assert.equal(reader.changes().changed?.length, 2, "what counts behind it is other, too");
     shared.publishScopes(new Map([[7, undefined]]), Buffer.from('[{"name":"a","number":8,"match":[]}]'));
     assert.equal(reader.changes().changed, undefined);
     assert.deepEqual(reader.scopes().scopes, [{ name: "a", number: 8, match: [] }]);
@@ -138,7 +158,7 @@ suite("scopes in one index", () => {
   test("that are deleted and made again take no more memory", () => {
     const shared = new SharedIndex({ maxEntries: leastEntries });
     const used = (): number => shared.stats().tree + shared.stats().entries;
-    const count = 1000;
+    const count = 10_000;
     const round = (): number => {
       const made = new Map(
         Array.from({ length: count }, (_, i) => {
@@ -146,14 +166,17 @@ suite("scopes in one index", () => {
           const edit = before.edit();
           edit.put(udmEntry("10.0.0.0/8", { name: `scope ${i}` }), "");
           const index = edit.done();
+          const added = before.edit();
+          added.put(udmEntry("10.0.0.0/16", { name: `layer ${i}` }), "");
+          const layer = added.done();
           shared.release(before);
-          return [i + 1, { index, inherits: true }] as const;
+          return [i + 1, { index, layers: [layer], inherits: true }] as const;
         }),
       );
       shared.publishScopes(made, Buffer.from("[]"));
       const most = used();
       shared.publishScopes(new Map(Array.from(made.keys(), (number) => [number, undefined])), Buffer.from("[]"));
-      for (const { index } of made.values()) shared.release(index);
+      for (const { index, layers } of made.values()) for (const state of [index, ...layers]) shared.release(state);
       shared.release(shared.empty());
       return most;
     };

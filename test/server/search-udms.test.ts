@@ -84,7 +84,7 @@ test("pages of any search are those of the model, and the keys of tags follow ch
     const io = memoryFileIo();
     const { store } = storeOn(io, { stateDirectory: io.folder });
     await store.start();
-    store.layers.setNames(["netbox", "ipam"]);
+    await store.layers.setNames(["netbox", "ipam"]);
     const context = new ToolsContext(store, { maxBatchSize: 1000 });
     const tagKeys = new TagKeys(() => store);
     for (const { entries, question: asked, layer, layered } of all) {

@@ -191,7 +191,7 @@ suite("a stream of changes", { concurrency: true }, () => {
 
   test("what sources change is in it, with their layer, unless it is left out; it cannot be undone", async (t) => {
     const tools = await startTools(t, "");
-    tools.store.layers.setNames(["netbox"]);
+    await tools.store.layers.setNames(["netbox"]);
     await put(tools, "10.0.0.1");
     await tools.store.layers.replace("netbox", [udmEntry("10.0.0.2", { name: "a" })], "RunSource");
     await put(tools, "10.0.0.3");

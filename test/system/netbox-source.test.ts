@@ -71,6 +71,30 @@ test("netbox: prefixes, ranges and addresses come with tenant, site, role, VLAN 
   await ask("DELETE", `ipam/prefixes/${prefix.id}/`);
   assert.deepEqual((await rig.run("netbox")).run?.changes, { added: 0, changed: 0, removed: 1, unchanged: 1202 });
 
+  const vrf = await ask("POST", "ipam/vrfs/", { name: "Customer Red", rd: "65000:17" });
+  const acme = await ask("POST", "tenancy/tenants/", { name: "Acme", slug: "acme" });
+  await ask("POST", "ipam/prefixes/", { prefix: "10.9.0.0/16", description: "red", vrf: vrf.id });
+  await ask("POST", "ipam/ip-addresses/", { address: "10.9.0.9/16", dns_name: "acme.example.net", tenant: acme.id });
+  const columns = "{vrf.name: {to: scope, values: {Customer Red: red}, optional: true}, tenant.slug: [metadata:tenant]}";
+  const tenants = "{tenant.slug: {to: scope, values: {shop: \"\"}, optional: true}}";
+  const scoped = await startSources(
+    `- {name: vrfs, kind: netbox, url: "${url}", token_env: TOKEN, timeout: 120s, map: {ready: netbox, columns: ${columns}}}\n` +
+      `- {name: tenants, kind: netbox, url: "${url}", token_env: TOKEN, timeout: 120s, map: {ready: netbox, columns: ${tenants}}}`,
+    { env: { TOKEN: authorization }, scopes: "red: {match: [{vrf: '65000:17'}]}\nacme: {}\n" },
+  );
+  cleanUp(t, () => scoped.stop());
+  const vrfs = await scoped.run("vrfs");
+  assert.deepEqual([vrfs.run?.reason, vrfs.run?.faults, vrfs.run?.missingScopes], [undefined, [], undefined]);
+  assert.deepEqual(scoped.entries("vrfs", "red"), [
+    { key: "10.9.0.0/16", name: "red", metadata: { ".vrf.name": "Customer Red" } },
+  ]);
+  await scoped.run("tenants");
+  assert.deepEqual(
+    scoped.entries("tenants", "acme").map((entry) => (entry as { key: string }).key),
+    ["10.9.0.9"],
+  );
+  assert.deepEqual(scoped.entries("tenants", "red"), []);
+
   const stranger = await startSources(`- {kind: netbox, url: "${url}", token_env: TOKEN}`, {
     env: { TOKEN: "Bearer nbt_no.thing" },
   });

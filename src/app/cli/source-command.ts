@@ -19,6 +19,7 @@ interface DiffJson {
 }
 
 interface EntryJson {
+  readonly scope?: string;
   readonly key: string;
   readonly name?: string;
 }
@@ -98,6 +99,7 @@ function runText({ name, run, entries }: Source, accept: string): string {
   const reason = run.reason === undefined ? "" : `: ${run.reason}`;
   const lines = [`${name}: ${run.result}${reason}`, `${entries} entries in use`];
   if (run.changes !== undefined) lines.push(`${run.result === "held" ? "it would be " : ""}${countsText(run.changes)}`);
+  if (run.missingScopes !== undefined) lines.push(`rows wait for scopes that there are not: ${run.missingScopes.join(", ")}`);
   if (run.faultyRows > 0) lines.push(`${run.faultyRows} of ${run.rows} rows are left out:`);
   for (const { row, column, reason: what } of run.faults)
     lines.push(`  row ${row}${column === "" ? "" : `, ${column}`}: ${what}`);
@@ -107,14 +109,14 @@ function runText({ name, run, entries }: Source, accept: string): string {
 
 function diffPrinted(answer: DiffJson): Printed {
   const rows = (["removed", "changed", "added"] as const).flatMap((what) =>
-    answer[what].map(({ key, name }) => [what, key, name]),
+    answer[what].map(({ scope, key, name }) => [what, key, name, scope]),
   );
-  return { value: answer, head: ["change", "key", "name"], rows, text: () => diffText(answer) };
+  return { value: answer, head: ["change", "key", "name", "scope"], rows, text: () => diffText(answer) };
 }
 
 function diffText({ result, reason, changes, added, changed, removed }: DiffJson): string {
   const lines = (sign: string, entries: readonly EntryJson[], count: number): string[] => [
-    ...entries.map(({ key, name }) => `${sign} ${key}${name === undefined ? "" : `  ${name}`}`),
+    ...entries.map(({ scope, key, name }) => [`${sign} ${key}`, scope, name].filter((text) => text !== undefined).join("  ")),
     ...(count > entries.length ? [`${sign} … ${count - entries.length} more`] : []),
   ];
   return printable([

@@ -114,6 +114,7 @@ export function createScopesPart(
 export function createSourcesPart(
   settings: Settings,
   metadata: CollectorUdmStore | undefined,
+  scopes: ReturnType<typeof createScopesPart>,
   env: Readonly<Record<string, string | undefined>>,
   select: Select,
   reporting: Reporting,
@@ -131,6 +132,7 @@ export function createSourcesPart(
     path,
     io: nodeFileIo,
     layers: metadata.layers,
+    scopes,
     copies,
     agentFor,
     select,

@@ -18,7 +18,6 @@ import {
   type SourceDiff,
   type Sources,
   udmJson,
-  type UdmEntry,
   type CollectorUdmStore,
 } from "../../metadata/index.ts";
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
@@ -145,8 +144,11 @@ export function sourceOperations(sources: Sources): SourceOperations {
 }
 
 function diffView({ added, changed, removed, ...diff }: SourceDiff): unknown {
-  const plain = (entries: readonly UdmEntry[]): unknown[] =>
-    entries.map((entry) => JSON.parse(udmJson(entry)) as unknown);
+  const plain = (entries: SourceDiff["added"]): unknown[] =>
+    entries.map((entry) => ({
+      ...(entry.scope !== undefined && { scope: entry.scope }),
+      ...(JSON.parse(udmJson(entry)) as object),
+    }));
   return { ...diff, added: plain(added), changed: plain(changed), removed: plain(removed) };
 }
 

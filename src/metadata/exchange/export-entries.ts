@@ -74,10 +74,10 @@ export async function importEntries(
 export async function importObjects(
   objects: readonly unknown[],
   map: ColumnMap,
-  mostFaults = 1000,
+  checkScope?: CheckScope,
 ): Promise<ImportResult> {
-  const faults = new FaultList(mostFaults);
-  return importRows(blocksOf(objects, faults), map, faults);
+  const faults = new FaultList(1000);
+  return importRows(blocksOf(objects, faults), map, faults, { checkScope });
 }
 
 type ReadRows = (text: AsyncGenerator<string>, options: ImportOptions, faults: FaultList) => RowBlocks;
@@ -140,7 +140,7 @@ const partsOfAChunk = 1000;
 
 /**
  * The text of entries in our own form, which {@link importEntries} reads back as they were. JSON is an object with `udms`, as
- * lists of the API have it; YAML has the form of the metadata file.
+ * lists of the API have it; YAML has the form of the metadata file, which says nothing of scopes.
  *
  * @param entries begins the entries from the first one; a sheet takes two passes, the first for its columns.
  */
@@ -186,19 +186,22 @@ const parts: Readonly<Record<ExchangeFormat, (entries: () => Iterable<ExchangeEn
 
 function entryJson(entry: ExchangeEntry): string {
   const json = udmJson(entry);
-  const { contexts, otherFields } = entry;
-  if (contexts === undefined && otherFields === undefined) return json;
+  const { scope, contexts, otherFields } = entry;
+  if (scope === undefined && contexts === undefined && otherFields === undefined) return json;
+  const of = scope === undefined ? "" : `,"scope":${JSON.stringify(scope)}`;
   const where = contexts === undefined ? "" : `,"contexts":${JSON.stringify(contexts)}`;
   const others = otherFields === undefined ? "" : `,"otherFields":${JSON.stringify(otherFields)}`;
-  return `${json.slice(0, -1)}${where}${others}}`;
+  return `${json.slice(0, -1)}${of}${where}${others}}`;
 }
 
 function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void> {
   const keys = new Set<string>();
+  let hasScopes = false;
   let hasContexts = false;
   let hasOthers = false;
   let hasRest = false;
-  for (const { contexts, otherFields, metadata } of entries()) {
+  for (const { scope, contexts, otherFields, metadata } of entries()) {
+    hasScopes ||= scope !== undefined;
     hasContexts ||= contexts !== undefined;
     hasOthers ||= otherFields !== undefined;
     for (const key of metadata.keys()) {
@@ -209,6 +212,7 @@ function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void>
   }
   const columns = [...keys].toSorted();
   const header = ["key", "name", "tags", "vlan", "internal"];
+  if (hasScopes) header.unshift("scope");
   if (hasContexts) header.push("contexts");
   if (hasOthers) header.push("otherFields");
   const named = columns.map((key) => `${metadataColumn}${key}`);
@@ -216,6 +220,7 @@ function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void>
   for (const entry of entries()) {
     const rest = hasRest ? Object.fromEntries([...entry.metadata].filter(([key]) => !keys.has(key))) : {};
     yield line([
+      ...(hasScopes ? [entry.scope ?? ""] : []),
       entry.key.text,
       entry.name === "" ? "" : guarded(entry.name),
       listCell(entry.tags),

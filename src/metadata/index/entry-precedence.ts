@@ -6,6 +6,14 @@ import { contextMask, jsonStart, jsonWord, prefixLength, serialOf, writtenWord }
 import { setPlainWords } from "./key-limbs.ts";
 import { blockOf } from "./tree-nodes.ts";
 
+const countBits = 16;
+const countMask = 2 ** countBits - 1;
+
+/** Says of how many of some states, the first ones, the entries come before those of all others. */
+export function withFirstApart(count: number, apart: number): number {
+  return count | (apart << countBits);
+}
+
 /** The texts that cover one address; they are read when they are asked for. */
 class FoundTexts implements CoveringEntryTexts {
   readonly bytes: Uint8Array;
@@ -53,8 +61,8 @@ export class CoveringTexts {
   /** The bits of the family of each address, and the number of searches up to its last. */
   readonly #addressBits: number[] = [];
   readonly #addressRuns: number[] = [];
-  /** Tells of each address whether what its first search finds comes before all else. */
-  readonly #isFirstApart: boolean[] = [];
+  /** The number of first searches of each address that find what comes before all else. */
+  readonly #apart: number[] = [];
   readonly #rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
   constructor(buffer: SharedArrayBuffer) {
@@ -68,8 +76,8 @@ export class CoveringTexts {
   /**
    * @param addresses four words of each, IPv4 in its mapped form.
    * @param statesOf puts the states that may have entries that cover the address at a position into `states`, one for each layer; of equal
-   * keys the earlier layer's comes first. It returns how many there are; as its complement where the entries of the first come before all
-   * others, however specific those are.
+   * keys the earlier layer's comes first. It returns how many there are; by {@link withFirstApart} where the entries of the first ones come
+   * before all others, however specific those are.
    */
   find(
     addresses: Int32Array,
@@ -82,8 +90,8 @@ export class CoveringTexts {
     for (let i = 0; i < count; i++) {
       const family = setPlainWords(this.#scratch, addresses, 4 * i);
       const given = statesOf(family, this.#scratch, i);
-      const stateCount = given < 0 ? ~given : given;
-      this.#isFirstApart[i] = given < 0;
+      const stateCount = given & countMask;
+      this.#apart[i] = given >>> countBits;
       for (let s = 0; s < stateCount; s++) this.#search.add(states[s] as number, family, this.#scratch);
       runs += stateCount;
       this.#addressBits[i] = family === 4 ? 32 : 128;
@@ -106,10 +114,11 @@ export class CoveringTexts {
     const first = i === 0 ? 0 : (this.#addressRuns[i - 1] as number);
     const end = this.#addressRuns[i] as number;
     const bits = this.#addressBits[i] as number;
+    const lastApart = first + (this.#apart[i] as number) - 1;
     let fixed = 0;
     for (let run = first; run < end; run++) {
       this.#place(run === 0 ? 0 : (ends[run - 1] as number), ends[run] as number, run - first, bits, fixed);
-      if (run === first && this.#isFirstApart[i] === true) fixed = texts.count;
+      if (run === lastApart) fixed = texts.count;
     }
     texts.isOfOneAddress = texts.count > 0 && this.#lengths[0] === lengthOfIp;
     return texts;

@@ -3,13 +3,17 @@ import { retain } from "./tree-nodes.ts";
 
 // The states of scopes by the number of the scope, in blocks that never change once they are shown; what a change leaves alone is shared.
 //   table  1 references   2 the definitions   3 –  chunks, by the upper bits of the number; 0 for none
-//   chunk  1 references   2 –  states, by the lower bits: a snapshot, 0 for none; with 1 added where global entries do not count
+//   chunk  1 references   2 –  rows of two words, by the lower bits: a snapshot, 0 for none, with 1 added where global entries do not count; layers, 0 for none
+//   layers  1 references   2 how many   3 –  snapshots, in their order
 //   definitions  1 references   2 a number of their own   3 bytes of their text   4 –  the text
 const chunkBits = 7;
 const chunkScopes = 2 ** chunkBits;
 const chunks = 128;
 const tableHead = 3;
 const chunkHead = 2;
+const rowWords = 2;
+const chunkWords = chunkHead + rowWords * chunkScopes;
+const layersHead = 3;
 const textHead = 4;
 /** The largest number of a scope. */
 export const mostScopes = chunkScopes * chunks - 1;
@@ -19,6 +23,8 @@ const isolatedBit = 1;
 export interface ScopeState {
   /** 0: it has none. */
   readonly snapshot: number;
+  /** Snapshots of what sources add, in their order. */
+  readonly layers: readonly number[];
   /** Whether global entries count behind its own. */
   readonly inherits: boolean;
 }
@@ -91,14 +97,16 @@ export class ScopeTable {
     const at = table + tableHead + (number >>> chunkBits);
     const shared = words[at] as number;
     if (own.has(shared)) return shared;
-    const chunk = this.#heap.allocate(chunkHead + chunkScopes, treePart);
+    const chunk = this.#heap.allocate(chunkWords, treePart);
     own.add(chunk);
     words[chunk + 1] = 1;
-    if (shared === 0) words.fill(0, chunk + chunkHead, chunk + chunkHead + chunkScopes);
-    else words.copyWithin(chunk + chunkHead, shared + chunkHead, shared + chunkHead + chunkScopes);
-    for (let i = 0; i < chunkScopes; i++) {
-      const snapshot = snapshotOf(words[chunk + chunkHead + i] as number);
+    if (shared === 0) words.fill(0, chunk + chunkHead, chunk + chunkWords);
+    else words.copyWithin(chunk + chunkHead, shared + chunkHead, shared + chunkWords);
+    for (let row = chunk + chunkHead; row < chunk + chunkWords; row += rowWords) {
+      const snapshot = ownSnapshot(words, row);
+      const layers = words[row + 1] as number;
       if (snapshot !== 0) retain(words, snapshot);
+      if (layers !== 0) retain(words, layers);
     }
     words[at] = chunk;
     this.#releaseChunk(shared);
@@ -107,22 +115,45 @@ export class ScopeTable {
 
   #set(chunk: number, number: number, state: ScopeState | undefined): void {
     const { words } = this.#heap;
-    const at = chunk + chunkHead + (number & (chunkScopes - 1));
-    const before = snapshotOf(words[at] as number);
+    const row = rowOf(chunk, number);
+    const [snapshotBefore, layersBefore] = [ownSnapshot(words, row), words[row + 1] as number];
+    const layers = this.#writeLayers(state?.layers ?? []);
     const snapshot = state?.snapshot ?? 0;
     if (snapshot !== 0) retain(words, snapshot);
-    words[at] = snapshot | (state?.inherits === false ? isolatedBit : 0);
-    if (before !== 0) this.#releaseSnapshot(before);
+    words[row] = snapshot | (state?.inherits === false ? isolatedBit : 0);
+    words[row + 1] = layers;
+    if (snapshotBefore !== 0) this.#releaseSnapshot(snapshotBefore);
+    this.#releaseLayers(layersBefore);
+  }
+
+  /** @returns a block with one holder; 0 for no layers. */
+  #writeLayers(snapshots: readonly number[]): number {
+    if (snapshots.length === 0) return 0;
+    const { words } = this.#heap;
+    const block = this.#heap.allocate(layersHead + snapshots.length, treePart);
+    words[block + 1] = 1;
+    words[block + 2] = snapshots.length;
+    words.set(snapshots, block + layersHead);
+    for (const snapshot of snapshots) retain(words, snapshot);
+    return block;
   }
 
   #releaseChunk(chunk: number): void {
     const { words } = this.#heap;
     if (chunk === 0 || --(words[chunk + 1] as number) > 0) return;
-    for (let i = 0; i < chunkScopes; i++) {
-      const snapshot = snapshotOf(words[chunk + chunkHead + i] as number);
+    for (let row = chunk + chunkHead; row < chunk + chunkWords; row += rowWords) {
+      const snapshot = ownSnapshot(words, row);
       if (snapshot !== 0) this.#releaseSnapshot(snapshot);
+      this.#releaseLayers(words[row + 1] as number);
     }
     this.#heap.free(chunk);
+  }
+
+  #releaseLayers(block: number): void {
+    const { words } = this.#heap;
+    if (block === 0 || --(words[block + 1] as number) > 0) return;
+    for (let i = 0; i < (words[block + 2] as number); i++) this.#releaseSnapshot(words[block + layersHead + i] as number);
+    this.#heap.free(block);
   }
 
   #releaseText(block: number): void {
@@ -131,20 +162,35 @@ export class ScopeTable {
   }
 }
 
-/** Returns the snapshot of what a table says of a scope; 0: it has no entries. */
-export function snapshotOf(value: number): number {
-  return value & ~isolatedBit;
+function rowOf(chunk: number, number: number): number {
+  return chunk + chunkHead + rowWords * (number & (chunkScopes - 1));
 }
 
-/** Returns what a table, which is pinned, says of a scope; 0 for one that it does not know. */
-export function scopeValue(words: Int32Array, table: number, number: number): number {
+function ownSnapshot(words: Int32Array, row: number): number {
+  return (words[row] as number) & ~isolatedBit;
+}
+
+/** Finds the row of a scope in a table that is pinned; 0 where the table knows none of its chunk. */
+export function findScope(words: Int32Array, table: number, number: number): number {
   const chunk = words[table + tableHead + (number >>> chunkBits)] as number;
-  return chunk === 0 ? 0 : (words[chunk + chunkHead + (number & (chunkScopes - 1))] as number);
+  return chunk === 0 ? 0 : rowOf(chunk, number);
 }
 
-/** Tells whether global entries do not count in a scope. */
-export function isIsolated(value: number): boolean {
-  return (value & isolatedBit) !== 0;
+/** Puts the states of a scope at the front of `states`: that of its own entries, then its layers. @returns how many there are. */
+export function putScopeStates(words: Int32Array, row: number, states: Int32Array): number {
+  let count = 0;
+  const own = ownSnapshot(words, row);
+  if (own !== 0) states[count++] = own;
+  const layers = words[row + 1] as number;
+  if (layers === 0) return count;
+  const end = layers + layersHead + (words[layers + 2] as number);
+  for (let at = layers + layersHead; at < end; at++) states[count++] = words[at] as number;
+  return count;
+}
+
+/** Tells of the row of a scope whether global entries do not count in it. */
+export function isIsolated(words: Int32Array, row: number): boolean {
+  return ((words[row] as number) & isolatedBit) !== 0;
 }
 
 /** The definitions of a table that is pinned: a number, which is another one for other definitions; 0 for none. */

@@ -37,6 +37,8 @@ export interface UdmLayer {
 export interface PublishedScope {
   /** Its entries; undefined: it has none. They must be held for as long as they are published. */
   readonly index: UdmIndex | undefined;
+  /** What sources add, in their order; held likewise. */
+  readonly layers?: readonly UdmIndex[];
   /** True if global entries count behind its own. */
   readonly inherits: boolean;
 }
@@ -106,8 +108,8 @@ export class SharedIndex {
   #layers: readonly number[] = [];
   #layerBits: readonly number[] = [];
   readonly #scopes: ScopeTable;
-  /** The serial of the published state of each scope. */
-  readonly #scopeSerials = new Map<number, number>();
+  /** What is published of each scope: serials of its states, the first that of its own entries, 0 for none; and whether global entries count. */
+  readonly #shownScopes = new Map<number, { readonly serials: readonly number[]; readonly inherits: boolean }>();
   /** How often layers or scopes changed. */
   #layerChanges = 0;
   /** The view that readers see. */
@@ -225,38 +227,54 @@ export class SharedIndex {
     changes: ReadonlyMap<number, PublishedScope | undefined>,
     definitions?: Uint8Array,
   ): readonly AddressRange[] | undefined {
-    let changed: AddressRange[] | undefined = definitions === undefined ? [] : undefined;
     const states = Array.from(changes, ([number, scope]) => {
       if (!(number >= 1 && number <= mostScopes)) throw new Error(`a scope has a number from 1 to ${mostScopes}`);
-      const state = scope?.index && this.#heldState(scope.index);
-      if (changed !== undefined) changed = this.#addChanges(changed, number, state);
-      return [number, scope && { snapshot: state?.snapshot ?? 0, inherits: scope.inherits }] as const;
+      const layers = (scope?.layers ?? []).map((index) => this.#heldState(index));
+      if (layers.length >= mostStates) throw new Error(`a scope has ${mostStates - 1} layers at most`);
+      return { number, scope, own: scope?.index && this.#heldState(scope.index), layers };
+    });
+    let changed: AddressRange[] | undefined = definitions === undefined ? [] : undefined;
+    for (const { number, scope, own, layers } of states) {
+      changed?.push(...this.#changesOf(number, [own, ...layers], scope?.inherits === true));
+    }
+    const next = states.map(({ number, scope, own, layers }) => {
+      const snapshots = layers.map(({ snapshot }) => snapshot);
+      return [number, scope && { snapshot: own?.snapshot ?? 0, layers: snapshots, inherits: scope.inherits }] as const;
     });
     try {
-      this.#scopes.change(states, definitions);
+      this.#scopes.change(next, definitions);
     } catch (error) {
       throw error instanceof HeapFullError ? fullError(this.#heap, this.#limits) : error;
     }
-    for (const [number, scope] of changes) {
-      const state = scope?.index && this.#heldState(scope.index);
-      if (state === undefined) this.#scopeSerials.delete(number);
-      else {
-        state.changes = undefined;
-        this.#scopeSerials.set(number, state.serial);
-      }
+    for (const { number, scope, own, layers } of states) {
+      const all = [own, ...layers];
+      for (const state of all) if (state !== undefined) state.changes = undefined;
+      if (scope === undefined) this.#shownScopes.delete(number);
+      else this.#shownScopes.set(number, { serials: all.map(serialOf), inherits: scope.inherits });
     }
     this.#layerChanges++;
     this.#showView(changed);
     return changed;
   }
 
-  /** Adds where another state of a scope differs from the published one. */
-  #addChanges(changed: AddressRange[], scope: number, state: IndexState | undefined): AddressRange[] | undefined {
-    const { changes } = state ?? {};
-    if (changes === undefined || changes.since !== this.#scopeSerials.get(scope)) {
-      return [...changed, ...wholeFamilies.map(({ family, first, last }) => ({ family, first, last, scope }))];
-    }
-    return [...changed, ...changes.keys.map(({ family, first, last }) => ({ family, first, last, scope }))];
+  /** Returns where other states of a scope differ from the published ones. */
+  #changesOf(scope: number, states: readonly (IndexState | undefined)[], inherits: boolean): readonly AddressRange[] {
+    const before = this.#shownScopes.get(scope);
+    const keys: AddressRange[] = [];
+    const isKnown = states.every((state, i) => {
+      const serial = before?.serials[i];
+      if (serialOf(state) === serial) return true;
+      if (state?.changes === undefined || state.changes.since !== serial) return false;
+      for (const key of state.changes.keys) keys.push(key);
+      return true;
+    });
+    const isSameCount = before?.serials.length === states.length && before.inherits === inherits;
+    return (isKnown && isSameCount ? keys : wholeFamilies).map(({ family, first, last }) => ({
+      family,
+      first,
+      last,
+      scope,
+    }));
   }
 
   /** Places for a further layer: they let look-ups pass over it. Undefined when there are too many, which are always searched. */
@@ -383,4 +401,8 @@ export class SharedIndex {
     this.#lost.register(state, snapshot, state);
     return state;
   }
+}
+
+function serialOf(state: IndexState | undefined): number {
+  return state?.serial ?? 0;
 }

@@ -1,11 +1,11 @@
 import type { AddressIndex, CoveringEntryTexts, ScopeList } from "../model/udm-store.ts";
 import type { ScopeDefinition } from "../model/scope.ts";
-import { definitionsSerial, isIsolated, readDefinitions, scopeValue, snapshotOf } from "./scope-table.ts";
+import { definitionsSerial, findScope, isIsolated, putScopeStates, readDefinitions } from "./scope-table.ts";
 import { addressWords, createKeyWords, setBytesWords, setKeyWords } from "./key-limbs.ts";
 import { compareKeys, type Address, type Family, type Key } from "../../base/ip/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { CoveringSearch } from "./covering-entries.ts";
-import { CoveringTexts } from "./entry-precedence.ts";
+import { CoveringTexts, withFirstApart } from "./entry-precedence.ts";
 import { EntryReader } from "./entry-block.ts";
 import { blockOf, layouts, TreeCursor } from "./tree-nodes.ts";
 import {
@@ -47,7 +47,8 @@ export class SharedIndexReader implements AddressIndex {
   readonly #texts: CoveringTexts;
   readonly #places: Int32Array;
   readonly #scratch = new Int32Array(4);
-  readonly #searched = new Int32Array(mostStates + 1);
+  /** States of a scope, then those of all addresses. */
+  readonly #searched = new Int32Array(2 * mostStates);
   #isOpen = true;
   /** The view that is pinned for texts. */
   #pinned = 0;
@@ -57,13 +58,11 @@ export class SharedIndexReader implements AddressIndex {
   readonly #chooseForTexts = (family: Family, address: Int32Array, i: number): number => {
     const scope = this.#scopes === undefined ? 0 : (this.#scopes[i] as number);
     const table = scope === 0 ? 0 : scopesOf(this.#views, this.#pinned);
-    if (table === 0) return this.#choose(this.#pinned, family, address, 0);
-    const value = scopeValue(this.#heapWords, table, scope);
-    const snapshot = snapshotOf(value);
-    if (snapshot !== 0) this.#searched[0] = snapshot;
-    const own = snapshot === 0 ? 0 : 1;
-    const count = isIsolated(value) ? own : this.#choose(this.#pinned, family, address, own);
-    return own === 0 ? count : ~count;
+    const row = table === 0 ? 0 : findScope(this.#heapWords, table, scope);
+    if (row === 0) return this.#choose(this.#pinned, family, address, 0);
+    const own = putScopeStates(this.#heapWords, row, this.#searched);
+    if (isIsolated(this.#heapWords, row)) return own;
+    return withFirstApart(this.#choose(this.#pinned, family, address, own), own);
   };
 
   /** Opens a handle; once only. */

@@ -1,3 +1,6 @@
+/** The form of the name of a scope. */
+export const scopeNameForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
 /** A row of what puts ends of records into a scope: all that it names has to be true. */
 export interface ScopeMatch {
   /** Ids, names or route distinguishers of the VRF, as texts. */

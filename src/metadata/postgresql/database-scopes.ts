@@ -3,8 +3,9 @@ import type { Key } from "../../base/ip/index.ts";
 import { formatProblem } from "../../base/yaml/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
 import type { UdmChange } from "../history/change.ts";
+import type { NewLayerChange } from "../history/history.ts";
 import type { ScopeChange, ScopeText } from "../model/scope.ts";
-import { UdmError, type AddressRange, type UdmCommit, type UdmIndex, type WriteOrigin } from "../model/udm-store.ts";
+import { UdmError, type UdmCommit, type UdmIndex, type WriteOrigin } from "../model/udm-store.ts";
 import { removeScope, setScope, takeBackScope, type PlanEdit, type PlannedEdit } from "../scopes/edit-scopes.ts";
 import {
   mostScopes,
@@ -21,7 +22,9 @@ import {
   type Outcome,
   type ScopeHost,
   type UdmPlaces,
+  type WithinScope,
 } from "../store/collector-store.ts";
+import type { LayersOfScopes, UdmLayers } from "../store/udm-layers.ts";
 import type { SharedHistory } from "./fetch-commits.ts";
 
 interface DatabaseScopesOptions extends Reporting {
@@ -38,11 +41,13 @@ interface DatabaseScopesOptions extends Reporting {
     origin: { readonly author: string; readonly method: string },
     plan: (texts: readonly ScopeText[]) => PlannedEdit | undefined,
   ) => Promise<number | undefined>;
+  /** Puts a change of a source into the history of a scope. Never throws. */
+  readonly noteLayer: (scope: string, change: NewLayerChange) => Promise<void>;
   readonly history: (scope: string, closed: AbortSignal) => SharedHistory;
 }
 
 /** Scopes whose definitions and entries are in the database, for all collectors that share it. */
-export class DatabaseScopes implements Component {
+export class DatabaseScopes implements Component, LayersOfScopes {
   readonly name = "scopes";
   readonly #options: DatabaseScopesOptions;
   readonly #shown: ShownScopes;
@@ -52,7 +57,7 @@ export class DatabaseScopes implements Component {
 
   constructor(options: DatabaseScopesOptions) {
     this.#options = options;
-    this.#shown = new ShownScopes(options.host, options.metrics);
+    this.#shown = new ShownScopes(options.host, options.metrics, options.log);
   }
 
   /** They come with the entries of the store that has all. */
@@ -72,7 +77,15 @@ export class DatabaseScopes implements Component {
 
   /** Returns the entries of some scopes; the states stay as they are for as long as they are held. */
   states(names: readonly string[]): readonly UdmIndex[] {
-    return names.flatMap((name) => this.index(name) ?? []);
+    return names.flatMap((name) => this.#shown.states(name));
+  }
+
+  layers(): ReadonlyMap<string, UdmLayers> {
+    return new Map(Array.from(this.#stores, ([name, { layers }]) => [name, layers]));
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#shown.watchers.add(listener);
   }
 
   /** Returns the scopes in the order in which they are tried, with the number of their entries. */
@@ -133,6 +146,7 @@ export class DatabaseScopes implements Component {
       this.#stores.set(name, store);
       store.show(index);
     }
+    this.#shown.watchers.notify();
   }
 
   /** Shows other entries of a scope that there is. Nothing else may change the index meanwhile. */
@@ -173,6 +187,7 @@ export class DatabaseScopes implements Component {
   #open(scope: string): ScopeStore {
     return new ScopeStore(scope, this.#options, {
       publish: (index) => this.#shown.publish(scope, index),
+      showLayers: (layers) => this.#shown.showLayers(scope, layers),
       behind: (address) => (this.#shown.inherits(scope) ? this.#options.host.covering(address) : []),
     });
   }
@@ -189,10 +204,7 @@ class ScopeStore extends CollectorUdmStore {
   constructor(
     scope: string,
     options: DatabaseScopesOptions,
-    within: {
-      readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
-      readonly behind: ScopeHost["covering"];
-    },
+    within: WithinScope,
   ) {
     const { clock, log, metrics, health, host } = options;
     super({ clock, log, metrics, health, owned: true, within: { host, ...within } });
@@ -241,8 +253,9 @@ class ScopeStore extends CollectorUdmStore {
   /** The store that has all tries. */
   protected async tryWrite(): Promise<void> {}
 
-  /** A scope has no sources. */
-  protected async noteLayer(): Promise<void> {}
+  protected noteLayer(change: NewLayerChange): Promise<void> {
+    return this.#options.noteLayer(this.#scope, change);
+  }
 
   protected async noteScope(): Promise<undefined> {}
 }

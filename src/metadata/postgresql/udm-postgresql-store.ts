@@ -247,10 +247,14 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     }
   }
 
-  protected async noteLayer(change: NewLayerChange): Promise<void> {
+  protected noteLayer(change: NewLayerChange): Promise<void> {
+    return this.#noteLayer(this.#space, change);
+  }
+
+  async #noteLayer(space: string, change: NewLayerChange): Promise<void> {
     if (!this.#options.owned || this.#follower.session() === undefined) return;
     // Failures are logged and counted.
-    await this.#committer.note(this.#space, change).catch(() => {});
+    await this.#committer.note(space, change).catch(() => {});
   }
 
   /** Those of the database are noted with their commit; what files say of scopes is of one collector alone. */
@@ -309,6 +313,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
       checkWritable: () => this.checkWritable(),
       load: () => this.load(),
       commit: (scope, batches) => this.#commit(scope, batches, logWith({ scope }, this.#options.log)),
+      noteLayer: (scope, change) => this.#noteLayer(scope, change),
       define: (origin, plan) => this.#committer.define(this.#space, origin, () => scopes.texts(), plan),
       history,
     });

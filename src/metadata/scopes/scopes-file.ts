@@ -22,7 +22,7 @@ import {
   type ShapeFinding,
   type ShapeValue,
 } from "../../base/yaml/index.ts";
-import type { ScopeMatch, ScopeRow, ScopeText } from "../model/scope.ts";
+import { scopeNameForm, type ScopeMatch, type ScopeRow, type ScopeText } from "../model/scope.ts";
 
 /** More scopes are refused. */
 export const mostScopes = 10_000;
@@ -31,7 +31,7 @@ const maxVlan = 4095;
 /** The name of a scope. */
 export const scopeName = scalar(
   "a name of up to 63 characters: lower-case letters, digits, _ and -, the first a letter or digit",
-  (given) => (/^[a-z0-9][a-z0-9_-]{0,62}$/.test(given) ? given : undefined),
+  (given) => (scopeNameForm.test(given) ? given : undefined),
 );
 const vrf = scalar("the id, name or route distinguisher of a VRF", (given) => given);
 const exporter = scalar("an address, a CIDR or a range", (given, at) => {

@@ -24,7 +24,8 @@ import {
 } from "../../base/report/index.ts";
 import type { ScopeChange, ScopeText } from "../model/scope.ts";
 import { UdmError, type UdmIndex, type WriteOrigin } from "../model/udm-store.ts";
-import type { CollectorUdmStore, UdmFileStoreOptions } from "../store/collector-store.ts";
+import type { CollectorUdmStore, ScopeHost, UdmFileStoreOptions, WithinScope } from "../store/collector-store.ts";
+import { UdmLayers, type LayersOfScopes } from "../store/udm-layers.ts";
 import { UdmFileStore } from "../store/udm-file-store.ts";
 import { removeScope, setScope, takeBackScope, type PlanEdit } from "./edit-scopes.ts";
 import { readScopesFile, renderScopes, scopeText, ScopesFileError, type ScopeConfig } from "./scopes-file.ts";
@@ -45,6 +46,8 @@ interface RunningScope {
   readonly config: ScopeConfig;
   /** Undefined: it has no file of entries. */
   readonly store: UdmFileStore | undefined;
+  /** What sources add. */
+  readonly layers: UdmLayers;
 }
 
 /** The file as an edit finds it. */
@@ -70,7 +73,7 @@ export interface ScopesOptions extends Reporting {
  * Follows the file of scopes, and the files of their entries. A file of scopes that cannot be used changes nothing; a file of entries leaves
  * those that the scope had.
  */
-export class Scopes implements Component {
+export class Scopes implements Component, LayersOfScopes {
   readonly name = "scopes";
   readonly #options: ScopesOptions;
   readonly #log: Log;
@@ -100,7 +103,7 @@ export class Scopes implements Component {
       io,
     );
     this.#metrics = sharedMetrics(metrics);
-    this.#shown = new ShownScopes(options.metadata.scopes, metrics);
+    this.#shown = new ShownScopes(options.metadata.scopes, metrics, log);
     metrics.counterFrom(
       "netgloss_udm_scope_failures_total",
       "Times the file of scopes, or one of their entries, could not be used.",
@@ -129,7 +132,15 @@ export class Scopes implements Component {
 
   /** Returns the entries of some scopes, of those that have any; the states stay as they are for as long as they are held. */
   states(names: readonly string[]): readonly UdmIndex[] {
-    return names.flatMap((name) => this.#shown.index(name) ?? []);
+    return names.flatMap((name) => this.#shown.states(name));
+  }
+
+  layers(): ReadonlyMap<string, UdmLayers> {
+    return new Map(Array.from(this.#running, ([name, { layers }]) => [name, layers]));
+  }
+
+  watch(listener: () => void): () => void {
+    return this.#shown.watchers.add(listener);
   }
 
   /** Returns the scopes in the order in which they are tried, with the number of their entries. */
@@ -296,10 +307,10 @@ export class Scopes implements Component {
     for (const config of configs) {
       const known = before.get(config.name);
       const isSame = known?.config.entries === config.entries;
-      next.set(config.name, { config, store: isSame ? known?.store : this.#open(config) });
+      next.set(config.name, known !== undefined && isSame ? { ...known, config } : this.#open(config));
     }
     await this.#options.metadata.scopes.alone(async () => {
-      this.#shown.define(configs, (name) => next.get(name)?.store === before.get(name)?.store);
+      this.#shown.define(configs, (name) => next.get(name)?.layers === before.get(name)?.layers);
       this.#running = next;
     });
     for (const { config, store } of before.values()) {
@@ -314,27 +325,35 @@ export class Scopes implements Component {
     );
     this.#log.info({ path: this.#options.path, scopes: next.size }, "the file of scopes is read");
     this.#report();
+    this.#shown.watchers.notify();
   }
 
-  #open({ name, entries }: ScopeConfig): UdmFileStore | undefined {
-    if (entries === undefined) return undefined;
+  #open(config: ScopeConfig): RunningScope {
+    const { name, entries } = config;
     const { metadata, entries: reading, io, clock, log, health } = this.#options;
-    const store: UdmFileStore = new UdmFileStore({
-      clock,
-      log: logWith({ scope: name }, log),
-      metrics: this.#metrics,
-      health: this.#healthOf(name, health),
-      ...(io !== undefined && { io }),
-      ...reading,
-      path: entries,
-      within: {
-        host: metadata.scopes,
-        // It may have gone while its file was read.
-        publish: (index) => (this.#running.get(name)?.store === store ? this.#shown.publish(name, index) : undefined),
-        behind: (address) => (this.#shown.inherits(name) ? metadata.scopes.covering(address) : []),
-      },
-    });
-    return store;
+    const { scopes: host } = metadata;
+    // It may have gone while its file was read.
+    const isRunning = (layers: UdmLayers): boolean => this.#running.get(name)?.layers === layers;
+    const within: WithinScope = {
+      publish: (index) => (isRunning(layers) ? this.#shown.publish(name, index) : undefined),
+      showLayers: (next) => (isRunning(layers) ? this.#shown.showLayers(name, next) : undefined),
+      behind: (address) => (this.#shown.inherits(name) ? host.covering(address) : []),
+    };
+    const store =
+      entries === undefined
+        ? undefined
+        : new UdmFileStore({
+            clock,
+            log: logWith({ scope: name }, log),
+            metrics: this.#metrics,
+            health: this.#healthOf(name, health),
+            ...(io !== undefined && { io }),
+            ...reading,
+            path: entries,
+            within: { host, ...within },
+          });
+    const layers: UdmLayers = store?.layers ?? layersAlone(host, within);
+    return { config, store, layers };
   }
 
   /** One check has what all scopes report. */
@@ -363,6 +382,12 @@ export class Scopes implements Component {
       ...(detail !== undefined && { detail }),
     });
   }
+}
+
+/** The layers of a scope without a file of entries. */
+function layersAlone(host: ScopeHost, { behind, showLayers }: WithinScope): UdmLayers {
+  const nobody = { index: () => undefined, changed() {} };
+  return new UdmLayers(host.shared, nobody, host.alone, async () => {}, behind, showLayers);
 }
 
 /** Metrics that the stores of all scopes count together, under names of their own. What would be read of one store alone is left out. */

@@ -1,6 +1,7 @@
-import type { Metrics } from "../../base/report/index.ts";
+import type { Log, Metrics } from "../../base/report/index.ts";
 import { mostScopes } from "../index/scope-table.ts";
-import type { PublishedScope } from "../index/shared-index.ts";
+import type { PublishedScope, UdmLayer } from "../index/shared-index.ts";
+import { Watchers } from "../model/apply-writes.ts";
 import type { ScopeDefinition, ScopeMatch } from "../model/scope.ts";
 import type { AddressRange, UdmIndex } from "../model/udm-store.ts";
 import type { ScopeHost } from "../store/collector-store.ts";
@@ -13,15 +14,19 @@ interface ShownScope {
   readonly inherit: boolean;
 }
 
-/** The scopes that look-ups see, each with its entries under a number in the index of all. Nothing else may change the index meanwhile. */
+/** The scopes that look-ups see, each with its entries and what sources add under a number in the index of all. Nothing else may change the index meanwhile. */
 export class ShownScopes {
   readonly #host: Pick<ScopeHost, "publish">;
   readonly #indexes = new Map<string, UdmIndex>();
+  readonly #layers = new Map<string, readonly UdmLayer[]>();
+  /** Are called when scopes have come or gone. */
+  readonly watchers: Watchers<[]>;
   #shown: ReadonlyMap<string, { readonly number: number; readonly inherits: boolean }> = new Map();
   #lastNumber = 0;
 
-  constructor(host: Pick<ScopeHost, "publish">, metrics: Metrics) {
+  constructor(host: Pick<ScopeHost, "publish">, metrics: Metrics, log: Log) {
     this.#host = host;
+    this.watchers = new Watchers(log, "a listener to scopes failed");
     metrics.gaugeFrom("netgloss_udm_scopes", "Scopes in use.", [], () => this.#shown.size);
     metrics.gaugeFrom("netgloss_udm_scope_entries", "Metadata entries of all scopes in use.", [], () =>
       [...this.#indexes.values()].reduce((sum, { size }) => sum + size, 0),
@@ -42,6 +47,12 @@ export class ShownScopes {
     return this.#indexes.get(name);
   }
 
+  /** All states of a scope: its entries, and what sources add. */
+  states(name: string): readonly UdmIndex[] {
+    const own = this.#indexes.get(name);
+    return [...(own === undefined ? [] : [own]), ...this.#layersOf(name)];
+  }
+
   /** Makes these the scopes, in the order in which they are tried. @param keeps whether a scope keeps the entries that it shows. */
   define(scopes: readonly ShownScope[], keeps: (name: string) => boolean): void {
     const used = new Set(Array.from(this.#shown.values(), ({ number }) => number));
@@ -52,14 +63,16 @@ export class ShownScopes {
     const kept = new Set<string>();
     for (const { name, match, inherit } of scopes) {
       const number = this.#shown.get(name)?.number ?? this.#freeNumber(used);
-      const index = keeps(name) ? this.#indexes.get(name) : undefined;
-      if (index !== undefined) kept.add(name);
-      changes.set(number, { index, inherits: inherit });
+      if (keeps(name)) kept.add(name);
+      const shown = kept.has(name) ? { index: this.#indexes.get(name), layers: this.#layersOf(name) } : { index: undefined };
+      changes.set(number, { ...shown, inherits: inherit });
       definitions.push({ name, number, match });
       next.set(name, { number, inherits: inherit });
     }
     this.#host.publish(changes, Buffer.from(JSON.stringify(definitions)));
-    for (const name of this.#indexes.keys()) if (!kept.has(name)) this.#indexes.delete(name);
+    for (const states of [this.#indexes, this.#layers]) {
+      for (const name of states.keys()) if (!kept.has(name)) states.delete(name);
+    }
     this.#shown = next;
   }
 
@@ -67,9 +80,23 @@ export class ShownScopes {
   publish(name: string, index: UdmIndex): readonly AddressRange[] | undefined {
     const shown = this.#shown.get(name);
     if (shown === undefined) return undefined;
-    const ranges = this.#host.publish(new Map([[shown.number, { index, inherits: shown.inherits }]]));
+    const next = { index, layers: this.#layersOf(name), inherits: shown.inherits };
+    const ranges = this.#host.publish(new Map([[shown.number, next]]));
     this.#indexes.set(name, index);
     return ranges;
+  }
+
+  /** Shows other layers of a scope. */
+  showLayers(name: string, layers: readonly UdmLayer[]): void {
+    const shown = this.#shown.get(name);
+    if (shown === undefined) return;
+    const next = { index: this.#indexes.get(name), layers: layers.map(({ index }) => index), inherits: shown.inherits };
+    this.#host.publish(new Map([[shown.number, next]]));
+    this.#layers.set(name, layers);
+  }
+
+  #layersOf(name: string): readonly UdmIndex[] {
+    return (this.#layers.get(name) ?? []).map(({ index }) => index);
   }
 
   #freeNumber(used: Set<number>): number {

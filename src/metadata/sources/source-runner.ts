@@ -1,29 +1,22 @@
-import { ExchangeError, toUdmEntry, type ImportFault } from "../exchange/import-rows.ts";
+import { ExchangeError, type ImportFault } from "../exchange/import-rows.ts";
 import { importObjects } from "../exchange/export-entries.ts";
 import type { ColumnMap } from "../exchange/map/column-map.ts";
 import type { Select } from "../exchange/rows/selection.ts";
 import type { FileIo } from "../../base/file/index.ts";
 import { Backoff, type Reporting } from "../../base/report/index.ts";
-import type { UdmEntry } from "../model/entry.ts";
-import type { LayerChanges, UdmLayers } from "../store/udm-layers.ts";
+import type { LayersOfScopes, UdmLayers } from "../store/udm-layers.ts";
 import { UdmError } from "../model/udm-store.ts";
 import { type AgentFor, placeOf, SourceReader, readSecret, type Validators } from "./source-reader.ts";
 import { sourceKinds } from "./kinds/kinds.ts";
 import type { SourceKind } from "./kinds/source-kind.ts";
 import { type SourceConfig, type SourceGuard, SourceFault, type RunFaultCode } from "./source-config.ts";
-import {
-  type LastCopies,
-  type SourceMetrics,
-  countsOf,
-  type RunState,
-  type SourceDiff,
-  type SourceState,
-} from "./source-state.ts";
+import { byScope, type EntriesByScope, type SourceChanges, type SourceLayers } from "./source-layers.ts";
+import type { LastCopies, RunState, SourceDiff, SourceMetrics, SourceState } from "./source-state.ts";
 
 /** Holds what was read of a source. */
 interface SourceReading {
   /** Undefined: the same as at the last run that was used. */
-  readonly entries: readonly UdmEntry[] | undefined;
+  readonly entries: EntriesByScope | undefined;
   readonly validators: Validators;
   readonly rows: number;
   /** Rows that are left out, the first of them in words. */
@@ -36,7 +29,10 @@ export interface SourcesOptions extends Reporting {
   /** Path of the file that lists them. */
   readonly path: string;
   readonly io: FileIo;
+  /** Of all addresses. */
   readonly layers: UdmLayers;
+  /** Scopes that rows may name; undefined: there are none. */
+  readonly scopes: LayersOfScopes | undefined;
   readonly copies: LastCopies | undefined;
   readonly agentFor: AgentFor;
   /** Selects the rows of a document by an expression. */
@@ -54,6 +50,7 @@ export interface SharedByRunners {
   readonly limit: <A>(action: () => Promise<A>) => Promise<A>;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly metrics: SourceMetrics;
+  readonly layers: SourceLayers;
   /** Called after each run. */
   readonly changed: () => void;
 }
@@ -85,11 +82,11 @@ function showFault(fault: ImportFault | undefined): string {
  * @param before how many entries the source has.
  */
 function guardAgainst(
-  { added, changed, removed }: LayerChanges,
+  { counts: { added, changed, removed } }: SourceChanges,
   before: number,
   { maxShrink, maxChange, maxEntries }: SourceGuard,
 ): string | undefined {
-  const after = before + added.length - removed.length;
+  const after = before + added - removed;
   if (after > maxEntries) return `${after} entries are more than max_entries (${maxEntries})`;
   if (before === 0) return undefined;
   const percent = (part: number): string => `${Math.round(100 * part)} %`;
@@ -97,9 +94,9 @@ function guardAgainst(
   if (shrink > maxShrink) {
     return `${after} entries in place of ${before} are ${percent(shrink)} fewer: more than max_shrink (${percent(maxShrink)})`;
   }
-  const change = (changed.length + removed.length) / before;
+  const change = (changed + removed) / before;
   if (change > maxChange) {
-    return `${changed.length + removed.length} of ${before} entries change or go, ${percent(change)}: more than max_change (${percent(maxChange)})`;
+    return `${changed + removed} of ${before} entries change or go, ${percent(change)}: more than max_change (${percent(maxChange)})`;
   }
   return undefined;
 }
@@ -121,6 +118,10 @@ export class SourceRunner {
   #nextRun: number | undefined;
   #run: RunState | undefined;
   #held: SourceReading | undefined;
+  /** Scopes that the rows in use name. */
+  #scopes: readonly string[] = [];
+  /** Scopes that have come, and have nothing of what is in use yet. */
+  readonly #unfilled = new Set<string>();
   #failures = 0;
   #cancel = (): void => {};
   #working: Promise<SourceState> | undefined;
@@ -142,7 +143,7 @@ export class SourceRunner {
       kind: this.config.kind,
       place: this.config.path ?? placeOf(this.config.url ?? ""),
       priority: this.config.priority,
-      entries: this.#size(),
+      entries: this.#shared.layers.size(this.#name),
       state: this.#stateName(),
       ...(this.#lastGood !== undefined && { lastGood: this.#lastGood }),
       ...(this.#nextRun !== undefined && { nextRun: this.#nextRun }),
@@ -155,7 +156,8 @@ export class SourceRunner {
     try {
       const copy = await this.#options.copies?.read(this.#name);
       if (copy === undefined) return;
-      await this.#options.layers.replace(this.#name, copy.entries);
+      await this.#shared.layers.replace(this.#name, copy.entries);
+      this.#scopes = [...copy.entries.keys()];
       this.#isRestored = true;
       this.#lastGood = copy.at;
       // A copy that was read by other rules must be read whole.
@@ -164,6 +166,13 @@ export class SourceRunner {
       this.#shared.metrics.copyFailed(this.#name);
       this.#options.log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
     }
+  }
+
+  /** Gives scopes that have come what the source says of them: of its last good copy, else of the source itself. */
+  fill(scopes: ReadonlySet<string>): void {
+    if (this.#isEnded) return;
+    for (const scope of this.#scopes) if (scopes.has(scope)) this.#unfilled.add(scope);
+    if (this.#unfilled.size > 0) void this.run();
   }
 
   /** Begins to run by the interval; the first time soon. */
@@ -200,20 +209,20 @@ export class SourceRunner {
   /** Returns what a run would change now. @throws SourceFault */
   async diff(): Promise<SourceDiff> {
     const reading = this.#held ?? (await this.#read(undefined, new Map()));
-    const changes = await this.#options.layers.compare(this.#name, reading.entries ?? []);
-    const reason = guardAgainst(changes, this.#size(), this.config.guard);
-    const counts = countsOf(changes);
+    const { layers } = this.#shared;
+    const changes = await layers.compare(this.#name, reading.entries ?? new Map());
+    const reason = guardAgainst(changes, layers.size(this.#name), this.config.guard);
+    const { counts, added, changed, removed } = changes;
     const isSame = counts.added + counts.changed + counts.removed === 0;
     const result = reason === undefined ? (isSame ? "unchanged" : "updated") : "held";
-    const { added, removed, changed: becoming } = changes;
     return {
       name: this.#name,
       result,
       ...(reason !== undefined && { reason }),
       changes: counts,
-      added: added.slice(0, mostShown),
-      changed: becoming.slice(0, mostShown),
-      removed: removed.slice(0, mostShown),
+      added,
+      changed,
+      removed,
     };
   }
 
@@ -236,10 +245,6 @@ export class SourceRunner {
     };
     this.#shared.changed();
     return this.state();
-  }
-
-  #size(): number {
-    return this.#options.layers.list().find((layer) => layer.name === this.#name)?.index.size ?? 0;
   }
 
   #stateName(): SourceState["state"] {
@@ -270,6 +275,7 @@ export class SourceRunner {
         config: { ...config, map },
         reader,
         select: options.select,
+        checkScope: this.#shared.layers.checkScope,
         signal,
         memory,
         now: options.clock.now(),
@@ -280,14 +286,14 @@ export class SourceRunner {
       });
       const { validators } = reader;
       if (answer === undefined) return { entries: undefined, validators, rows: 0, faults: [], faultCount: 0 };
-      const result = "rows" in answer ? await importObjects(answer.rows, map) : answer.result;
+      const result = "rows" in answer ? await importObjects(answer.rows, map, this.#shared.layers.checkScope) : answer.result;
       const { entries, rows, faults, faultCount } = result;
       const gap = faults.find(({ lines }) => lines !== undefined);
       if (gap !== undefined) throw new SourceFault("content", gap.reason);
       if (entries.length === 0 && faultCount > 0) {
         throw new SourceFault("content", `none of ${rows} rows can be used: ${showFault(faults[0])}`);
       }
-      return { entries: entries.map(toUdmEntry), validators, rows, faults, faultCount };
+      return { entries: byScope(entries), validators, rows, faults, faultCount };
     } catch (error) {
       if (error instanceof ExchangeError) throw new SourceFault("content", error.message);
       throw error;
@@ -312,18 +318,34 @@ export class SourceRunner {
     });
   }
 
-  async #use(reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes">> {
-    const entries = reading.entries ?? [];
-    const changes = countsOf(await this.#options.layers.replace(this.#name, entries, method));
+  async #use(
+    reading: SourceReading,
+    method: string,
+  ): Promise<Pick<RunState, "result" | "changes" | "missingScopes">> {
+    const entries: EntriesByScope = reading.entries ?? new Map();
+    const before = this.#scopes;
+    this.#scopes = [...entries.keys()];
+    const { counts: changes } = await this.#shared.layers.replace(this.#name, entries, method);
     this.#validators = reading.validators;
     this.#held = undefined;
     this.#lastGood = this.#options.clock.now();
     const isSame = changes.added + changes.changed + changes.removed === 0;
-    if (!isSame || !this.#isRestored) await this.#keep(entries);
-    return { result: isSame ? "unchanged" : "updated", changes };
+    const missing = this.#shared.layers.missing(entries);
+    // What is said of scopes that there are not is compared with nothing.
+    if (!isSame || !this.#isRestored || missing.length > 0 || before.length !== this.#scopes.length) {
+      await this.#keep(entries);
+    }
+    const result = isSame ? "unchanged" : "updated";
+    if (missing.length === 0) return { result, changes };
+    const missingScopes = missing.slice(0, mostFaults);
+    this.#options.log.warn(
+      { source: this.#name, scopes: missingScopes },
+      "rows of a source are of scopes that there are not: they wait for them",
+    );
+    return { result, changes, missingScopes };
   }
 
-  async #keep(entries: readonly UdmEntry[]): Promise<void> {
+  async #keep(entries: EntriesByScope): Promise<void> {
     try {
       const { fingerprint } = this.config;
       await this.#options.copies?.write(this.#name, {
@@ -357,8 +379,9 @@ export class SourceRunner {
         { source: this.#name, faultyRows, first: showFault(faults[0]) },
         "rows of a source are left out",
       );
-    const changes = await this.#options.layers.compare(this.#name, reading.entries);
-    const reason = guardAgainst(changes, this.#size(), this.config.guard);
+    const { layers } = this.#shared;
+    const changes = await layers.compare(this.#name, reading.entries);
+    const reason = guardAgainst(changes, layers.size(this.#name), this.config.guard);
     if (reason === undefined) return { ...(await this.#use(reading, "RunSource")), ...about };
     this.#held = reading;
     this.#memory.clear();
@@ -366,11 +389,31 @@ export class SourceRunner {
       { source: this.#name, reason },
       `a source changed too much: netgloss source accept ${this.#name} takes it`,
     );
-    return { result: "held", reason, changes: countsOf(changes), ...about };
+    return { result: "held", reason, changes: changes.counts, ...about };
+  }
+
+  async #fill(): Promise<void> {
+    if (this.#unfilled.size === 0) return;
+    const scopes = new Set(this.#unfilled);
+    this.#unfilled.clear();
+    try {
+      const copy = await this.#options.copies?.read(this.#name);
+      if (copy !== undefined) {
+        await this.#shared.layers.replace(this.#name, copy.entries, "RunSource", scopes);
+        return;
+      }
+    } catch (error) {
+      this.#shared.metrics.copyFailed(this.#name);
+      this.#options.log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
+    }
+    // All is wanted, though nothing has changed.
+    this.#validators = undefined;
+    this.#memory.clear();
   }
 
   async #runOnce(): Promise<SourceState> {
     this.#cancel();
+    await this.#fill();
     const at = this.#options.clock.now();
     const start = this.#options.clock.monotonic();
     let retryAfterMs: number | undefined;
@@ -431,6 +474,5 @@ function rejected(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Faults of a run that are shown, and entries of a diff. */
+/** Faults of a run that are shown, and scopes that there are not. */
 const mostFaults = 20;
-const mostShown = 1000;

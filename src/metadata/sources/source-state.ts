@@ -2,12 +2,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { gunzip, gzip } from "node:zlib";
 import { exportEntries, importEntries } from "../exchange/export-entries.ts";
-import { fromUdmEntry, toUdmEntry, type ImportFault } from "../exchange/import-rows.ts";
+import type { ExchangeEntry, ImportFault } from "../exchange/import-rows.ts";
 import { readyMap } from "../exchange/map/column-map.ts";
 import { isMissing, makeFolder, replaceContent, type FileIo } from "../../base/file/index.ts";
-import type { UdmEntry } from "../model/entry.ts";
+import { byScope, countOf, rowsOf, type ChangeCounts, type EntriesByScope } from "./source-layers.ts";
 import type { Validators } from "./source-reader.ts";
-import type { LayerChanges } from "../store/udm-layers.ts";
 import { type RunFaultCode, sourceFaults } from "./source-config.ts";
 import type { Counter, Gauge, Metrics } from "../../base/report/index.ts";
 
@@ -18,7 +17,7 @@ interface LastCopy {
   /** {@link SourceConfig.fingerprint} of then. */
   readonly fingerprint: string;
   readonly validators: Validators;
-  readonly entries: readonly UdmEntry[];
+  readonly entries: EntriesByScope;
 }
 
 const fileMode = 0o640;
@@ -53,15 +52,16 @@ export class LastCopies {
     const { entries } = await importEntries([bytes.subarray(end + 1)], {
       format: "ndjson",
       map: readyMap("netgloss"),
+      checkScope: () => undefined,
     });
     if (entries.length !== head.count) throw new Error(`${entries.length} of ${head.count} entries can be read`);
-    return { ...head, entries: entries.map(toUdmEntry) };
+    return { ...head, entries: byScope(entries) };
   }
 
   async write(name: string, { entries, ...head }: LastCopy): Promise<void> {
     await makeFolder(this.#directory);
-    const lines = exportEntries(() => entries.map(fromUdmEntry), "ndjson");
-    const chunks = [`${JSON.stringify({ ...head, count: entries.length })}\n`];
+    const lines = exportEntries(() => rowsOf(entries), "ndjson");
+    const chunks = [`${JSON.stringify({ ...head, count: countOf(entries) })}\n`];
     for (const chunk of lines) {
       chunks.push(chunk);
       await new Promise((resolve) => setImmediate(resolve));
@@ -80,14 +80,6 @@ export class LastCopies {
 const runResults = ["updated", "unchanged", "held", "failed"] as const;
 type RunResult = (typeof runResults)[number];
 
-/** Counts the entries that a run changes. */
-interface ChangeCounts {
-  readonly added: number;
-  readonly changed: number;
-  readonly removed: number;
-  readonly unchanged: number;
-}
-
 /** The last run of a source. Times are milliseconds since the epoch. */
 export interface RunState {
   readonly at: number;
@@ -102,6 +94,8 @@ export interface RunState {
   readonly faultyRows: number;
   readonly faults: readonly ImportFault[];
   readonly changes?: ChangeCounts;
+  /** Scopes that rows name and that there are not, the first of them: these rows wait. */
+  readonly missingScopes?: readonly string[];
 }
 
 /** The state of a source. */
@@ -125,13 +119,9 @@ export interface SourceDiff {
   readonly result: Exclude<RunResult, "failed">;
   readonly reason?: string;
   readonly changes: ChangeCounts;
-  readonly added: readonly UdmEntry[];
-  readonly changed: readonly UdmEntry[];
-  readonly removed: readonly UdmEntry[];
-}
-
-export function countsOf({ added, changed, removed, unchanged }: LayerChanges): ChangeCounts {
-  return { added: added.length, changed: changed.length, removed: removed.length, unchanged };
+  readonly added: readonly ExchangeEntry[];
+  readonly changed: readonly ExchangeEntry[];
+  readonly removed: readonly ExchangeEntry[];
 }
 
 /** Counts what sources do; there are few, so each has its own series. */

@@ -3,6 +3,7 @@ import { readSourcesFile, SourcesFileError } from "./config/read-sources-file.ts
 import { SourceMetrics, type SourceDiff, type SourceState } from "./source-state.ts";
 import { type SharedByRunners, SourceRunner, type SourcesOptions } from "./source-runner.ts";
 import { type SourceConfig, sourceFaults } from "./source-config.ts";
+import { SourceLayers } from "./source-layers.ts";
 
 /** Runs at the same time. */
 const mostRuns = 3;
@@ -16,24 +17,32 @@ export class Sources implements Component {
   #fault: string | undefined;
   readonly #metrics: SourceMetrics;
   readonly #shared: SharedByRunners;
+  readonly #layers: SourceLayers;
+  #endWatch = (): void => {};
+  /** Changes of which sources and scopes there are follow one another. */
+  #working: Promise<void> = Promise.resolve();
   readonly name = "sources";
 
   constructor(options: SourcesOptions) {
     this.#options = options;
+    this.#layers = new SourceLayers(options.layers, options.scopes);
     this.#metrics = new SourceMetrics(options.metrics, () => this.states());
     this.#shared = {
       limit: createLimit(mostRuns),
       pause: (ms, signal) => this.#pause(ms, signal),
       metrics: this.#metrics,
+      layers: this.#layers,
       changed: () => this.#report(),
     };
   }
 
   async start(): Promise<void> {
+    this.#endWatch();
+    this.#endWatch = this.#options.scopes?.watch(() => void this.#inTurn(() => this.#followScopes())) ?? this.#endWatch;
     try {
       const configs = readSourcesFile(Buffer.from(await this.#options.io.read(this.#options.path)).toString("utf8"));
       this.#fault = undefined;
-      await this.#use(configs);
+      await this.#inTurn(() => this.#use(configs));
       this.#options.log.info(
         { path: this.#options.path, sources: configs.map(({ name }) => name) },
         "sources of metadata",
@@ -49,6 +58,8 @@ export class Sources implements Component {
   }
 
   async stop(): Promise<void> {
+    this.#endWatch();
+    await this.#working;
     await Promise.all(this.#runners.map((runner) => runner.end()));
   }
 
@@ -109,6 +120,19 @@ export class Sources implements Component {
     });
   }
 
+  #inTurn(action: () => Promise<void>): Promise<void> {
+    const work = this.#working.then(action);
+    this.#working = work.catch((error: unknown) => {
+      this.#options.log.error({ error }, "sources do not follow which scopes there are");
+    });
+    return work;
+  }
+
+  async #followScopes(): Promise<void> {
+    const fresh = await this.#layers.findScopes();
+    if (fresh.size > 0) for (const runner of this.#runners) runner.fill(fresh);
+  }
+
   /** Makes these the sources; those with the same configuration go on as they are. */
   async #use(configs: readonly SourceConfig[]): Promise<void> {
     const kept = (config: SourceConfig): SourceRunner | undefined =>
@@ -118,7 +142,8 @@ export class Sources implements Component {
     const added = next.filter((runner) => !this.#runners.includes(runner));
     await Promise.all(gone.map((runner) => runner.end()));
     this.#runners = next;
-    this.#options.layers.setNames(next.map(({ config }) => config.name));
+    await this.#layers.setNames(next.map(({ config }) => config.name));
+    await this.#followScopes();
     for (const { config } of added) this.#metrics.known(config.name);
     for (const runner of added) await runner.restore();
     this.#report();

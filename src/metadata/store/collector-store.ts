@@ -13,16 +13,16 @@ import {
 } from "../model/udm-store.ts";
 import { ChangeLog } from "./udm-pages.ts";
 import { runAfter, type FileIo } from "../../base/file/index.ts";
-import type { Key } from "../../base/ip/index.ts";
+import type { Address, Key } from "../../base/ip/index.ts";
 import type { Clock, Component, Log, Reporting } from "../../base/report/index.ts";
 import type { NewLayerChange, NewScopeChange } from "../history/history.ts";
 import type { UdmHistory } from "../history/change.ts";
-import { SharedIndex, type PublishedScope } from "../index/shared-index.ts";
+import { SharedIndex, type PublishedScope, type UdmLayer } from "../index/shared-index.ts";
 import { SharedIndexReader, type SharedIndexHandle } from "../index/shared-reader.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { keyReaders, type KeyForm, type ReadKey } from "../model/name-key.ts";
 import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
-import { UdmLayers } from "./udm-layers.ts";
+import { UdmLayers, type LayeredEntry } from "./udm-layers.ts";
 
 /** Returns who made a batch, and by which method, as the history has it. */
 export function originOf({ writes, origin }: Batch): { readonly author: string; readonly method: string } {
@@ -277,6 +277,15 @@ export class ScopeHost {
   }
 }
 
+/** Shows what a scope has in the index of all. */
+export interface WithinScope {
+  readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
+  /** Shows what sources add; only while nothing else changes the index. */
+  readonly showLayers: (layers: readonly UdmLayer[]) => void;
+  /** Gives the global entries behind those of the scope. */
+  readonly behind: (address: Address) => readonly LayeredEntry[];
+}
+
 /** Holds what both stores are made with. */
 export interface StoreOptions extends Reporting {
   /** Left out: addresses. */
@@ -291,12 +300,7 @@ export interface StoreOptions extends Reporting {
   /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
   readonly startThread?: (() => Worker) | undefined;
   /** The store in whose index the entries are, those of a scope, and what shows them there. Left out: the store has an index of its own. */
-  readonly within?: {
-    readonly host: ScopeHost;
-    readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
-    /** Gives the global entries behind those of the scope. */
-    readonly behind: UdmLayers["covering"];
-  };
+  readonly within?: WithinScope & { readonly host: ScopeHost };
   /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
   readonly after?: (action: () => void, ms: number) => () => void;
 }
@@ -414,9 +418,10 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
     this.layers = new UdmLayers(
       this.shared,
       this.published,
-      (action) => this.queue.alone(action),
+      (action) => this.queue.alone(() => this.exclusive(action)),
       (change) => this.noteLayer(change),
       within?.behind,
+      within?.showLayers,
     );
   }
 

@@ -24,14 +24,23 @@ export interface LayerChanges {
   readonly unchanged: number;
 }
 
+/** The scopes into which sources may put entries. */
+export interface LayersOfScopes {
+  /** Returns the layers of each scope. A scope that went and came again has others, in which there is nothing yet. */
+  layers(): ReadonlyMap<string, UdmLayers>;
+  /** Calls a listener when scopes have come or gone. @returns a function that ends it. */
+  watch(listener: () => void): () => void;
+}
+
 /** Entries compared or changed between two cycles of the event loop: a few milliseconds. */
 const entriesPerYield = 500;
 /** Entries of a change of a layer that the history has, before and after. */
 const mostNoted = 1000;
 
 /**
- * The layers behind the entries of people. At a look-up all take part: the most specific entry first, of equal keys the
- * person's, then those of the layers in their order.
+ * The layers behind the entries of people, global ones or those of a scope. At a look-up all take part: the most specific entry first, of
+ * equal keys the person's, then those of the layers in their order. In a scope there are only those that have entries: sources are few, scopes
+ * many.
  */
 export class UdmLayers {
   readonly #shared: SharedIndex;
@@ -39,6 +48,8 @@ export class UdmLayers {
   readonly #alone: <A>(action: () => Promise<A>) => Promise<A>;
   readonly #note: (change: NewLayerChange) => Promise<void>;
   readonly #behind: (address: Address) => readonly LayeredEntry[];
+  readonly #showInScope: ((next: readonly UdmLayer[]) => void) | undefined;
+  #names: readonly string[] = [];
   #layers: readonly UdmLayer[] = [];
 
   /**
@@ -46,6 +57,7 @@ export class UdmLayers {
    * @param alone runs an action while nothing else changes the index.
    * @param note puts a change into the history, while nothing else changes the index.
    * @param behind gives entries that count behind all of these, as those behind the entries of a scope.
+   * @param showInScope shows the layers of a scope, while nothing else changes the index. Left out: these are global.
    */
   constructor(
     shared: SharedIndex,
@@ -53,12 +65,14 @@ export class UdmLayers {
     alone: <A>(action: () => Promise<A>) => Promise<A>,
     note: (change: NewLayerChange) => Promise<void>,
     behind: (address: Address) => readonly LayeredEntry[] = () => [],
+    showInScope?: (next: readonly UdmLayer[]) => void,
   ) {
     this.#shared = shared;
     this.#published = published;
     this.#alone = alone;
     this.#note = note;
     this.#behind = behind;
+    this.#showInScope = showInScope;
   }
 
   /** In the order of their priority. */
@@ -70,26 +84,22 @@ export class UdmLayers {
    * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
    * goes with them, which is a change of the history.
    */
-  setNames(names: readonly string[]): void {
-    const next = names.map(
-      (name) =>
-        this.#layers.find((layer) => layer.name === name) ?? {
-          name,
-          index: this.#shared.empty(),
-          places: this.#shared.layerPlaces(),
-        },
-    );
-    if (next.length === this.#layers.length && next.every((layer, i) => layer === this.#layers[i])) return;
-    const gone = this.#layers.filter((layer) => !next.includes(layer));
-    this.#publish(next, undefined);
-    for (const layer of gone) void this.#noteGone(layer);
+  async setNames(names: readonly string[]): Promise<void> {
+    const gone = await this.#alone(async () => {
+      this.#names = names;
+      const before = this.#layers;
+      const next = names.flatMap((name) => before.find((layer) => layer.name === name) ?? this.#newLayer(name));
+      if (next.length !== before.length || next.some((layer, i) => layer !== before[i])) this.#publish(next, undefined);
+      return before.filter((layer) => !next.includes(layer));
+    });
+    for (const layer of gone) await this.#noteGone(layer);
   }
 
   /** Returns what {@link replace} would change. Yields to the event loop. @throws UdmError `not_found` for an unknown layer. */
   async compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> {
-    const { index } = this.#find(name);
+    const index = this.#find(name)?.index;
     // The first load of a layer.
-    if (index.size === 0) return { added: entries, changed: [], removed: [], unchanged: 0 };
+    if (index === undefined || index.size === 0) return { added: entries, changed: [], removed: [], unchanged: 0 };
     const added: UdmEntry[] = [];
     const changed: UdmEntry[] = [];
     const keys = new Set<string>();
@@ -127,15 +137,19 @@ export class UdmLayers {
     const count = added.length + changed.length + removed.length;
     if (count === 0) return changes;
     const index = await this.#apply(layer, changes);
-    // It may have gone meanwhile.
-    if (!this.#layers.includes(layer)) throw new UdmError("not_found", `there is no layer ${name} any more`);
     const keys: Key[] | undefined =
       count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
-    this.#publish(
-      this.#layers.map((one) => (one === layer ? { ...layer, index } : one)),
-      keys,
-    );
-    if (method !== undefined) await this.#noteChanges(layer, changes, method);
+    await this.#alone(async () => {
+      // It may have gone meanwhile.
+      if (this.#find(name) !== layer) throw noLayer(name);
+      const isKept = this.#showInScope === undefined || index.size > 0;
+      const next = this.#names.flatMap((of) => {
+        if (of === name) return isKept ? [{ name, places: layer?.places, index }] : [];
+        return this.#layers.find((one) => one.name === of) ?? [];
+      });
+      this.#publish(next, keys);
+    });
+    if (method !== undefined) await this.#noteChanges(name, layer?.index, changes, method);
     return changes;
   }
 
@@ -151,29 +165,39 @@ export class UdmLayers {
     return all;
   }
 
-  #find(name: string): UdmLayer {
-    const layer = this.#layers.find((one) => one.name === name);
-    if (layer === undefined) throw new UdmError("not_found", `there is no layer ${name}`);
-    return layer;
+  /** @returns undefined for one of a scope that has no entries. @throws UdmError `not_found` */
+  #find(name: string): UdmLayer | undefined {
+    if (!this.#names.includes(name)) throw noLayer(name);
+    return this.#layers.find((one) => one.name === name);
+  }
+
+  #newLayer(name: string): readonly UdmLayer[] {
+    if (this.#showInScope !== undefined) return [];
+    return [{ name, index: this.#shared.empty(), places: this.#shared.layerPlaces() }];
   }
 
   #publish(next: readonly UdmLayer[], changed: readonly AddressRange[] | undefined): void {
+    if (this.#showInScope !== undefined) {
+      this.#showInScope(next);
+      this.#layers = next;
+      return;
+    }
     this.#layers = next;
     this.#shared.publishLayers(next, changed);
     this.#published.changed(changed);
   }
 
-  async #apply({ index, places }: UdmLayer, { added, changed, removed }: LayerChanges): Promise<UdmIndex> {
+  async #apply(layer: UdmLayer | undefined, { added, changed, removed }: LayerChanges): Promise<UdmIndex> {
     const put = (edit: UdmEdit, entry: UdmEntry): void => edit.put(entry, entry.fileOnly?.yaml ?? "");
     const steps = [
       ...inParts(removed, (edit, entry) => void edit.delete(entry.key)),
       ...inParts(changed, put),
       ...inParts(added, (edit, entry) => {
         put(edit, entry);
-        places?.add(entry.key);
+        layer?.places?.add(entry.key);
       }),
     ];
-    const edit = await this.#alone(async () => index.edit());
+    const edit = await this.#alone(async () => (layer?.index ?? this.#shared.empty()).edit());
     try {
       for (const step of steps) {
         await this.#alone(async () => step(edit));
@@ -186,15 +210,20 @@ export class UdmLayers {
     }
   }
 
-  #noteChanges(layer: UdmLayer, { added, changed, removed }: LayerChanges, method: string): Promise<void> {
-    const before = (entry: UdmEntry): UdmEntry | undefined => layer.index.get(entry.key);
+  #noteChanges(
+    name: string,
+    index: UdmIndex | undefined,
+    { added, changed, removed }: LayerChanges,
+    method: string,
+  ): Promise<void> {
+    const before = (entry: UdmEntry): UdmEntry | undefined => index?.get(entry.key);
     const changes = [
       ...removed.slice(0, mostNoted).map((entry) => ({ before: entry, after: undefined })),
       ...changed.slice(0, mostNoted).map((entry) => ({ before: before(entry), after: entry })),
       ...added.slice(0, mostNoted).map((entry) => ({ before: undefined, after: entry })),
     ].slice(0, mostNoted);
     const entries = added.length + changed.length + removed.length;
-    return this.#alone(() => this.#note({ author: layer.name, method, layer: layer.name, entries, changes }));
+    return this.#alone(() => this.#note({ author: name, method, layer: name, entries, changes }));
   }
 
   async #noteGone(layer: UdmLayer): Promise<void> {
@@ -219,4 +248,8 @@ function inParts(
     const start = part * entriesPerYield;
     for (const entry of entries.slice(start, start + entriesPerYield)) change(edit, entry);
   });
+}
+
+function noLayer(name: string): UdmError {
+  return new UdmError("not_found", `there is no layer ${name}`);
 }

@@ -487,6 +487,7 @@ const sourceRun = object(
     result: choice(["updated", "unchanged", "held", "failed"]),
     reason: text("Why it failed or is held."),
     code: text("Which kind of failure it was: the label `reason` of netgloss_source_failures_total."),
+    missingScopes: list(text(), "Scopes that rows name and that there are not, the first of them: these rows wait."),
     rows: integer("Rows that were read."),
     faultyRows: integer("Rows that were left out."),
     faults: list(
@@ -509,6 +510,7 @@ const sourceRun = object(
   },
   "reason",
   "code",
+  "missingScopes",
   "changes",
 );
 

@@ -22,6 +22,16 @@ test("the example of sources is one, and every kind has a row", () => {
   }
 });
 
+test("the example of sources and scopes says where each VRF goes", () => {
+  const [, section = ""] = sources.split("## Sources and scopes");
+  const [netbox] = readSourcesFile(example(section));
+  const [rule] = netbox?.map?.rules ?? [];
+  assert.deepEqual(
+    [rule?.from, rule?.to, Object.fromEntries(rule?.values ?? [])],
+    [["vrf.name"], "scope", { "Customer Red": "acme", "Customer Blue": "beta", Management: "" }],
+  );
+});
+
 test("the example of a column map is one, and every ready map has a row", () => {
   const map = readColumnMap(load(example(columnMaps)));
   assert.deepEqual(

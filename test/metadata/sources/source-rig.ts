@@ -11,6 +11,7 @@ import {
 import {
   type SelectionLimits,
   LastCopies,
+  Scopes,
   Sources,
   type SourceState,
   udmJson,
@@ -58,14 +59,18 @@ export interface Rig {
   readonly store: CollectorUdmStore;
   readonly metrics: Metrics;
   readonly health: Health;
+  /** Undefined: the rig has none. */
+  readonly scopes: Scopes | undefined;
   readonly lines: { readonly level: string; readonly message: string }[];
   /** What was waited for, milliseconds; nothing waits in fact. */
   readonly waits: number[];
   /** The file of sources. */
   yaml: string;
   now: number;
-  /** Entries of a layer as JSON. */
-  entries(name: string): unknown[];
+  /** Entries of a layer as JSON, of a scope or of all addresses. */
+  entries(name: string, scope?: string): unknown[];
+  /** Makes these the file of scopes. */
+  setScopes(yaml: string): Promise<void>;
   run(name: string): Promise<SourceState>;
   stop(): Promise<void>;
 }
@@ -75,14 +80,20 @@ export interface RigOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly io?: FileIo;
   readonly selections?: Partial<SelectionLimits>;
+  /** The file of scopes. */
+  readonly scopes?: string;
 }
+
+const scopesPath = "/memory/scopes.yml";
 
 /** Sources over a store of their own, started, none of them running by itself. */
 export async function startSources(
   yaml: string,
-  { directory, env = {}, io = nodeFileIo, selections }: RigOptions = {},
+  { directory, env = {}, io = nodeFileIo, selections, scopes: scopesFile }: RigOptions = {},
 ): Promise<Rig> {
-  const { store } = storeOn(memoryFileIo());
+  const memory = memoryFileIo();
+  const state = scopesFile === undefined ? {} : { stateDirectory: memory.folder };
+  const { store } = storeOn(memory, state);
   await store.start();
   const metrics = createMetrics();
   const health = createHealth();
@@ -90,6 +101,21 @@ export async function startSources(
   const at = (level: string) => (_: unknown, message: string) => void lines.push({ level, message });
   const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
   const waits: number[] = [];
+  const scopes =
+    scopesFile === undefined
+      ? undefined
+      : new Scopes({
+          path: scopesPath,
+          metadata: store,
+          entries: { owned: true, refreshMs: 0, ...state },
+          io: memory,
+          clock: systemClock,
+          log,
+          metrics,
+          health: createHealth(),
+        });
+  if (scopesFile !== undefined) memory.put(scopesPath, scopesFile);
+  await scopes?.start();
   const rig: Rig = {
     sources: new Sources({
       path: "sources.yml",
@@ -98,6 +124,7 @@ export async function startSources(
         read: async (path) => (path === "sources.yml" ? Buffer.from(rig.yaml) : nodeFileIo.read(path)),
       },
       layers: store.layers,
+      scopes,
       copies: directory === undefined ? undefined : new LastCopies(directory, io, "run"),
       agentFor: () => new Agent(),
       select: createSelect(selections),
@@ -115,19 +142,24 @@ export async function startSources(
       health,
     }),
     store,
+    scopes,
     metrics,
     health,
     lines,
     waits,
     yaml,
     now: Date.parse("2026-03-01T12:00:00Z"),
-    entries: (name) =>
+    entries: (name, scope) =>
       [
-        ...(store.layers
-          .list()
+        ...((scope === undefined ? store.layers : scopes?.layers().get(scope))
+          ?.list()
           .find((layer) => layer.name === name)
           ?.index.entries() ?? []),
       ].map((entry) => JSON.parse(udmJson(entry)) as unknown),
+    async setScopes(text) {
+      memory.put(scopesPath, text);
+      await scopes?.reload();
+    },
     async run(name) {
       const state = await rig.sources.run(name);
       if (state === undefined) throw new Error(`there is no source ${name}`);
@@ -135,6 +167,7 @@ export async function startSources(
     },
     async stop() {
       await rig.sources.stop();
+      await scopes?.stop();
       await store.stop();
     },
   };

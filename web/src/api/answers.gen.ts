@@ -318,6 +318,7 @@ export type ListSourcesAnswer = {
       readonly result: "updated" | "unchanged" | "held" | "failed";
       readonly reason?: string;
       readonly code?: string;
+      readonly missingScopes?: readonly string[];
       readonly rows: number;
       readonly faultyRows: number;
       readonly faults: readonly {

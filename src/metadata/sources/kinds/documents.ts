@@ -16,13 +16,14 @@ function rowsOf(format: ExchangeFormat): SourceKind {
     map: readyMap(format === "csv" ? "sheet" : "netgloss"),
     check: ({ format: given, select }) =>
       select !== undefined && (given ?? format) !== "json" ? "select is for JSON" : undefined,
-    async read({ config, reader, select: evaluate, signal }) {
+    async read({ config, reader, select: evaluate, checkScope, signal }) {
       const bytes = await reader.document();
       if (bytes === undefined) return undefined;
       const map = config.map ?? readyMap(format === "csv" ? "sheet" : "netgloss");
       const { csv, select: expression } = config;
       const select = expression === undefined ? undefined : (text: string) => evaluate(text, expression, signal);
-      return { result: await importEntries([bytes], { format: config.format ?? format, map, csv, select }) };
+      const options = { format: config.format ?? format, map, csv, select, checkScope };
+      return { result: await importEntries([bytes], options) };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { type ColumnMap, type ColumnRule, type Target, readyMap } from "../../exchange/map/column-map.ts";
 import type { ImportResult } from "../../exchange/export-entries.ts";
 import type { Select } from "../../exchange/rows/selection.ts";
+import type { CheckScope } from "../../exchange/map/make-entries.ts";
 import type { SourceConfig } from "../source-config.ts";
 import type { SourceReader } from "../source-reader.ts";
 
@@ -9,6 +10,8 @@ export interface KindContext {
   readonly config: Omit<SourceConfig, "fingerprint">;
   readonly reader: SourceReader;
   readonly select: Select;
+  /** Says why rows of a scope are not taken. */
+  readonly checkScope: CheckScope;
   /** Is aborted when the answer is of no use any more. */
   readonly signal: AbortSignal;
   /** Milliseconds since the epoch, for leases. */
