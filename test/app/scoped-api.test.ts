@@ -142,6 +142,46 @@ test("rows of a table go into the scopes that they name, which there must be, an
   assert.deepEqual((await load("key,scope,name\n10.0.0.2,acme,again\n", "acme")).body["updated"], 1);
 });
 
+test("one table has the entries of all scopes, each with its own, and is read back as it was", async (t) => {
+  const { api } = await setUp(t, "acme:\n  entries: acme.yml\nbare: {}\nbeta:\n  entries: beta.yml\n");
+  const call = (
+    method: string,
+    body: object,
+    scope = "",
+  ): ReturnType<typeof postJson> =>
+    postJson(`${api.url}/api/v1/enrich/ipaddr/udm.v1.UdmToolsService/${method}`, body, { "udm-scope": scope });
+  const table =
+    "scope,key,name,tags,vlan,internal,metadata:.site\r\n" +
+    ",10.0.0.0/8,global,,,,\r\nacme,10.0.0.0/8,of acme,pci,,,\r\nacme,10.0.0.1,one,,7,,ams\r\nbeta,10.0.0.0/8,of beta,,,,\r\n";
+  assert.equal((await call("ImportUdms", { format: "csv", text: table })).body["created"], 4);
+  const exported = async (more: object = {}): Promise<unknown> =>
+    (await call("ExportUdms", { format: "csv", allScopes: true, ...more })).body["text"];
+  assert.equal(await exported(), table);
+  assert.equal((await call("ExportUdms", { format: "csv", allScopes: true })).body["entries"], 4);
+  assert.equal(
+    await exported({ filter: "tag = pci" }),
+    "scope,key,name,tags,vlan,internal\r\nacme,10.0.0.0/8,of acme,pci,,\r\n",
+  );
+  for (const format of ["csv", "json", "ndjson"]) {
+    const text = await exported({ format });
+    const { body } = await call("ImportUdms", { format, text, mostChanges: 10 });
+    assert.deepEqual([body["unchanged"], body["created"], body["updated"]], [4, undefined, undefined], format);
+  }
+  assert.equal(
+    (await call("ExportUdms", { format: "csv" }, "acme")).body["text"],
+    "key,name,tags,vlan,internal,metadata:.site\r\n10.0.0.0/8,of acme,pci,,,\r\n10.0.0.1,one,,7,,ams\r\n",
+    "the table of one scope names none",
+  );
+  for (const [body, scope, sentence] of [
+    [{ format: "yaml", allScopes: true }, "", "yaml has no column for the scope"],
+    [{ format: "csv", allScopes: true }, "acme", 'the call is in scope "acme"'],
+  ] as const) {
+    const refused = await call("ExportUdms", body, scope);
+    assert.equal(refused.status, 400);
+    assert.ok(JSON.stringify(refused.body).replaceAll('\\"', '"').includes(sentence), JSON.stringify(refused.body));
+  }
+});
+
 test("who follows the changes of a scope that goes is told so", async (t) => {
   const { api, scopes, path } = await setUp(t, "acme:\n  entries: acme.yml\n");
   const response = await fetch(`${api.url}/api/v1/enrich/ipaddr/changes`, { headers: { "udm-scope": "acme" } });

@@ -232,7 +232,10 @@ suite("a token that is limited to scopes", () => {
       ],
       "udm.v1.UdmToolsService/WatchUdms": [{ after: 0 }],
       "udm.v1.UdmToolsService/ImportUdms": [{ format: "csv", text: "key,name\n10.9.9.9,own\n", dryRun: true }],
-      "udm.v1.UdmToolsService/ExportUdms": ["csv", "json", "ndjson", "yaml", ""].map((format) => ({ format })),
+      "udm.v1.UdmToolsService/ExportUdms": [
+        ...["csv", "json", "ndjson", "yaml", ""].map((format) => ({ format })),
+        { format: "csv", allScopes: true },
+      ],
     };
     assert.deepEqual(Object.keys(requests).toSorted(), services.toSorted(), "each method has its request");
     for (const [method, bodies] of Object.entries(requests)) {

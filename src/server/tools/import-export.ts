@@ -46,31 +46,73 @@ import {
 } from "./full-udm.ts";
 import { replaceEntries, readScope, scopeFaults, type Scope } from "./replace-udms.ts";
 
+/** @throws ConnectError */
 export async function exportUdms(
   context: ToolsContext,
-  { format: formatText, filter: expression, text }: ExportUdmsRequest,
+  { format: formatText, filter: expression, text, allScopes }: ExportUdmsRequest,
   caller: ToolsCaller,
 ): Promise<Encodable> {
-  const index = context.current();
+  const own = context.current();
   const format = readFormat(formatText);
   const filter = readFilter(expression);
-  const keys: Key[] = [];
-  if (filter !== undefined || text !== "") {
-    const { anyOf, within, asksForContexts, asksForLayers } = narrowFilter(filter);
-    if (asksForLayers) {
-      const description = "filter asks for layers: an export has the entries that people write";
-      throw badRequest([{ field: "filter", description }]);
-    }
-    const isMatch = matcherOf(filter, text);
-    const find = text === "" ? undefined : findInJson(text);
-    const needles = find === undefined ? anyOf : [[find], ...anyOf];
-    await scanEntries(index, { within, anyOf: needles, check: () => caller.throwIfAborted() }, (entry) => {
-      if (isMatch(asksForContexts ? (index.get(entry.key) as UdmEntry) : entry)) keys.push(entry.key);
-      return true;
-    });
-    return exportAnswer(() => entriesOf(index, keys), format, keys.length);
+  const parts: ExportedPart[] = [];
+  for (const { scope, index } of [{ scope: undefined, index: own }, ...(allScopes ? scopesOf(context, format) : [])]) {
+    const isWhole = filter === undefined && text === "";
+    parts.push({ scope, index, keys: isWhole ? undefined : await keysFor(index, filter, text, caller) });
   }
-  return exportAnswer(() => allOf(index), format, index.size);
+  const count = parts.reduce((sum, { index, keys }) => sum + (keys?.length ?? index.size), 0);
+  return exportAnswer(() => entriesOf(parts), format, count);
+}
+
+/** Entries that are written out. */
+interface ExportedPart {
+  /** Undefined: rows name none. */
+  readonly scope: string | undefined;
+  readonly index: UdmIndex;
+  /** Undefined: of all of them. */
+  readonly keys: readonly Key[] | undefined;
+}
+
+/** The entries of every scope that has some of its own. @throws ConnectError */
+function scopesOf(
+  context: ToolsContext,
+  format: ExchangeFormat,
+): readonly { readonly scope: string; readonly index: UdmIndex }[] {
+  const refuse = (description: string): Error => badRequest([{ field: "all_scopes", description }]);
+  if (context.scopeName !== undefined) {
+    throw refuse(`the call is in scope ${quote(context.scopeName)}: call it in none for those of all scopes`);
+  }
+  if (format === "yaml") throw refuse("yaml has no column for the scope: expected csv, json or ndjson");
+  const { definitions } = context;
+  if (definitions === undefined) throw refuse("entries here are in no scopes");
+  if ("disabled" in definitions) throw refuse(definitions.disabled);
+  return definitions.list().flatMap(({ name: scope }) => {
+    const found = context.inScope(scope);
+    // One without a file of entries has none, and one may have gone.
+    return found === undefined || found.isDisabled() ? [] : [{ scope, index: found.current() }];
+  });
+}
+
+async function keysFor(
+  index: UdmIndex,
+  filter: ReturnType<typeof readFilter>,
+  text: string,
+  caller: ToolsCaller,
+): Promise<readonly Key[]> {
+  const { anyOf, within, asksForContexts, asksForLayers } = narrowFilter(filter);
+  if (asksForLayers) {
+    const description = "filter asks for layers: an export has the entries that people write";
+    throw badRequest([{ field: "filter", description }]);
+  }
+  const keys: Key[] = [];
+  const isMatch = matcherOf(filter, text);
+  const find = text === "" ? undefined : findInJson(text);
+  const needles = find === undefined ? anyOf : [[find], ...anyOf];
+  await scanEntries(index, { within, anyOf: needles, check: () => caller.throwIfAborted() }, (entry) => {
+    if (isMatch(asksForContexts ? (index.get(entry.key) as UdmEntry) : entry)) keys.push(entry.key);
+    return true;
+  });
+  return keys;
 }
 
 /** @throws ConnectError `invalid_argument` */
@@ -81,12 +123,15 @@ function readFormat(text: string): ExchangeFormat {
   throw badRequest([{ field: "format", description }]);
 }
 
-function* entriesOf(index: UdmIndex, keys: readonly Key[]): Iterable<ExchangeEntry> {
-  for (const key of keys) yield fromUdmEntry(index.get(key) as UdmEntry);
+function* entriesOf(parts: readonly ExportedPart[]): Iterable<ExchangeEntry> {
+  for (const { scope, index, keys } of parts) {
+    const entries = keys === undefined ? index.entries() : entriesAt(index, keys);
+    for (const entry of entries) yield scope === undefined ? fromUdmEntry(entry) : { ...fromUdmEntry(entry), scope };
+  }
 }
 
-function* allOf(index: UdmIndex): Iterable<ExchangeEntry> {
-  for (const entry of index.entries()) yield fromUdmEntry(entry);
+function* entriesAt(index: UdmIndex, keys: readonly Key[]): Iterable<UdmEntry> {
+  for (const key of keys) yield index.get(key) as UdmEntry;
 }
 
 /** The message ExportUdmsResponse, made while it is sent: a plan may be longer than what can be held. */

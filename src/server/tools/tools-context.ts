@@ -93,8 +93,8 @@ export interface ToolsOptions {
   readonly scopes?: ((scope: string) => ToolsSource | undefined) | undefined;
   /** The scope whose entries these are; undefined: none, they are global. */
   readonly scopeName?: string | undefined;
-  /** The scopes themselves, whose changes are undone with those of entries; undefined: there are none. */
-  readonly definitions?: Pick<Scopes, "takeBack"> | { readonly disabled: string } | undefined;
+  /** The scopes themselves, which are exported together and whose changes are undone with those of entries; undefined: there are none. */
+  readonly definitions?: Pick<Scopes, "list" | "takeBack"> | { readonly disabled: string } | undefined;
   /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
   readonly select?: Select | undefined;
   /** Shows how far an import or a replacement is. */
@@ -141,6 +141,11 @@ export class ToolsContext implements ToolsOptions {
   store(): ToolsStore {
     if ("disabled" in this.#source) throw apiError("unimplemented", "API_DISABLED", this.#source.disabled);
     return this.#source;
+  }
+
+  /** Tells whether there are no entries to work on, as of a scope without a file of them. */
+  isDisabled(): boolean {
+    return "disabled" in this.#source;
   }
 
   /** The same over the entries of a scope; undefined: there is no such scope. */

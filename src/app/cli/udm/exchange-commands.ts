@@ -140,10 +140,12 @@ export const defineExport: DefineCommand = (takeOut, { terminal }) => {
   addEntryOptions(takeOut)
     .addOption(new Option("--format <format>", "what to write").choices(formats).default("csv"))
     .option("--filter <udm-filter>", "such as 'tag = pci'")
-    .action(async ({ format, filter = "" }: { format: string; filter?: string }) => {
+    .option("--all-scopes", "also the entries of all scopes, with a column scope")
+    .action(async ({ format, filter = "", allScopes }: { format: string; filter?: string; allScopes?: true }) => {
       const client = await clientOf(takeOut, terminal);
       if (terminal.isWatched) terminal.err("waiting for the collector …\n");
-      const { text = "" } = (await callTools(client, "ExportUdms", { format, filter })) as { text?: string };
+      const request = { format, filter, ...(allScopes === true && { allScopes }) };
+      const { text = "" } = (await callTools(client, "ExportUdms", request)) as { text?: string };
       terminal.out(text);
     });
 };

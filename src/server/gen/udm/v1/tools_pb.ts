@@ -2536,6 +2536,13 @@ export type ExportUdmsRequest = Message<"udm.v1.ExportUdmsRequest"> & {
    * @generated from field: string text = 3;
    */
   text: string;
+
+  /**
+   * The entries of all scopes, too, with a column `scope`; for a call in no scope. Not as `yaml`, which has no columns.
+   *
+   * @generated from field: bool all_scopes = 4;
+   */
+  allScopes: boolean;
 };
 
 /**
@@ -2564,6 +2571,13 @@ export type ExportUdmsRequestJson = {
    * @generated from field: string text = 3;
    */
   text?: string;
+
+  /**
+   * The entries of all scopes, too, with a column `scope`; for a call in no scope. Not as `yaml`, which has no columns.
+   *
+   * @generated from field: bool all_scopes = 4;
+   */
+  allScopes?: boolean;
 };
 
 /**
