@@ -158,7 +158,7 @@ suite("scopes in one index", () => {
   test("that are deleted and made again take no more memory", () => {
     const shared = new SharedIndex({ maxEntries: leastEntries });
     const used = (): number => shared.stats().tree + shared.stats().entries;
-    const count = 10_000;
+    const count = 1000;
     const round = (): number => {
       const made = new Map(
         Array.from({ length: count }, (_, i) => {

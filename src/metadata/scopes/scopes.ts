@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import {
+  findLeftOvers,
   isMissing,
   makeFolder,
   nodeFileIo,
@@ -244,6 +245,7 @@ export class Scopes implements Component, LayersOfScopes {
     try {
       if (entries !== undefined) await makeFolder(dirname(entries));
       const target = await resolveTarget(io, path);
+      if (this.#temporaries === 0) await this.#removeLeftOvers(target);
       const now = new Date(clock.now()).toISOString().replaceAll(/[-:]/g, "");
       const temporary = (): string => temporaryPath(target, Math.floor(clock.now()).toString(36), this.#temporaries++);
       const plan = {
@@ -262,6 +264,16 @@ export class Scopes implements Component, LayersOfScopes {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       throw new UdmError("unavailable", `the file of scopes cannot be saved: ${why}`, [], { cause: error });
+    }
+  }
+
+  /** Removes what saves that were cut off have left behind. */
+  async #removeLeftOvers(target: string): Promise<void> {
+    const { io = nodeFileIo } = this.#options;
+    try {
+      for (const path of await findLeftOvers(io, target)) await io.unlink(path);
+    } catch (error) {
+      this.#log.warn({ error }, "cannot remove temporary files in the folder of the file of scopes");
     }
   }
 
