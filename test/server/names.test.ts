@@ -238,6 +238,50 @@ suite("names by the API", { concurrency: true }, () => {
     assert.equal((history["changes"] as unknown[]).length, 3);
   });
 
+  test("are found by their keys: first bytes of MAC addresses have all that lie within", async (t) => {
+    const { call } = await setUp(t);
+    const keys = [
+      "interface:192.0.2.1/17",
+      "interface:192.0.2.1/Gi0/1",
+      "as:64496",
+      "vlan:*/7",
+      "port:udp/53",
+      "mac:00:00:5e",
+      "mac:00:00:5e:00:53:01",
+      "mac:00:55:da:10/28",
+      "mac:00:55:da:1f:00:01",
+    ];
+    const text = `key,name\n${keys.map((key) => `${key},x\n`).join("")}`;
+    assert.equal((await call("ImportUdms", { format: "csv", text })).body["created"], keys.length);
+    const found = async (filter: string): Promise<unknown> => {
+      const { status, body } = await call("SearchUdms", { filter });
+      assert.equal(status, 200, JSON.stringify(body));
+      return ((body["udms"] ?? []) as { key: string }[]).map(({ key }) => key);
+    };
+    for (const [filter, expected] of [
+      ["key in mac:00:00:5e", ["mac:00:00:5e", "mac:00:00:5e:00:53:01"]],
+      ["key = mac:00-00-5E-00-53-01", ["mac:00:00:5e:00:53:01"]],
+      ["key in [mac:00:55:da:10/28, as:64496]", ["as:64496", "mac:00:55:da:10/28", "mac:00:55:da:1f:00:01"]],
+      ["key = as:64496 or key = port:udp/53", ["as:64496", "port:udp/53"]],
+      ["key in interface:192.0.2.1/Gi0/1", ["interface:192.0.2.1/Gi0/1"]],
+      ["not key in mac:00 and not key = vlan:*/7", keys.slice(0, 5).filter((key) => key !== "vlan:*/7")],
+      ["key = as:64497", []],
+    ] as const) {
+      assert.deepEqual([...((await found(filter)) as string[])].toSorted(), [...expected].toSorted(), filter);
+    }
+    for (const [filter, expected] of [
+      ["key in 10.0.0.0/8", /is no key of a name: expected interface:/],
+      ["key = mac:00:00:5e", /mac:00:00:5e is no single address: use in/],
+      ["key in as:x", /is no AS number/],
+    ] as const) {
+      const { status, body } = await call("SearchUdms", { filter });
+      assert.equal(status, 400, filter);
+      assert.match(violationsOf(body)[0]?.description ?? "", expected);
+    }
+    const { body: exported } = await call("ExportUdms", { format: "csv", filter: "key in mac:00:55:da:10/28" });
+    assert.match(String(exported["text"]), /^key,name,tags,vlan,internal\r\nmac:00:55:da:10\/28,x,,,\r\nmac:00:55:da:1f:00:01,/);
+  });
+
   test("keys of addresses and of names do not mix", async (t) => {
     const folder = tempDirectory(t);
     const { store } = storeOn(nodeFileIo, { path: join(folder, "ipaddrs.yml"), stateDirectory: folder });

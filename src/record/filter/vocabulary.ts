@@ -1,4 +1,5 @@
 import { findField, recordFields } from "../fields/field-table.ts";
+import type { Key } from "../../base/ip/index.ts";
 import type { FieldType } from "../fields/record-field.ts";
 import { nearName } from "../../base/text/index.ts";
 
@@ -52,6 +53,8 @@ export interface Vocabulary {
   slip(name: string): string | undefined;
   /** All names, for the nearest one of a name that is not found. */
   names(): Iterable<string>;
+  /** Reads what stands for an address. Left out: it is one, a CIDR or a range. @throws KeyError */
+  readonly readKey?: (text: string) => Key;
 }
 
 /** Short names of fields, in the order of the table; a name of several fields stands at the last of them. */

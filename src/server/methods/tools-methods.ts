@@ -46,7 +46,7 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed, keys: KeyF
       ...(keys === "names"
         ? []
         : [unary(explain, "viewer", (request, call) => explainAddress(context, request, call.principal))]),
-      serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, signal)),
+      serverStream(method.watchUdms, "viewer", (request, { signal }) => watchUdms(feed, request, keys, signal)),
       bulk(method.importUdms, "editor", (request, call) => importUdms(context, request, call)),
       unary(method.exportUdms, "viewer", (request, call) => exportUdms(context, request, call)),
     ],

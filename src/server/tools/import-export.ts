@@ -54,7 +54,7 @@ export async function exportUdms(
 ): Promise<Encodable> {
   const own = context.current();
   const format = readFormat(formatText);
-  const filter = readFilter(expression);
+  const filter = readFilter(expression, context.store().parseKey);
   const parts: ExportedPart[] = [];
   for (const { scope, index } of [{ scope: undefined, index: own }, ...(allScopes ? scopesOf(context, format) : [])]) {
     const isWhole = filter === undefined && text === "";

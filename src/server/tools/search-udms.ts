@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { compareKeys, type Key } from "../../base/ip/index.ts";
-import { parseStoredKey, type UdmEntry, type UdmIndex } from "../../metadata/index.ts";
+import { keyReaders, parseStoredKey, type ReadKey, type UdmEntry, type UdmIndex } from "../../metadata/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import {
@@ -198,7 +198,7 @@ export async function searchUdms(
   const order = new Order(orderText);
   const after = readPosition(readPageToken(request.pageToken, question));
   const limit = pageSize(request.pageSize, mostEntries, entriesByDefault);
-  const filter = readFilter(expression);
+  const filter = readFilter(expression, context.store().parseKey);
   const states = statesOf(context, narrowFilter(filter), layers);
   const first = new FoundPage(order, limit + 1, after);
   const found = await findEntries(states, filter, text, first, tagKeys, () => caller.throwIfAborted());
@@ -236,11 +236,13 @@ function statesOf(context: ToolsContext, { asksForLayers, layers: wanted }: Narr
   return wanted === undefined ? [own, ...others] : others.filter(({ layer }) => wanted.includes(layer));
 }
 
-/** @param field what the text is called in errors. @throws ConnectError `invalid_argument`, which shows where it is wrong. */
-export function readFilter(text: string, field = "filter"): Filter | undefined {
+/** @param readKey reads keys of the entries. @throws ConnectError `invalid_argument`, which shows where it is wrong. */
+export function readFilter(text: string, readKey: ReadKey = keyReaders.addresses): Filter | undefined {
+  const field = "filter";
   if (text.trim() === "") return undefined;
   try {
-    return parseFilter(text, field, udmVocabulary);
+    const isOfNames = readKey !== keyReaders.addresses;
+    return parseFilter(text, field, isOfNames ? { ...udmVocabulary, readKey } : udmVocabulary);
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     throw badRequest([{ field, description: error.message }]);
@@ -249,7 +251,7 @@ export function readFilter(text: string, field = "filter"): Filter | undefined {
 
 /** Returns a function that tells whether an entry is one of those asked for. */
 export function matcherOf(filter: Filter | undefined, text: string): (entry: UdmEntry, layer?: string) => boolean {
-  const matches = filter && compileFilter(filter);
+  const matches = filter && compileFilter(filter, parseStoredKey);
   const wanted = text.toLowerCase();
   const has = (value: string): boolean => value.toLowerCase().includes(wanted);
   return (entry, layer = "") => {

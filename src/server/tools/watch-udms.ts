@@ -6,7 +6,7 @@ import { encode, type CodecName, type Encodable, type Encoded, isLong } from "..
 import { changeMessage, changeChunks, isLongChange, messageField } from "./list-changes.ts";
 import { longMessage, entryChangeJson } from "./full-udm.ts";
 import { readFilter, matcherOf } from "./search-udms.ts";
-import type { UdmChange, EntryChange, UdmHistory } from "../../metadata/index.ts";
+import { keyReaders, type UdmChange, type EntryChange, type KeyForm, type UdmHistory } from "../../metadata/index.ts";
 import { headerOf, type Call, writeChunks } from "../http/call.ts";
 import { badRequest } from "../udm/udm-service.ts";
 import type { Filter } from "../../record/index.ts";
@@ -22,9 +22,10 @@ const encodedChanges = new WeakMap<object, Map<CodecName, Encoded>>();
 export async function* watchUdms(
   feed: ChangeFeed,
   { after, fromNow, filter: text, withoutLayers, epoch }: WatchUdmsRequest,
+  keys: KeyForm,
   signal: AbortSignal,
 ): AsyncGenerator<Encodable> {
-  const filter = readFilter(text);
+  const filter = readFilter(text, keyReaders[keys]);
   const follow = {
     after: fromNow ? undefined : after,
     epoch: fromNow ? "" : epoch,

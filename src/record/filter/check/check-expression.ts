@@ -187,15 +187,17 @@ function textOf(value: Token, term: TermExpression, { words }: KnownField, { fai
   return word ?? fail(value, `${term.name.text} is one of ${words.join(", ")}, not ${value.text}`);
 }
 
-function keyOf(value: Token, operator: "=" | "in", term: TermExpression, { fail }: CheckContext): Key {
+function keyOf(value: Token, operator: "=" | "in", term: TermExpression, { fail, vocabulary }: CheckContext): Key {
+  const { readKey } = vocabulary;
   let key: Key;
   try {
-    key = parseKey(value.text);
+    key = (readKey ?? parseKey)(value.text);
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;
+    const reason = error.message.replace(/^key /, "");
+    if (readKey !== undefined) return fail(value, reason);
     const isNumber = /^[0-9]+$/.test(value.text);
-    const fault = isNumber ? `${value.text} is a number` : error.message.replace(/^key /, "");
-    return fail(value, `${term.name.text} is an address: ${fault}`);
+    return fail(value, `${term.name.text} is an address: ${isNumber ? `${value.text} is a number` : reason}`);
   }
   if (operator === "=" && key.kind !== "ip") return fail(value, `${value.text} is no single address: use in`);
   return key;

@@ -11,8 +11,11 @@ export class AddressSet {
   readonly ranges: Readonly<Record<Family, ReturnType<typeof mergeRanges>>>;
   readonly #firsts: Float64Array;
   readonly #lasts: Float64Array;
+  readonly #read: (text: string) => Range | undefined;
 
-  constructor(keys: readonly Key[]) {
+  /** @param readKey reads a text that is to be in the set, where it is a key of another form. */
+  constructor(keys: readonly Key[], readKey?: (text: string) => Key) {
+    this.#read = readKey === undefined ? rangeOf : (text) => readOr(readKey, text);
     this.ranges = { 4: mergeRanges(keys, 4), 6: mergeRanges(keys, 6) };
     this.#firsts = Float64Array.from(this.ranges[4].first, Number);
     this.#lasts = Float64Array.from(this.ranges[4].last, Number);
@@ -25,7 +28,7 @@ export class AddressSet {
       const i = lastNotAbove(this.#firsts, ipv4);
       return i >= 0 && ipv4 <= (this.#lasts[i] as number);
     }
-    const range = rangeOf(text);
+    const range = this.#read(text);
     if (range === undefined) return false;
     const { first, last } = this.ranges[range.family];
     const i = lastNotAbove(first, range.first);
@@ -42,8 +45,13 @@ function rangeOf(text: string): Range | undefined {
     const { family, value } = unmapAddress(parsed);
     return { family, first: value, last: value };
   }
+  return readOr(parseKey, text);
+}
+
+/** @returns undefined for what is no key. */
+function readOr(readKey: (text: string) => Key, text: string): Range | undefined {
   try {
-    return parseKey(text);
+    return readKey(text);
   } catch (error) {
     if (error instanceof KeyError) return undefined;
     throw error;
@@ -169,14 +177,19 @@ function matchesParts(text: readonly string[], parts: readonly Part[]): boolean 
 /** Tells whether something with fields matches a filter. Never throws. */
 export type Matches = (of: FieldValues) => boolean;
 
-/** Compiles a filter, once for all that it is asked of. */
-export function compileFilter(filter: Filter): Matches {
-  if ("fields" in filter) return anyField(filter.fields, compileTerm(filter));
+/**
+ * Compiles a filter, once for all that it is asked of.
+ *
+ * @param readKey reads the values that stand for addresses, where they are keys of another form; throws a KeyError for what is none.
+ */
+export function compileFilter(filter: Filter, readKey?: (text: string) => Key): Matches {
+  if ("fields" in filter) return anyField(filter.fields, compileTerm(filter, readKey));
   if (filter.kind === "not") {
-    const inner = compileFilter(filter.filter);
+    const inner = compileFilter(filter.filter, readKey);
     return (of) => !inner(of);
   }
-  const filters = (filter.kind === "or" ? joinAlternatives(filter.filters) : filter.filters).map(compileFilter);
+  const terms = filter.kind === "or" ? joinAlternatives(filter.filters) : filter.filters;
+  const filters = terms.map((term) => compileFilter(term, readKey));
   if (filter.kind === "and") {
     return (of) => {
       for (let i = 0; i < filters.length; i++) if (!(filters[i] as Matches)(of)) return false;
@@ -224,7 +237,7 @@ function anyField(fields: readonly string[], judge: Judge): Matches {
   return (of) => fields.some((field) => isTrueOf(of.get(field)));
 }
 
-function compileTerm(term: FilterTerm): Judge {
+function compileTerm(term: FilterTerm, readKey: ((text: string) => Key) | undefined): Judge {
   switch (term.kind) {
     case "exists":
       return () => true;
@@ -233,7 +246,7 @@ function compileTerm(term: FilterTerm): Judge {
     case "quantities":
       return rangesJudge(term);
     case "addresses": {
-      const set = new AddressSet(term.keys);
+      const set = new AddressSet(term.keys, readKey);
       return (value) => typeof value === "string" && set.hasText(value);
     }
     case "texts": {
