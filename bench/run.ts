@@ -24,6 +24,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-peers": "flow/flow-peers-bench.js",
   "flow-tee": "flow/tee-bench.js",
   "first-seen": "enrich/first-seen-bench.js",
+  "first-seen-scopes": "enrich/first-seen-scopes-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",
   "api-calls": "api/api-calls-bench.js",
   "api-long": "api/api-long-bench.js",
