@@ -1,5 +1,8 @@
 import type { RecordFields, Scalar, Value } from "../record/index.ts";
 
+/** Puts what rules that are decided once say in place of some fields of a record. */
+export type Overrule = (record: RecordFields, fields: ReadonlyMap<string, Value>) => void;
+
 /**
  * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), whatever the
  * names are. A name that the record has already takes the new value. Of the others

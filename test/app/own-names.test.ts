@@ -219,7 +219,10 @@ for (const threads of ["main", "1"]) {
   test(`a write is seen by the next datagram, decoded by ${threads}`, async (t) => {
     const folder = tempDirectory(t);
     const rules = join(folder, "rules.yml");
-    await writeFile(rules, "- {name: uplinks, when: '`flow.in.netif.name` = uplink', set: {.in.role: transit}}\n");
+    await writeFile(
+      rules,
+      "- {name: uplinks, when: '`flow.in.netif.name` = uplink', set: {.in.role: transit, .in.netif.team: rule, team: rule}}\n",
+    );
     const { collector, send } = await startFlowCollector(t, {
       SVC_PROCESSOR_POOL_SIZE: threads,
       SVC_PROCESSOR_ENRICH_NAMES_PATH: join(folder, "names.yml"),
@@ -241,9 +244,18 @@ for (const threads of ["main", "1"]) {
       return ["flow.in.netif.name", port, "flow.in.netif.owner", "flow.in.role"].map((name) => record[name]);
     };
     assert.deepEqual(await shown(), [undefined, "https", undefined, undefined]);
-    await call("CreateUdm", { udm: { key: "interface:127.0.0.1/1", name: "uplink", metadata: { ".owner": "noc" } } });
+    const metadata = { ".owner": "noc", ".team": "name", team: "name" };
+    await call("CreateUdm", { udm: { key: "interface:127.0.0.1/1", name: "uplink", metadata } });
     const [name, , owner, role] = await shown();
     assert.deepEqual([name, owner, role], ["uplink", "noc", "transit"]);
+    const teams = async (): Promise<unknown[]> => {
+      const record = await send(datagram);
+      return [record["flow.in.netif.team"], record["team"]];
+    };
+    assert.deepEqual(await teams(), ["rule", "rule"], "a field of a rule stands in place of metadata");
+    await call("UpdateUdm", { udm: { key: "interface:127.0.0.1/1", name: "downlink", metadata } });
+    assert.deepEqual(await teams(), ["name", "name"], "where the rule is not true");
+    await call("UpdateUdm", { udm: { key: "interface:127.0.0.1/1", name: "uplink", metadata } });
     await call("CreateUdm", { udm: { key: "port:tcp/443", name: "portal" } });
     await call("UpdateUdm", { udm: { key: "interface:127.0.0.1/1", name: "downlink" } });
     assert.deepEqual(await shown(), ["downlink", "portal", undefined, undefined]);

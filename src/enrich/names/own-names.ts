@@ -3,7 +3,7 @@ import { KeyError, type Key } from "../../base/ip/index.ts";
 import type { Enricher, FieldValues, LineEnricher, RecordFields, ShapeLines, Value } from "../../record/index.ts";
 import type { Component, Metrics } from "../../base/report/index.ts";
 import type { WatchAddresses } from "../address/address-enricher.ts";
-import { gatherValues, placeFields } from "../place-fields.ts";
+import { gatherValues, placeFields, type Overrule } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 
@@ -121,6 +121,7 @@ export class OwnNames implements Component, Enricher {
   /** What several things of one record add together. */
   #joined = new Map<GivenFields, Map<GivenFields, GivenFields>>();
   #keptBytes = 0;
+  #overrule: Overrule = () => {};
   #records = 0;
   #renamed = 0;
 
@@ -133,7 +134,10 @@ export class OwnNames implements Component, Enricher {
         if (given !== undefined) this.#records++;
         return given;
       },
-      (record, fields) => this.#place(record, fields),
+      (record, fields) => {
+        this.#place(record, fields);
+        this.#overrule(record, fields);
+      },
     );
     this.shape = (lines, count) => ({ lines: this.#places.length === 0 ? lines : shaper.shape(lines), count });
     const count = (name: string, help: string, read: () => number): void =>
@@ -161,6 +165,11 @@ export class OwnNames implements Component, Enricher {
   /** Returns what it knows: another object after each change. */
   known(): unknown {
     return this.#index;
+  }
+
+  /** Says what is to be done once names are in a record: rules that were decided once come behind them. */
+  behind(overrule: Overrule): void {
+    this.#overrule = overrule;
   }
 
   /** Adds names of interfaces to a record, which rules are to see. All others come when it is a line. */

@@ -12,7 +12,7 @@ import {
   type Value,
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
-import { placeFields } from "../place-fields.ts";
+import { placeFields, type Overrule } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 import type { Rule } from "./read-rules.ts";
@@ -25,6 +25,11 @@ export interface InterfaceSource {
   enrich(record: RecordFields): void;
   /** Takes note of records whose interface was named by what {@link InterfaceSource.enrich} said, in another way. Left out: it does not count. */
   named?(records: number): void;
+  /**
+   * Is told what to do once it has put fields into a record: rules that are decided once come behind it, though they stand in lines already.
+   * Left out: it adds nothing to lines that have rules' fields.
+   */
+  behind?(overrule: Overrule): void;
 }
 
 /** Most exporters of which it is kept what rules say of their interfaces, and most bytes of what is kept of all interfaces. */
@@ -114,6 +119,7 @@ export class RuleEnricher implements Enricher {
       return program;
     };
     this.#sources = sources;
+    for (const source of sources) source.behind?.((record, fields) => this.#overrule(record, fields));
     const shaper = new LineShaper(
       (values) => this.#given(values),
       (record, given) => this.#place(record, given),
@@ -163,6 +169,14 @@ export class RuleEnricher implements Enricher {
   explain(record: RecordFields, applied: (rule: string, fields: readonly string[]) => void): void {
     const { decided, ofRecords } = this.#program();
     this.#place(record, applyRules([...decided, ...ofRecords], record, this.#overlay, applied));
+  }
+
+  #overrule(record: RecordFields, fields: ReadonlyMap<string, Value>): void {
+    const { decided, decidedNames } = this.#program();
+    if (decided.length === 0 || ![...fields.keys()].some((name) => decidedNames.has(name))) return;
+    for (const [name, value] of applyRules(decided, record, this.#overlay)) {
+      if (fields.has(name)) record.set(name, value);
+    }
   }
 
   #place(record: RecordFields, given: ReadonlyMap<string, Value>): void {

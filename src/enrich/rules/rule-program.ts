@@ -133,12 +133,15 @@ export class RuleProgram {
   readonly ofRecords: readonly CompiledRule[];
   /** Rules that are decided once. */
   readonly decided: readonly CompiledRule[];
+  /** Fields that these set. */
+  readonly decidedNames: ReadonlySet<string>;
   readonly #asked: Readonly<Record<"in" | "out" | "exporter", AskedRules>>;
 
   constructor(rules: readonly Rule[]) {
     this.rules = scopesOf(rules).map((scope, i) => new CompiledRule(rules[i] as Rule, scope));
     this.ofRecords = this.rules.filter(({ scope }) => scope === "record");
     this.decided = this.rules.filter(({ scope }) => scope !== "record");
+    this.decidedNames = new Set(this.decided.flatMap(({ rule }) => [...rule.set.keys()]));
     const asked = (own: RuleScope): AskedRules => ({
       rules: this.decided.filter(({ scope }) => scope === own || scope === "exporter"),
       sets: new Set(this.decided.flatMap(({ scope, rule }) => (scope === own ? [...rule.set.keys()] : []))),
