@@ -2,6 +2,7 @@ import { fromUdmEntry, toUdmEntry, type ExchangeEntry } from "../exchange/import
 import { quote } from "../../base/text/index.ts";
 import type { UdmEntry } from "../model/entry.ts";
 import { scopeNameForm } from "../model/scope.ts";
+import type { SourceGuard } from "./source-config.ts";
 import type { LayerChanges, LayersOfScopes, UdmLayers } from "../store/udm-layers.ts";
 
 /** Entries by the scope that they are in; under {@link everywhere} the global ones. */
@@ -58,6 +59,31 @@ function withScope(scope: string, entry: UdmEntry): ExchangeEntry {
 }
 
 /**
+ * Says why changes must wait for a person's yes; undefined: they need not. The first entries of a source are always taken.
+ *
+ * @param before how many entries the source has.
+ */
+export function guardAgainst(
+  { counts: { added, changed, removed } }: SourceChanges,
+  before: number,
+  { maxShrink, maxChange, maxEntries }: SourceGuard,
+): string | undefined {
+  const after = before + added - removed;
+  if (after > maxEntries) return `${after} entries are more than max_entries (${maxEntries})`;
+  if (before === 0) return undefined;
+  const percent = (part: number): string => `${Math.round(100 * part)} %`;
+  const shrink = (before - after) / before;
+  if (shrink > maxShrink) {
+    return `${after} entries in place of ${before} are ${percent(shrink)} fewer: more than max_shrink (${percent(maxShrink)})`;
+  }
+  const change = (changed + removed) / before;
+  if (change > maxChange) {
+    return `${changed + removed} of ${before} entries change or go, ${percent(change)}: more than max_change (${percent(maxChange)})`;
+  }
+  return undefined;
+}
+
+/**
  * What sources add, each in a layer of its own: behind the global entries, and behind those of each scope of which it says something. What it
  * says of a scope that there is not is left out until there is one.
  */
@@ -107,8 +133,8 @@ export class SourceLayers {
   }
 
   /** Returns which of these scopes there are not. */
-  missing(entries: EntriesByScope): readonly string[] {
-    return [...entries.keys()].filter((scope) => scope !== everywhere && !this.#ofScopes.has(scope));
+  missing(scopes: readonly string[]): readonly string[] {
+    return scopes.filter((scope) => scope !== everywhere && !this.#ofScopes.has(scope));
   }
 
   /** As {@link UdmLayers.compare}, of all scopes. */

@@ -9,8 +9,8 @@ import { UdmError } from "../model/udm-store.ts";
 import { type AgentFor, placeOf, SourceReader, readSecret, type Validators } from "./source-reader.ts";
 import { sourceKinds } from "./kinds/kinds.ts";
 import type { SourceKind } from "./kinds/source-kind.ts";
-import { type SourceConfig, type SourceGuard, SourceFault, type RunFaultCode } from "./source-config.ts";
-import { byScope, type EntriesByScope, type SourceChanges, type SourceLayers } from "./source-layers.ts";
+import { type SourceConfig, SourceFault, type RunFaultCode } from "./source-config.ts";
+import { byScope, guardAgainst, type EntriesByScope, type SourceLayers } from "./source-layers.ts";
 import type { LastCopies, RunState, SourceDiff, SourceMetrics, SourceState } from "./source-state.ts";
 
 /** Holds what was read of a source. */
@@ -74,31 +74,6 @@ function showFault(fault: ImportFault | undefined): string {
   if (fault === undefined) return "";
   const column = fault.column === "" ? "" : `, column ${fault.column}`;
   return `row ${fault.row}${column}: ${fault.reason}`;
-}
-
-/**
- * Why changes must wait for a person's yes; undefined: they need not. The first entries of a source are always taken.
- *
- * @param before how many entries the source has.
- */
-function guardAgainst(
-  { counts: { added, changed, removed } }: SourceChanges,
-  before: number,
-  { maxShrink, maxChange, maxEntries }: SourceGuard,
-): string | undefined {
-  const after = before + added - removed;
-  if (after > maxEntries) return `${after} entries are more than max_entries (${maxEntries})`;
-  if (before === 0) return undefined;
-  const percent = (part: number): string => `${Math.round(100 * part)} %`;
-  const shrink = (before - after) / before;
-  if (shrink > maxShrink) {
-    return `${after} entries in place of ${before} are ${percent(shrink)} fewer: more than max_shrink (${percent(maxShrink)})`;
-  }
-  const change = (changed + removed) / before;
-  if (change > maxChange) {
-    return `${changed + removed} of ${before} entries change or go, ${percent(change)}: more than max_change (${percent(maxChange)})`;
-  }
-  return undefined;
 }
 
 /** After a failure it is tried again sooner than the interval, then less and less often. */
@@ -330,19 +305,23 @@ export class SourceRunner {
     this.#held = undefined;
     this.#lastGood = this.#options.clock.now();
     const isSame = changes.added + changes.changed + changes.removed === 0;
-    const missing = this.#shared.layers.missing(entries);
+    const missing = this.#shared.layers.missing(this.#scopes);
     // What is said of scopes that there are not is compared with nothing.
     if (!isSame || !this.#isRestored || missing.length > 0 || before.length !== this.#scopes.length) {
       await this.#keep(entries);
     }
-    const result = isSame ? "unchanged" : "updated";
-    if (missing.length === 0) return { result, changes };
-    const missingScopes = missing.slice(0, mostFaults);
-    this.#options.log.warn(
-      { source: this.#name, scopes: missingScopes },
-      "rows of a source are of scopes that there are not: they wait for them",
-    );
-    return { result, changes, missingScopes };
+    if (missing.length > 0) {
+      this.#options.log.warn(
+        { source: this.#name, scopes: missing.slice(0, mostFaults) },
+        "rows of a source are of scopes that there are not: they wait for them",
+      );
+    }
+    return { result: isSame ? "unchanged" : "updated", changes, ...this.#missing() };
+  }
+
+  #missing(): Pick<RunState, "missingScopes"> {
+    const missing = this.#shared.layers.missing(this.#scopes);
+    return missing.length === 0 ? {} : { missingScopes: missing.slice(0, mostFaults) };
   }
 
   async #keep(entries: EntriesByScope): Promise<void> {
@@ -372,7 +351,7 @@ export class SourceRunner {
       // It says again what is in use.
       this.#held = undefined;
       this.#lastGood = this.#options.clock.now();
-      return { result: "unchanged", ...about };
+      return { result: "unchanged", ...about, ...this.#missing() };
     }
     if (faultyRows > 0)
       this.#options.log.warn(
