@@ -116,7 +116,7 @@ function diffPrinted(answer: DiffJson): Printed {
 
 function diffText({ result, reason, changes, added, changed, removed }: DiffJson): string {
   const lines = (sign: string, entries: readonly EntryJson[], count: number): string[] => [
-    ...entries.map(({ scope, key, name }) => [`${sign} ${key}`, scope, name].filter((text) => text !== undefined).join("  ")),
+    ...entries.map(({ scope, key, name }) => [`${sign} ${key}`, scope === undefined ? undefined : `(${scope})`, name].filter((text) => text !== undefined).join("  ")),
     ...(count > entries.length ? [`${sign} … ${count - entries.length} more`] : []),
   ];
   return printable([

@@ -10,6 +10,7 @@ import { allTests, cleanUp } from "../../support/clean-up.ts";
 import { runs } from "../../support/runs.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { udmEntry } from "../../support/udm-entry.ts";
+import { until } from "../../support/until.ts";
 import { startSources, startStandIn, type Rig, type StandIn } from "./source-rig.ts";
 
 const all = allTests();
@@ -59,12 +60,6 @@ async function start(netbox: FakeNetbox, options: Parameters<typeof startSources
 
 const names = (rig: Rig, scope?: string): unknown[] =>
   rig.entries("netbox", scope).map((entry) => (entry as { name: string }).name);
-
-/** Waits for what is done in the background. */
-async function until(isTrue: () => boolean): Promise<void> {
-  for (let i = 0; i < 1000 && !isTrue(); i++) await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.ok(isTrue());
-}
 
 suite("rows that name a scope", () => {
   test("of a VRF count in its scope alone, behind what people write of it, before all that is global", async () => {
@@ -178,15 +173,15 @@ suite("rows that name a scope", () => {
     assert.ok(rig.lines.some(({ level, message }) => level === "warn" && message.includes("they wait for them")));
     netbox.prefixes = undefined;
     await rig.setScopes(twoScopes);
-    await until(() => names(rig, "acme").length > 0);
+    await until("acme has its entry", () => names(rig, "acme").length > 0);
     assert.deepEqual(names(rig, "acme"), ["red net"]);
-    await until(() => rig.sources.states()[0]?.state === "failing");
+    await until("the run has failed", () => rig.sources.states()[0]?.state === "failing");
     assert.deepEqual(names(rig, "beta"), ["blue net"], "the last entries stay");
 
     await rig.setScopes("beta: {}\n");
-    await until(() => rig.sources.states()[0]?.entries === 1);
+    await until("acme is gone", () => rig.sources.states()[0]?.entries === 1);
     await rig.setScopes(twoScopes);
-    await until(() => rig.sources.states()[0]?.entries === 2);
+    await until("acme is filled again", () => rig.sources.states()[0]?.entries === 2);
     assert.deepEqual(names(rig, "acme"), ["red net"], "a scope that comes again");
 
     const next = await start(netbox, { directory, scopes: twoScopes });
@@ -202,7 +197,7 @@ suite("rows that name a scope", () => {
     const rig = await start(netbox, { scopes: "beta: {}\n" });
     assert.equal((await rig.run("netbox")).entries, 0);
     await rig.setScopes(twoScopes);
-    await until(() => names(rig, "acme").length > 0);
+    await until("acme has its entry", () => names(rig, "acme").length > 0);
     assert.deepEqual(names(rig, "acme"), ["red net"]);
   });
 
