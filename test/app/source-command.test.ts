@@ -85,6 +85,35 @@ for (const pool of ["main", "1"]) {
   });
 }
 
+test("rows of a scope are on records of flows that are in it, decoded in a thread, and at the command line", async (t) => {
+  const directory = tempDirectory(t);
+  const plan = join(directory, "plan.csv");
+  const map = "{ready: sheet, columns: {scope: {to: scope, optional: true}}}";
+  await writeFile(join(directory, "sources.yml"), `- {name: plan, kind: csv, path: "${plan}", interval: 1h, map: ${map}}\n`);
+  await writeFile(join(directory, "scopes.yml"), "acme: {match: [{interface: 7}]}\n");
+  await writeFile(plan, "ip,name,scope\n192.0.2.1,everywhere,\n192.0.2.1,of acme,acme\n192.0.2.1,of beta,beta\n");
+  const { collector, send } = await startFlowCollector(t, {
+    ...settingsIn(directory),
+    SVC_PROCESSOR_ENRICH_SCOPES_PATH: join(directory, "scopes.yml"),
+    SVC_PROCESSOR_POOL_SIZE: "1",
+  });
+  const run = async (...argv: string[]): Promise<string> => {
+    const terminal = createFakeTerminal(["source", ...argv, "--url", `http://127.0.0.1:${collector.apiPort()}`]);
+    await runProgram(terminal);
+    return terminal.written.out;
+  };
+  const nameBy = async (index: number): Promise<unknown> => {
+    const route = { as: [0, 0], prefixes: [0, 0], interfaces: [index, 9], nextHop: "0.0.0.0" } as const;
+    const record = await send(netflow5([{ source: "192.0.2.1", destination: "198.51.100.1", route }]));
+    return record["flow.src.ip.subnet.name"];
+  };
+  await until("the first run", async () => (await collector.metrics.value("netgloss_source_entries", { source: "plan" })) === 2);
+  assert.deepEqual([await nameBy(7), await nameBy(8)], ["of acme", "everywhere"]);
+  assert.match(await run("run", "plan"), /\nrows wait for scopes that there are not: beta\n$/);
+  await writeFile(plan, "ip,name,scope\n192.0.2.1,everywhere,\n192.0.2.1,other,acme\n192.0.2.1,of beta,beta\n");
+  assert.match(await run("diff", "plan"), /^~ 192\.0\.2\.1 {2}\(acme\) {2}other\n0 added, 1 changed, /);
+});
+
 test("config check names all that is wrong with the file of sources", async (t) => {
   const directory = tempDirectory(t);
   await writeFile(join(directory, "sources.yml"), "- {kind: netbox}\n- {kind: csv, path: /x, intervall: 1h}\n");
