@@ -1,7 +1,7 @@
-import type { RecordFields, Scalar, Value } from "../record/index.ts";
+import type { FieldValues, RecordFields, Scalar, Value } from "../record/index.ts";
 
-/** Puts what rules that are decided once say in place of some fields of a record. */
-export type Overrule = (record: RecordFields, fields: ReadonlyMap<string, Value>) => void;
+/** Returns which of the fields that a record is about to get it has by rules that are decided once, and keeps. */
+export type FindRuled = (record: FieldValues, fields: ReadonlyMap<string, Value>) => readonly string[];
 
 /**
  * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), whatever the

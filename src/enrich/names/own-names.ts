@@ -3,7 +3,7 @@ import { KeyError, type Key } from "../../base/ip/index.ts";
 import type { Enricher, FieldValues, LineEnricher, RecordFields, ShapeLines, Value } from "../../record/index.ts";
 import type { Component, Metrics } from "../../base/report/index.ts";
 import type { WatchAddresses } from "../address/address-enricher.ts";
-import { gatherValues, placeFields, type Overrule } from "../place-fields.ts";
+import { gatherValues, placeFields, type FindRuled } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 
@@ -121,7 +121,7 @@ export class OwnNames implements Component, Enricher {
   /** What several things of one record add together. */
   #joined = new Map<GivenFields, Map<GivenFields, GivenFields>>();
   #keptBytes = 0;
-  #overrule: Overrule = () => {};
+  #findRuled: FindRuled = () => [];
   #records = 0;
   #renamed = 0;
 
@@ -131,13 +131,11 @@ export class OwnNames implements Component, Enricher {
     const shaper = new LineShaper(
       (values) => {
         const given = this.#given(values, this.#places);
-        if (given !== undefined) this.#records++;
-        return given;
+        if (given === undefined) return undefined;
+        this.#records++;
+        return this.#withoutRuled(values, given);
       },
-      (record, fields) => {
-        this.#place(record, fields);
-        this.#overrule(record, fields);
-      },
+      (record, fields) => this.#place(record, fields),
     );
     this.shape = (lines, count) => ({ lines: this.#places.length === 0 ? lines : shaper.shape(lines), count });
     const count = (name: string, help: string, read: () => number): void =>
@@ -167,9 +165,9 @@ export class OwnNames implements Component, Enricher {
     return this.#index;
   }
 
-  /** Says what is to be done once names are in a record: rules that were decided once come behind them. */
-  behind(overrule: Overrule): void {
-    this.#overrule = overrule;
+  /** @param findRuled says which fields lines have by rules, that stand in place of metadata of names. */
+  behind(findRuled: FindRuled): void {
+    this.#findRuled = findRuled;
   }
 
   /** Adds names of interfaces to a record, which rules are to see. All others come when it is a line. */
@@ -191,6 +189,13 @@ export class OwnNames implements Component, Enricher {
       if (fields.size > 0) applied(found.join(", "), fields.keys());
     }
     this.#place(record, given);
+  }
+
+  #withoutRuled(values: FieldValues, given: GivenFields): GivenFields | undefined {
+    const ruled = this.#findRuled(values, given.fields);
+    if (ruled.length === 0) return given;
+    const rest = [...given.fields].filter(([name]) => !ruled.includes(name));
+    return rest.length === 0 ? undefined : givenFields(new Map(rest));
   }
 
   #place(record: RecordFields, fields: ReadonlyMap<string, Value>): void {

@@ -12,7 +12,7 @@ import {
   type Value,
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
-import { placeFields, type Overrule } from "../place-fields.ts";
+import { placeFields, type FindRuled } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 import type { Rule } from "./read-rules.ts";
@@ -25,11 +25,8 @@ export interface InterfaceSource {
   enrich(record: RecordFields): void;
   /** Takes note of records whose interface was named by what {@link InterfaceSource.enrich} said, in another way. Left out: it does not count. */
   named?(records: number): void;
-  /**
-   * Is told what to do once it has put fields into a record: rules that are decided once come behind it, though they stand in lines already.
-   * Left out: it adds nothing to lines that have rules' fields.
-   */
-  behind?(overrule: Overrule): void;
+  /** Is told how to find what rules say: they come behind it, though their fields stand in lines already. Left out: it adds nothing to these lines. */
+  behind?(findRuled: FindRuled): void;
 }
 
 /** Most exporters of which it is kept what rules say of their interfaces, and most bytes of what is kept of all interfaces. */
@@ -53,6 +50,7 @@ const sourceFields = [".name", ".descr", ".alias", ".type.name", ".speed", ".sta
 /** Stands for what rules give, among the names that a record has. */
 const ruleMarks = { in: "flow.in (rules)", out: "flow.out (rules)" } as const;
 const nothing: RenderedFields = Buffer.alloc(0);
+const noNames: readonly string[] = [];
 const nothingDecided: DecidedInterface = { rules: nothing, whole: undefined };
 
 /** What records get of an interface: what rules say, and that behind what sources say, where one source alone names it. */
@@ -119,7 +117,7 @@ export class RuleEnricher implements Enricher {
       return program;
     };
     this.#sources = sources;
-    for (const source of sources) source.behind?.((record, fields) => this.#overrule(record, fields));
+    for (const source of sources) source.behind?.((record, fields) => this.#findRuled(record, fields));
     const shaper = new LineShaper(
       (values) => this.#given(values),
       (record, given) => this.#place(record, given),
@@ -171,12 +169,13 @@ export class RuleEnricher implements Enricher {
     this.#place(record, applyRules([...decided, ...ofRecords], record, this.#overlay, applied));
   }
 
-  #overrule(record: RecordFields, fields: ReadonlyMap<string, Value>): void {
+  #findRuled(record: FieldValues, fields: ReadonlyMap<string, Value>): readonly string[] {
     const { decided, decidedNames } = this.#program();
-    if (decided.length === 0 || ![...fields.keys()].some((name) => decidedNames.has(name))) return;
-    for (const [name, value] of applyRules(decided, record, this.#overlay)) {
-      if (fields.has(name)) record.set(name, value);
-    }
+    if (decidedNames.size === 0) return noNames;
+    const both = [...fields.keys()].filter((name) => decidedNames.has(name) && record.get(name) !== undefined);
+    if (both.length === 0) return noNames;
+    const given = applyRules(decided, { get: (name) => fields.get(name) ?? record.get(name) }, this.#overlay);
+    return both.filter((name) => given.has(name));
   }
 
   #place(record: RecordFields, given: ReadonlyMap<string, Value>): void {
