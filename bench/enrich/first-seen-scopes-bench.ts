@@ -109,7 +109,8 @@ try {
   for (let i = 0; i < rounds; i++) for (const { round, costs } of sides) costs.push(round());
   const [none, one, ...more] = sides.map(({ count, costs }) => ({ count, cost: median(costs) }));
   if (none === undefined || one === undefined) throw new Error("nothing was measured");
-  const what = (count: number): string => `a record, both addresses new, in ${count === 1 ? "one scope" : `${count} scopes`}`;
+  const what = (count: number): string =>
+    `a record, both addresses new, in ${count === 1 ? "one scope" : `${count} scopes`}`;
   reportRow({ what: "a record, both addresses new, without scopes", value: none.cost, unit: "ns CPU" });
   reportRow({ what: what(1), value: one.cost, unit: "ns CPU", peer: { what: "without scopes", value: none.cost } });
   for (const { count, cost } of more) {

@@ -144,11 +144,7 @@ test("rows of a table go into the scopes that they name, which there must be, an
 
 test("one table has the entries of all scopes, each with its own, and is read back as it was", async (t) => {
   const { api } = await setUp(t, "acme:\n  entries: acme.yml\nbare: {}\nbeta:\n  entries: beta.yml\n");
-  const call = (
-    method: string,
-    body: object,
-    scope = "",
-  ): ReturnType<typeof postJson> =>
+  const call = (method: string, body: object, scope = ""): ReturnType<typeof postJson> =>
     postJson(`${api.url}/api/v1/enrich/ipaddr/udm.v1.UdmToolsService/${method}`, body, { "udm-scope": scope });
   const table =
     "scope,key,name,tags,vlan,internal,metadata:.site\r\n" +

@@ -89,7 +89,10 @@ test("rows of a scope are on records of flows that are in it, decoded in a threa
   const directory = tempDirectory(t);
   const plan = join(directory, "plan.csv");
   const map = "{ready: sheet, columns: {scope: {to: scope, optional: true}}}";
-  await writeFile(join(directory, "sources.yml"), `- {name: plan, kind: csv, path: "${plan}", interval: 1h, map: ${map}}\n`);
+  await writeFile(
+    join(directory, "sources.yml"),
+    `- {name: plan, kind: csv, path: "${plan}", interval: 1h, map: ${map}}\n`,
+  );
   await writeFile(join(directory, "scopes.yml"), "acme: {match: [{interface: 7}]}\n");
   await writeFile(plan, "ip,name,scope\n192.0.2.1,everywhere,\n192.0.2.1,of acme,acme\n192.0.2.1,of beta,beta\n");
   const { collector, send } = await startFlowCollector(t, {
@@ -107,7 +110,10 @@ test("rows of a scope are on records of flows that are in it, decoded in a threa
     const record = await send(netflow5([{ source: "192.0.2.1", destination: "198.51.100.1", route }]));
     return record["flow.src.ip.subnet.name"];
   };
-  await until("the first run", async () => (await collector.metrics.value("netgloss_source_entries", { source: "plan" })) === 2);
+  await until(
+    "the first run",
+    async () => (await collector.metrics.value("netgloss_source_entries", { source: "plan" })) === 2,
+  );
   assert.deepEqual([await nameBy(7), await nameBy(8)], ["of acme", "everywhere"]);
   assert.match(await run("run", "plan"), /\nrows wait for scopes that there are not: beta\n$/);
   await writeFile(plan, "ip,name,scope\n192.0.2.1,everywhere,\n192.0.2.1,other,acme\n192.0.2.1,of beta,beta\n");

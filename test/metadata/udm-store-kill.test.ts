@@ -29,7 +29,9 @@ async function killedStorm(
 ): Promise<string[]> {
   const answersPath = join(folder, `answers-${round}`);
   const answers = await open(answersPath, "w");
-  const child = spawn(process.execPath, [program, path, String(round), state], { stdio: ["ignore", answers.fd, "pipe"] });
+  const child = spawn(process.execPath, [program, path, String(round), state], {
+    stdio: ["ignore", answers.fd, "pipe"],
+  });
   let errors = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (errors += text));
   const ended = new Promise((resolve) => child.on("close", (_, name) => resolve(name)));
@@ -165,14 +167,23 @@ test("so it is of writes in a scope, of names, and of scopes themselves", async 
     }
     const { store } = storeOn(nodeFileIo, { path: join(folder, "ipaddrs.yml") });
     await store.start();
-    const scopes = new Scopes({ ...reporting, path: scopesPath, metadata: store, entries: { owned: true, refreshMs: 0 } });
+    const scopes = new Scopes({
+      ...reporting,
+      path: scopesPath,
+      metadata: store,
+      entries: { owned: true, refreshMs: 0 },
+    });
     await scopes.start();
     await scopes.set({ name: "last", match: [], inherit: true }, "", {});
     await scopes.stop();
     await store.stop();
     assert.ok((await definitions()).some(({ name }) => name === "last"));
     const left = (await readdir(folder)).toSorted();
-    assert.deepEqual(left, ["ipaddrs.yml", "names.yml", "scopes", "scopes.yml"], "what the killed ones left behind is gone");
+    assert.deepEqual(
+      left,
+      ["ipaddrs.yml", "names.yml", "scopes", "scopes.yml"],
+      "what the killed ones left behind is gone",
+    );
   } finally {
     await rm(folder, { recursive: true });
     await rm(answersFolder, { recursive: true });

@@ -279,7 +279,10 @@ suite("names by the API", { concurrency: true }, () => {
       assert.match(violationsOf(body)[0]?.description ?? "", expected);
     }
     const { body: exported } = await call("ExportUdms", { format: "csv", filter: "key in mac:00:55:da:10/28" });
-    assert.match(String(exported["text"]), /^key,name,tags,vlan,internal\r\nmac:00:55:da:10\/28,x,,,\r\nmac:00:55:da:1f:00:01,/);
+    assert.match(
+      String(exported["text"]),
+      /^key,name,tags,vlan,internal\r\nmac:00:55:da:10\/28,x,,,\r\nmac:00:55:da:1f:00:01,/,
+    );
   });
 
   test("keys of addresses and of names do not mix", async (t) => {

@@ -67,10 +67,22 @@ const acme = (): CollectorUdmStore => {
 };
 if (scopes.store("acme") === undefined) await scopes.set({ name: "acme", match: [], inherit: true }, "", {});
 await Promise.all([
-  writeEntries("global.0", () => global, (i) => `10.0.0.${i}`),
-  writeEntries("global.1", () => global, (i) => `10.0.1.${i}`),
+  writeEntries(
+    "global.0",
+    () => global,
+    (i) => `10.0.0.${i}`,
+  ),
+  writeEntries(
+    "global.1",
+    () => global,
+    (i) => `10.0.1.${i}`,
+  ),
   writeEntries("acme.2", acme, (i) => `10.0.2.${i}`),
-  writeEntries("names.3", () => names, (i) => `port:udp/30${i}`),
+  writeEntries(
+    "names.3",
+    () => names,
+    (i) => `port:udp/30${i}`,
+  ),
   writeScopes(),
 ]);
 exit(1);

@@ -75,8 +75,9 @@ test("netbox: prefixes, ranges and addresses come with tenant, site, role, VLAN 
   const acme = await ask("POST", "tenancy/tenants/", { name: "Acme", slug: "acme" });
   await ask("POST", "ipam/prefixes/", { prefix: "10.9.0.0/16", description: "red", vrf: vrf.id });
   await ask("POST", "ipam/ip-addresses/", { address: "10.9.0.9/16", dns_name: "acme.example.net", tenant: acme.id });
-  const columns = "{vrf.name: {to: scope, values: {Customer Red: red}, optional: true}, tenant.slug: [metadata:tenant]}";
-  const tenants = "{tenant.slug: {to: scope, values: {shop: \"\"}, optional: true}}";
+  const columns =
+    "{vrf.name: {to: scope, values: {Customer Red: red}, optional: true}, tenant.slug: [metadata:tenant]}";
+  const tenants = '{tenant.slug: {to: scope, values: {shop: ""}, optional: true}}';
   const scoped = await startSources(
     `- {name: vrfs, kind: netbox, url: "${url}", token_env: TOKEN, timeout: 120s, map: {ready: netbox, columns: ${columns}}}\n` +
       `- {name: tenants, kind: netbox, url: "${url}", token_env: TOKEN, timeout: 120s, map: {ready: netbox, columns: ${tenants}}}`,

@@ -99,7 +99,8 @@ function runText({ name, run, entries }: Source, accept: string): string {
   const reason = run.reason === undefined ? "" : `: ${run.reason}`;
   const lines = [`${name}: ${run.result}${reason}`, `${entries} entries in use`];
   if (run.changes !== undefined) lines.push(`${run.result === "held" ? "it would be " : ""}${countsText(run.changes)}`);
-  if (run.missingScopes !== undefined) lines.push(`rows wait for scopes that there are not: ${run.missingScopes.join(", ")}`);
+  if (run.missingScopes !== undefined)
+    lines.push(`rows wait for scopes that there are not: ${run.missingScopes.join(", ")}`);
   if (run.faultyRows > 0) lines.push(`${run.faultyRows} of ${run.rows} rows are left out:`);
   for (const { row, column, reason: what } of run.faults)
     lines.push(`  row ${row}${column === "" ? "" : `, ${column}`}: ${what}`);
@@ -116,7 +117,11 @@ function diffPrinted(answer: DiffJson): Printed {
 
 function diffText({ result, reason, changes, added, changed, removed }: DiffJson): string {
   const lines = (sign: string, entries: readonly EntryJson[], count: number): string[] => [
-    ...entries.map(({ scope, key, name }) => [`${sign} ${key}`, scope === undefined ? undefined : `(${scope})`, name].filter((text) => text !== undefined).join("  ")),
+    ...entries.map(({ scope, key, name }) =>
+      [`${sign} ${key}`, scope === undefined ? undefined : `(${scope})`, name]
+        .filter((text) => text !== undefined)
+        .join("  "),
+    ),
     ...(count > entries.length ? [`${sign} … ${count - entries.length} more`] : []),
   ];
   return printable([

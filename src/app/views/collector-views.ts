@@ -13,13 +13,7 @@ import {
 import { shortNames, fieldPatterns, recordFields } from "../../record/index.ts";
 import type { RecordTap } from "../../output/index.ts";
 import type { Progress, Reporting } from "../../base/report/index.ts";
-import {
-  SourceFault,
-  type SourceDiff,
-  type Sources,
-  udmJson,
-  type CollectorUdmStore,
-} from "../../metadata/index.ts";
+import { SourceFault, type SourceDiff, type Sources, udmJson, type CollectorUdmStore } from "../../metadata/index.ts";
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import type { ExporterView } from "../../flow/index.ts";
 import type { Snmp } from "../../snmp/index.ts";

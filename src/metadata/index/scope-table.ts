@@ -152,7 +152,8 @@ export class ScopeTable {
   #releaseLayers(block: number): void {
     const { words } = this.#heap;
     if (block === 0 || --(words[block + 1] as number) > 0) return;
-    for (let i = 0; i < (words[block + 2] as number); i++) this.#releaseSnapshot(words[block + layersHead + i] as number);
+    for (let i = 0; i < (words[block + 2] as number); i++)
+      this.#releaseSnapshot(words[block + layersHead + i] as number);
     this.#heap.free(block);
   }
 

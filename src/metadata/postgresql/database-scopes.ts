@@ -201,11 +201,7 @@ class ScopeStore extends CollectorUdmStore {
   readonly #options: DatabaseScopesOptions;
   readonly #closing = new AbortController();
 
-  constructor(
-    scope: string,
-    options: DatabaseScopesOptions,
-    within: WithinScope,
-  ) {
+  constructor(scope: string, options: DatabaseScopesOptions, within: WithinScope) {
     const { clock, log, metrics, health, host } = options;
     super({ clock, log, metrics, health, owned: true, within: { host, ...within } });
     this.#scope = scope;

@@ -64,7 +64,9 @@ export class ShownScopes {
     for (const { name, match, inherit } of scopes) {
       const number = this.#shown.get(name)?.number ?? this.#freeNumber(used);
       if (keeps(name)) kept.add(name);
-      const shown = kept.has(name) ? { index: this.#indexes.get(name), layers: this.#layersOf(name) } : { index: undefined };
+      const shown = kept.has(name)
+        ? { index: this.#indexes.get(name), layers: this.#layersOf(name) }
+        : { index: undefined };
       changes.set(number, { ...shown, inherits: inherit });
       definitions.push({ name, number, match });
       next.set(name, { number, inherits: inherit });

@@ -148,12 +148,7 @@ export class SourceLayers {
    *
    * @param only the scopes of which this is; undefined: all.
    */
-  replace(
-    name: string,
-    entries: EntriesByScope,
-    method?: string,
-    only?: ReadonlySet<string>,
-  ): Promise<SourceChanges> {
+  replace(name: string, entries: EntriesByScope, method?: string, only?: ReadonlySet<string>): Promise<SourceChanges> {
     return this.#each(name, entries, only, (layers, list) => layers.replace(name, list, method));
   }
 

@@ -261,7 +261,8 @@ export class SourceRunner {
       });
       const { validators } = reader;
       if (answer === undefined) return { entries: undefined, validators, rows: 0, faults: [], faultCount: 0 };
-      const result = "rows" in answer ? await importObjects(answer.rows, map, this.#shared.layers.checkScope) : answer.result;
+      const result =
+        "rows" in answer ? await importObjects(answer.rows, map, this.#shared.layers.checkScope) : answer.result;
       const { entries, rows, faults, faultCount } = result;
       const gap = faults.find(({ lines }) => lines !== undefined);
       if (gap !== undefined) throw new SourceFault("content", gap.reason);
@@ -293,10 +294,7 @@ export class SourceRunner {
     });
   }
 
-  async #use(
-    reading: SourceReading,
-    method: string,
-  ): Promise<Pick<RunState, "result" | "changes" | "missingScopes">> {
+  async #use(reading: SourceReading, method: string): Promise<Pick<RunState, "result" | "changes" | "missingScopes">> {
     const entries: EntriesByScope = reading.entries ?? new Map();
     const before = this.#scopes;
     this.#scopes = [...entries.keys()];

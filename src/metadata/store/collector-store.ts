@@ -278,13 +278,13 @@ export class ScopeHost {
 }
 
 /** Shows what a scope has in the index of all. */
-export interface WithinScope {
+export type WithinScope = {
   readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
   /** Shows what sources add; only while nothing else changes the index. */
   readonly showLayers: (layers: readonly UdmLayer[]) => void;
   /** Gives the global entries behind those of the scope. */
   readonly behind: (address: Address) => readonly LayeredEntry[];
-}
+};
 
 /** Holds what both stores are made with. */
 export interface StoreOptions extends Reporting {

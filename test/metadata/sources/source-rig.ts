@@ -92,8 +92,8 @@ export async function startSources(
   { directory, env = {}, io = nodeFileIo, selections, scopes: scopesFile }: RigOptions = {},
 ): Promise<Rig> {
   const memory = memoryFileIo();
-  const state = scopesFile === undefined ? {} : { stateDirectory: memory.folder };
-  const { store } = storeOn(memory, state);
+  const kept = scopesFile === undefined ? {} : { stateDirectory: memory.folder };
+  const { store } = storeOn(memory, kept);
   await store.start();
   const metrics = createMetrics();
   const health = createHealth();
@@ -107,7 +107,7 @@ export async function startSources(
       : new Scopes({
           path: scopesPath,
           metadata: store,
-          entries: { owned: true, refreshMs: 0, ...state },
+          entries: { owned: true, refreshMs: 0, ...kept },
           io: memory,
           clock: systemClock,
           log,

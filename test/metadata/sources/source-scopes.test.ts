@@ -19,7 +19,7 @@ interface Prefix {
   readonly prefix: string;
   readonly description: string;
   readonly vrf?: { readonly name: string; readonly rd: string | null };
-  readonly tenant?: { readonly slug: string };
+  readonly tenant?: { readonly slug: string; readonly name: string };
 }
 
 /** A NetBox with these prefixes; undefined: it is away. */
@@ -130,8 +130,8 @@ suite("rows that name a scope", () => {
 
   test("of a tenant go by its slug; what is no scope's name is left out and named", async () => {
     const netbox = await startNetbox([
-      { prefix: "10.0.0.0/8", description: "one", tenant: { slug: "acme" } },
-      { prefix: "10.0.0.0/8", description: "two", tenant: { slug: "Not one" } },
+      { prefix: "10.0.0.0/8", description: "one", tenant: { slug: "acme", name: "Acme" } },
+      { prefix: "10.0.0.0/8", description: "two", tenant: { slug: "Not one", name: "Other" } },
     ]);
     const map = "{ready: netbox, columns: {tenant.slug: {to: scope, optional: true}}}";
     const rig = await start(netbox, { scopes: twoScopes }, map);
@@ -185,11 +185,10 @@ suite("rows that name a scope", () => {
     assert.deepEqual(names(rig, "acme"), ["red net"], "a scope that comes again");
 
     const next = await start(netbox, { directory, scopes: twoScopes });
-    assert.deepEqual([next.sources.states()[0]?.state, names(next, "acme"), names(next, "beta")], [
-      "restored",
-      ["red net"],
-      ["blue net"],
-    ]);
+    assert.deepEqual(
+      [next.sources.states()[0]?.state, names(next, "acme"), names(next, "beta")],
+      ["restored", ["red net"], ["blue net"]],
+    );
   });
 
   test("are asked for again when a scope comes and no copy is kept", async () => {
