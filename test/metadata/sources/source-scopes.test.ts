@@ -38,7 +38,7 @@ async function startNetbox(prefixes: readonly Prefix[]): Promise<FakeNetbox> {
     }
     // All is newer than whatever was read before.
     const updated = `2026-01-01T00:00:${String(changes++ % 60).padStart(2, "0")}Z`;
-    const results = given.map((prefix, id) => ({ id, last_updated: updated, ...prefix }));
+    const results = given.map((prefix, id) => Object.assign({ id, last_updated: updated }, prefix));
     return { count: results.length, next: null, results };
   });
   cleanUp(all, () => server.close());
