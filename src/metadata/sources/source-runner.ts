@@ -88,7 +88,8 @@ export class SourceRunner {
   readonly #name: string;
   readonly #memory = new Map<string, unknown>();
   #validators: Validators | undefined;
-  #isRestored = false;
+  /** Tells whether the last good copy has what is in use. */
+  #isKept = false;
   #lastGood: number | undefined;
   #nextRun: number | undefined;
   #run: RunState | undefined;
@@ -133,7 +134,7 @@ export class SourceRunner {
       if (copy === undefined) return;
       await this.#shared.layers.replace(this.#name, copy.entries);
       this.#scopes = [...copy.entries.keys()];
-      this.#isRestored = true;
+      this.#isKept = true;
       this.#lastGood = copy.at;
       // A copy that was read by other rules must be read whole.
       if (copy.fingerprint === this.config.fingerprint) ({ validators: this.#validators } = copy);
@@ -152,7 +153,7 @@ export class SourceRunner {
 
   /** Begins to run by the interval; the first time soon. */
   begin(): void {
-    const ms = this.#options.random() * Math.min(this.#isRestored ? 5000 : 0, this.config.intervalMs);
+    const ms = this.#options.random() * Math.min(this.#isKept ? 5000 : 0, this.config.intervalMs);
     this.#nextRun = this.#options.clock.now() + Math.round(ms);
     this.#cancel = this.#options.after(() => void this.run(), ms);
   }
@@ -226,7 +227,7 @@ export class SourceRunner {
     if (this.#run?.result === "failed") return "failing";
     if (this.#held !== undefined) return "held";
     if (this.#run !== undefined) return "working";
-    return this.#isRestored ? "restored" : "waiting";
+    return this.#isKept ? "restored" : "waiting";
   }
 
   /**
@@ -305,7 +306,7 @@ export class SourceRunner {
     const isSame = changes.added + changes.changed + changes.removed === 0;
     const missing = this.#shared.layers.missing(this.#scopes);
     // What is said of scopes that there are not is compared with nothing.
-    if (!isSame || !this.#isRestored || missing.length > 0 || before.length !== this.#scopes.length) {
+    if (!isSame || !this.#isKept || missing.length > 0 || before.length !== this.#scopes.length) {
       await this.#keep(entries);
     }
     if (missing.length > 0) {
@@ -331,8 +332,9 @@ export class SourceRunner {
         validators: this.#validators ?? {},
         entries,
       });
-      this.#isRestored = true;
+      this.#isKept = true;
     } catch (error) {
+      this.#isKept = false;
       this.#shared.metrics.copyFailed(this.#name);
       this.#options.log.warn(
         { source: this.#name, error },
@@ -374,7 +376,7 @@ export class SourceRunner {
     const scopes = new Set(this.#unfilled);
     this.#unfilled.clear();
     try {
-      const copy = await this.#options.copies?.read(this.#name);
+      const copy = this.#isKept ? await this.#options.copies?.read(this.#name) : undefined;
       if (copy !== undefined) {
         await this.#shared.layers.replace(this.#name, copy.entries, "RunSource", scopes);
         return;

@@ -3,10 +3,12 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as fc from "fast-check";
 import { AddressEnricher } from "../../../src/enrich/index.ts";
+import { nodeFileIo } from "../../../src/base/file/index.ts";
 import { parseKey } from "../../../src/base/ip/index.ts";
 import { createMetrics, silentLog, systemClock } from "../../../src/base/report/index.ts";
 import type { RecordFields } from "../../../src/record/index.ts";
 import { allTests, cleanUp } from "../../support/clean-up.ts";
+import { faultFileIo } from "../../support/fault-file-io.ts";
 import { runs } from "../../support/runs.ts";
 import { tempDirectory } from "../../support/temp-directory.ts";
 import { udmEntry } from "../../support/udm-entry.ts";
@@ -198,6 +200,28 @@ suite("rows that name a scope", () => {
     await rig.setScopes(twoScopes);
     await until("acme has its entry", () => names(rig, "acme").length > 0);
     assert.deepEqual(names(rig, "acme"), ["red net"]);
+  });
+
+  test("are asked for again when a scope comes and the copy is older than what is in use", async () => {
+    const netbox = await startNetbox([{ prefix: "10.0.0.0/8", description: "old", vrf: red }]);
+    let isFull = false;
+    const io = faultFileIo(nodeFileIo, (call) => (isFull && call.includes("open") ? "ENOSPC" : undefined));
+    const rig = await start(netbox, { directory: tempDirectory(all), io, scopes: twoScopes });
+    await rig.run("netbox");
+    isFull = true;
+    netbox.prefixes = [{ prefix: "10.0.0.0/8", description: "new", vrf: red }];
+    rig.now += 86_400_000;
+    await rig.run("netbox");
+    assert.ok(rig.lines.some(({ message }) => message.includes("cannot be kept")));
+    await rig.setScopes("beta: {}\n");
+    await until("acme is gone", () => rig.sources.states()[0]?.entries === 0);
+    netbox.prefixes = undefined;
+    await rig.setScopes(twoScopes);
+    await until("the run has failed", () => rig.sources.states()[0]?.state === "failing");
+    assert.deepEqual(names(rig, "acme"), [], "nothing is better than what does not hold any more");
+    netbox.prefixes = [{ prefix: "10.0.0.0/8", description: "new", vrf: red }];
+    await rig.run("netbox");
+    assert.deepEqual(names(rig, "acme"), ["new"]);
   });
 
   test("of all scopes together are guarded, and a source that goes leaves nothing in any", async () => {
