@@ -53,7 +53,8 @@ export const trafficSeenIngress = 1;
 export const trafficSeenEgress = 2;
 /** The scope of a side is in one of this many cells of `scopeTable`. */
 export const scopeProbes = 8;
-export const scopeCells = 4096;
+export const scopeCells = 16384;
+export const scopeHashBits = 14;
 /** Of a structure whose first 32 bits may be anything. */
 export const anyStart = 4294967295;
 /** Formats of the records of a sample that are more than a row of fields. */
@@ -385,7 +386,9 @@ export const programReverse = 36;
 export const programBegan = 40;
 export const programBootTime = 44;
 export const programBootTimeLength = 48;
-export const programOperations = 64;
+/** Where each record has VRF, interface and VLAN of the way in, then out: offset and length, 16 bits each. No length: not at one place. */
+export const programSides = 56;
+export const programOperations = 128;
 export const operationCode = 0;
 export const operationSlot = 1;
 export const operationText = 2;
@@ -590,30 +593,30 @@ export const appPorts = 499712;
 /** Cells by the hash of a side. */
 export const scopeTable = 507904;
 /** Cells by the hash of their key. */
-export const trafficTable = 638976;
+export const trafficTable = 1032192;
 /** By type: place and length of the name, place and number of the codes', each of which is a place and a length. No length: no name. */
-export const icmpNames = 770048;
-export const icmpV6Names = 774144;
+export const icmpNames = 1163264;
+export const icmpV6Names = 1167360;
 /** Tables of the codes, and the texts. */
-export const icmpTexts = 778240;
-export const icmpTextsEnd = 802816;
+export const icmpTexts = 1171456;
+export const icmpTextsEnd = 1196032;
 /** The program of a filter, with its tables. */
-export const filterProgram = 802816;
-export const filterProgramEnd = 1294336;
-export const samples = 1294336;
+export const filterProgram = 1196032;
+export const filterProgramEnd = 1687552;
+export const samples = 1687552;
 /** What the lines of samples begin with: a head for each datagram. */
-export const sampleHeads = 1298432;
+export const sampleHeads = 1691648;
 /** The place of what is to be written, and a number or the place of a value. */
-export const stepList = 1331200;
-export const stepListEnd = 1462272;
+export const stepList = 1724416;
+export const stepListEnd = 1855488;
 /** Texts for steps, each behind its length. */
-export const stepTexts = 1462272;
-export const stepTextsEnd = 2490368;
+export const stepTexts = 1855488;
+export const stepTextsEnd = 2883584;
 /** Steps themselves, and the tables of their texts. */
-export const steps = 2490368;
-export const stepsEnd = 3391488;
+export const steps = 2883584;
+export const stepsEnd = 3784704;
 /** What is left of the kernel's share of a workspace. */
-export const programs = 3391488;
+export const programs = 3784704;
 export const programsEnd = 8372224;
 /** For a line that is too long for other memory. */
 export const longLine = 8372224;

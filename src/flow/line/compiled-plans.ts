@@ -136,6 +136,7 @@ function assemble(
   const { lengths, minLength, hasVariableLength, template, bootTimeField } = plan;
   const total = parts.reduce((sum, operations) => sum + layout.programOperations + operations.length, 0);
   const addresses = addressPlaces(plan, places);
+  const sides = sideNames.map((name) => fixedPlace(plan, places, name) ?? { offset: 0, length: 0 });
   let start = 0;
   const programs = parts.flatMap((operations, i) => {
     const head = Buffer.alloc(layout.programOperations);
@@ -159,6 +160,10 @@ function assemble(
       head.writeUInt32LE(offset, isSource ? layout.programSource : layout.programDestination);
       head.writeUInt32LE(length, isSource ? layout.programSourceLength : layout.programDestinationLength);
     }
+    sides.forEach(({ offset, length }, side) => {
+      head.writeUInt16LE(offset, layout.programSides + 4 * side);
+      head.writeUInt16LE(length, layout.programSides + 4 * side + 2);
+    });
     complete(head);
     start += size;
     return [head, operations];
@@ -200,19 +205,35 @@ function perByteOf({ steps, lengths }: Plan): number {
   return maxPerByte * uses.reduce((most, count) => Math.max(most, count), 1);
 }
 
+/** What the scopes of both ends follow from, in the order of `programSides`. */
+const sideNames = [
+  "flow.in.vrf.id",
+  "flow.in.netif.index",
+  "flow.src.vlan.tag.id",
+  "flow.out.vrf.id",
+  "flow.out.netif.index",
+  "flow.dst.vlan.tag.id",
+];
+
 /** The addresses of both ends that are at the same offset in every record. */
-function addressPlaces(
+function addressPlaces(plan: Plan, places: readonly number[]): { isSource: boolean; offset: number; length: number }[] {
+  return ["flow.src.ip.addr", "flow.dst.ip.addr"].flatMap((name, i) => {
+    const place = fixedPlace(plan, places, name);
+    return place?.length === 4 || place?.length === 16 ? [{ isSource: i === 0, ...place }] : [];
+  });
+}
+
+/** Where every record has the one field that a name is of; undefined: it is not at one place. */
+function fixedPlace(
   { steps, lengths, hasVariableLength }: Plan,
   places: readonly number[],
-): { isSource: boolean; offset: number; length: number }[] {
-  if (hasVariableLength || lengths.includes(variableLength)) return [];
-  return ["flow.src.ip.addr", "flow.dst.ip.addr"].flatMap((name, i) => {
-    const step = steps.find(({ kind, outputs, when }) => kind === "field" && !when && outputs[0].name === name);
-    const field = step?.outputs[0].field ?? -1;
-    const length = lengths[field];
-    if (length !== 4 && length !== 16) return [];
-    return [{ isSource: i === 0, offset: places[field] as number, length }];
-  });
+  name: string,
+): { offset: number; length: number } | undefined {
+  if (hasVariableLength || lengths.includes(variableLength)) return undefined;
+  const step = steps.find(({ kind, outputs, when }) => kind === "field" && !when && outputs[0].name === name);
+  const field = step?.outputs[0].field ?? -1;
+  const length = lengths[field];
+  return length === undefined ? undefined : { offset: places[field] as number, length };
 }
 
 interface Entry extends CompiledPlan {

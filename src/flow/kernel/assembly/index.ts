@@ -7,13 +7,14 @@ import {
   endRecord,
   grown,
 } from "./addresses";
-import { hashSlots, prefetchSlots, prefetchTexts } from "./addresses";
+import { hashSlot, hashSlots, prefetchSlots, prefetchTexts } from "./addresses";
 import { listMissing, listsMissing, locateMissing } from "./addresses";
 import { beginDigests, writeDigests } from "./community-id";
 import { beginUptime, isPadding, locateFields, readBootTime } from "./steps";
 import { unenriched, noRoom, writeRecord } from "./record";
 import { additionsAt, beginAdditions, countAdditions } from "./rest";
 import { clearSlots } from "./memory";
+import { foreseeScopes, hasScopes } from "./scopes";
 
 /** The next direction of a record whose first line was written; its first is 0. */
 let direction: i32 = 0;
@@ -106,13 +107,30 @@ export function prefetch(program: usize, at: usize, count: i32): void {
   const destinationLength = load<u32>(program, L.programDestinationLength);
   const sources = sourceLength != 0 ? count : 0;
   const destinations = destinationLength != 0 ? count : 0;
-  hashSlots(0, source, sourceLength == 16, stride, sources);
-  hashSlots(1, destination, destinationLength == 16, stride, destinations);
+  const isScoped = hasScopes();
+  if (isScoped) {
+    for (let i = 0; i < count; i++) {
+      foreseeScopes(program, at + stride * i);
+      if (sources != 0) hashSlot(0, source + stride * i, sourceLength == 16, i);
+      if (destinations != 0) hashSlot(1, destination + stride * i, destinationLength == 16, i);
+    }
+  } else {
+    hashSlots(0, source, sourceLength == 16, stride, sources);
+    hashSlots(1, destination, destinationLength == 16, stride, destinations);
+  }
   const sum = prefetchSlots(0, sources) + prefetchSlots(1, destinations);
   store<u32>(L.prefetchedSum, sum + prefetchTexts(0, sources) + prefetchTexts(1, destinations));
   if (!listsMissing()) return;
-  for (let i = 0; i < sources; i++) listMissing(0, source + stride * i, sourceLength == 16);
-  for (let i = 0; i < destinations; i++) listMissing(1, destination + stride * i, destinationLength == 16);
+  if (isScoped) {
+    for (let i = 0; i < count; i++) {
+      foreseeScopes(program, at + stride * i);
+      if (sources != 0) listMissing(0, source + stride * i, sourceLength == 16);
+      if (destinations != 0) listMissing(1, destination + stride * i, destinationLength == 16);
+    }
+  } else {
+    for (let i = 0; i < sources; i++) listMissing(0, source + stride * i, sourceLength == 16);
+    for (let i = 0; i < destinations; i++) listMissing(1, destination + stride * i, destinationLength == 16);
+  }
   locateMissing();
 }
 

@@ -5,7 +5,7 @@ import { chooseScope, slot } from "./memory";
 // cells by these.
 
 const objectBits: u32 = 3;
-/** What stands for the scope of an end until it is known: that of the record before, which is right for nearly all. */
+/** The scopes of both ends; until those are known, what the fields of the record say, else those of the record before. */
 let sourceScope: u32 = 0;
 let destinationScope: u32 = 0;
 
@@ -26,21 +26,55 @@ function cellAt(cell: u32): usize {
   return L.scopeTable + L.scopeCell * <usize>(cell & (L.scopeCells - 1));
 }
 
+@inline
+function firstOf(vrf: i64): u64 {
+  return <u64>(vrf + 1) | (<u64>load<u32>(L.scopeExporter) << 33);
+}
+
+@inline
+function secondOf(netif: i64, vlan: i64): u64 {
+  return <u64>(netif + 1) | (<u64>(vlan + 1) << 33);
+}
+
+@inline
+function hashOf(first: u64, second: u64): u64 {
+  return (first * 0x9e3779b97f4a7c15) ^ (second * 0xc2b2ae3d27d4eb4f);
+}
+
+@inline
+function homeOf(hash: u64): u32 {
+  return <u32>(hash >>> (64 - L.scopeHashBits));
+}
+
+/** The cell of a side, 0 when it has none. */
+function findCell(first: u64, second: u64, home: u32): usize {
+  for (let i = 0; i < L.scopeProbes; i++) {
+    const at = cellAt(home + i);
+    if (load<u64>(at, L.scopeFirst) == first && load<u64>(at, L.scopeSecond) == second) return at;
+  }
+  return 0;
+}
+
+/** A cell for a further side. Cells of names that are others now are not told apart: where none is free any may go. */
+function freeCell(home: u32, hash: u64): usize {
+  for (let i = 0; i < L.scopeProbes; i++) {
+    const at = cellAt(home + i);
+    if (load<u64>(at, L.scopeFirst) == 0) return at;
+  }
+  return cellAt(home + <u32>(hash & (L.scopeProbes - 1)));
+}
+
 /** The scope of an end. @param isOwn whether the record brought names itself, which are no others' then. */
 function choose(object: i32, vrf: i64, netif: i64, vlan: i64, isOwn: bool, fieldsAt: usize, p: usize): u32 {
   const isKept = !isOwn && vrf >= -1 && vrf <= 0xffff_ffff && netif >= -1 && netif <= 0xffff_ffff && vlan >= -1 && vlan <= 0xffff;
   if (!isKept) return chooseScope(object, <i32>fieldsAt, <i32>p);
-  const first = <u64>(vrf + 1) | (<u64>load<u32>(L.scopeExporter) << 33);
-  const second = <u64>(netif + 1) | (<u64>(vlan + 1) << 33);
-  const hash = (first * 0x9e3779b97f4a7c15) ^ (second * 0xc2b2ae3d27d4eb4f);
-  const home = <u32>(hash >>> 52);
-  for (let i = 0; i < L.scopeProbes; i++) {
-    const at = cellAt(home + i);
-    if (load<u64>(at, L.scopeFirst) == first && load<u64>(at, L.scopeSecond) == second) return load<u32>(at, L.scopeNumber);
-  }
+  const first = firstOf(vrf);
+  const second = secondOf(netif, vlan);
+  const hash = hashOf(first, second);
+  const known = findCell(first, second, homeOf(hash));
+  if (known != 0) return load<u32>(known, L.scopeNumber);
   const scope = chooseScope(object, <i32>fieldsAt, <i32>p);
-  // Cells of names that are others now are not told apart: any of them may go.
-  const at = cellAt(home + <u32>(hash & (L.scopeProbes - 1)));
+  const at = freeCell(homeOf(hash), hash);
   store<u64>(at, first, L.scopeFirst);
   store<u64>(at, second, L.scopeSecond);
   store<u32>(at, scope, L.scopeNumber);
@@ -76,4 +110,43 @@ export function findScopes(taken: u64, fieldsAt: usize, p: usize): void {
   const outVlan = either(slot(L.destinationVlanSlot), vlan, false);
   const isSame = outVrf == vrf && outNetif == netif && outVlan == vlan && !isOwn;
   destinationScope = isSame ? sourceScope : choose(1, outVrf, outNetif, outVlan, isOwn, fieldsAt, p);
+}
+
+/** What a record has at one of the places in `programSides`. */
+function numberAt(program: usize, side: i32, record: usize): i64 {
+  const place = program + L.programSides + 4 * side;
+  const at = record + load<u16>(place);
+  switch (load<u16>(place, 2)) {
+    case 1:
+      return load<u8>(at);
+    case 2:
+      return bswap(load<u16>(at));
+    case 4:
+      return bswap(load<u32>(at));
+    default:
+      return L.isAbsent;
+  }
+}
+
+@inline
+function foresee(vrf: i64, netif: i64, vlan: i64, otherwise: u32): u32 {
+  const first = firstOf(vrf);
+  const second = secondOf(netif, vlan);
+  const cell = findCell(first, second, homeOf(hashOf(first, second)));
+  return cell == 0 ? otherwise : load<u32>(cell, L.scopeNumber);
+}
+
+/**
+ * Says beforehand in which scopes both ends of a record are, by the fields that have one place in all records. A wrong answer costs another
+ * look-up of the addresses; {@link findScopes} has the last word.
+ */
+export function foreseeScopes(program: usize, record: usize): void {
+  const vrf = numberAt(program, 0, record);
+  const netif = either(numberAt(program, 1, record), L.isAbsent, false);
+  const vlan = either(numberAt(program, 2, record), L.isAbsent, false);
+  sourceScope = foresee(vrf, netif, vlan, sourceScope);
+  const outVrf = either(numberAt(program, 3, record), vrf, true);
+  const outNetif = either(numberAt(program, 4, record), netif, false);
+  const outVlan = either(numberAt(program, 5, record), vlan, false);
+  destinationScope = foresee(outVrf, outNetif, outVlan, destinationScope);
 }
