@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { hash } from "node:crypto";
 import { appendFile, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -379,6 +380,20 @@ test("a directory that is not there and a file that cannot be read are errors", 
   const outcome = await loaderOf(tree, { paths }).loader.load("start");
   assert.deepEqual(tree.format(outcome), ["error: nowhere: the directory cannot be read (ENOENT)"]);
   assert.equal(outcome.definitions?.devices.size, 0);
+});
+
+test("pipes and devices are not read, and links to files are", async (t) => {
+  const tree = await DefinitionTree.make(t, { "elsewhere.yml": "r9:\n  ip: 192.0.2.9\n  communities: [x]\n" });
+  await symlink("../elsewhere.yml", join(tree.directory, "devices/linked.yml"));
+  assert.deepEqual([...(await loaded(tree)).devices.keys()].sort(), ["192.0.2.1:161", "192.0.2.9:161"]);
+  await symlink("/dev/null", join(tree.directory, "devices/device.yml"));
+  await symlink("nowhere.yml", join(tree.directory, "devices/gone.yml"));
+  execFileSync("mkfifo", [join(tree.directory, "devices/pipe.yml")]);
+  assert.deepEqual(tree.format(await tree.load("apply")), [
+    "error: devices/device.yml: is no file: a pipe or a device may never end",
+    "error: devices/gone.yml: the file cannot be read (ENOENT)",
+    "error: devices/pipe.yml: is no file: a pipe or a device may never end",
+  ]);
 });
 
 test("bytes that are no UTF-8 are an error of that file", async (t) => {

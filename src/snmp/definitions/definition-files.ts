@@ -1,3 +1,4 @@
+import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Kind, Finding, Severity } from "./definitions.ts";
@@ -293,12 +294,17 @@ class Lister implements DefinitionFileList {
   }
 
   async #names(directory: string): Promise<string[]> {
+    const names: string[] = [];
     try {
-      return (await readdir(directory)).sort();
+      for (const entry of await readdir(directory, { withFileTypes: true })) {
+        const path = join(directory, entry.name);
+        if (!isDefinitionFile(entry.name) || !(await isEndless(entry, path))) names.push(entry.name);
+        else this.#add("error", path, "is no file: a pipe or a device may never end");
+      }
     } catch (error) {
       this.#add("error", directory, `the directory cannot be read (${(error as NodeJS.ErrnoException).code})`);
-      return [];
     }
+    return names.sort();
   }
 
   #addFile(kind: Kind, path: string): void {
@@ -311,6 +317,15 @@ class Lister implements DefinitionFileList {
   #add(severity: Severity, file: string, message: string): void {
     this.findings.push({ ...wholeFile(file, message), severity });
   }
+}
+
+/** Whether reading might never end, and keep a thread that all files are read by. What is not there is found by reading. */
+async function isEndless(entry: Dirent, path: string): Promise<boolean> {
+  if (entry.isFile() || entry.isDirectory()) return false;
+  return stat(path).then(
+    (stats) => !stats.isFile() && !stats.isDirectory(),
+    () => false,
+  );
 }
 
 async function isDirectory(path: string): Promise<boolean> {
