@@ -494,6 +494,13 @@ test("compiled files are not read as YAML again; one that is different, or has a
   assert.deepEqual(outcome.definitions, plain.definitions);
   assert.deepEqual(tree.format(outcome), tree.format(plain));
 
+  // A disk may give zeros back after the power failed.
+  const damaged = lines.join("").replaceAll(/"ifDescr"/g, (text) => "\0".repeat(text.length));
+  await writeFile(compiled, damaged);
+  const repaired = await load();
+  assert.equal(repaired.parsedFiles, left.length + 1);
+  assert.deepEqual(repaired.definitions, plain.definitions);
+
   await appendFile(join(tree.directory, "objects/if.yml"), "      colour: red\n");
   const changed = await load();
   assert.equal(changed.parsedFiles, left.length + 1);

@@ -57,11 +57,15 @@ export class CompiledDefinitions {
     }
   }
 
-  /** Returns what the file says; undefined where no such file was compiled. */
+  /** Returns what the file says; undefined where no such file was compiled, or its line is damaged: all is in the YAML, too. */
   find(kind: Kind, digest: string): ParsedFile | undefined {
     const line = this.#lines.get(lineKey(kind, digest));
     if (line === undefined) return undefined;
-    return decodeFile(kind, this.#text.slice(...line));
+    try {
+      return decodeFile(kind, this.#text.slice(...line));
+    } catch {
+      return undefined;
+    }
   }
 }
 
