@@ -69,7 +69,10 @@ export class Intake {
     this.rows += block.rows;
     if (block.rows > 0) this.#onBlock(block);
     if (further.length > 0) this.#reader = readerOf(this.#columns);
-    else this.#reader.clear();
+    else {
+      this.#reader.clear();
+      this.#reader.leaveOutKnown();
+    }
   }
 
   /** Makes columns of the names of metadata that have none, and reads their values: no value of them is missing. */

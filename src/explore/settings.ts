@@ -36,12 +36,12 @@ export const exploreSettings = {
   ),
   SVC_EXPLORE_MAX_RATE: row(
     int(0, 10_000_000, "records a second"),
-    10_000,
-    "The most flow records that are kept: up to so many, every one is. Of more, one stands for several, and sums stay right. 0 is no limit.",
+    100_000,
+    "The most flow records that are kept: up to so many, every one is, as long as the store follows. Of more, one stands for several, and sums stay right. 0 is no limit.",
   ),
   SVC_EXPLORE_SAMPLED_RATE: row(
     int(1, 10_000_000, "records a second"),
-    2500,
+    25_000,
     "How many flow records are kept at most when there are more than SVC_EXPLORE_MAX_RATE.",
   ),
   SVC_EXPLORE_FIELDS: row(
@@ -79,7 +79,7 @@ export const exploreSettings = {
   SVC_EXPLORE_TIMEOUT: row(int(1, 600, "seconds"), 30, "How long a query may take."),
   SVC_EXPLORE_QUEUE_SIZE: row(
     size(MiB, GiB),
-    64 * MiB,
+    256 * MiB,
     "The queue of records on their way to the store. When half of it is full, records are sampled; when it is full, they are dropped and counted.",
   ),
 };

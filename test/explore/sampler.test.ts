@@ -196,3 +196,16 @@ test("a full inbox doubles the factor, a calm one halves it much later", () => {
   sampler.adapt(0.01, 20_500);
   assert.equal(sampler.factor, 1);
 });
+
+test("a reader that catches up after each commit is calm, one that never does is not", () => {
+  const judge = new SamplingJudge(createSamplingMemory(1), unlimited);
+  judge.adapt(0.6, 0);
+  for (let now = 1000; now <= 11_000; now += 1000) {
+    judge.adapt(0.01, now);
+    judge.adapt(0.3, now + 500);
+  }
+  assert.equal(judge.factor, 1, "0.3 is beyond the low mark, but not for long");
+  assert.ok(judge.isCalm(11_500));
+  judge.adapt(0.3, 14_000);
+  assert.ok(!judge.isCalm(14_000), "nothing was low for three seconds");
+});

@@ -280,6 +280,39 @@ describe("lines as columns, the fast way", () => {
     assertSame(columns, Buffer.from(lines.join("\n")));
   });
 
+  test("names that are left out are those of the lines before, and nothing else changes", () => {
+    const declared = allColumns.slice(0, 30);
+    const options = { maxRows: 65_536, hasRest: true };
+    const reader = new LineColumns(declared, options);
+    const fieldsOf = (line: string): Record<string, unknown> => JSON.parse(line) as Record<string, unknown>;
+    const known = new Set(declared.map(({ field }) => field));
+    let leftOut = 0;
+    for (let from = 0; from < goldenLines.length; from += 100) {
+      const lines = goldenLines.slice(from, from + 100);
+      reader.take(Buffer.from(`${lines.join("\n")}\n`), 0);
+      const all = new LineColumns(declared, options);
+      all.take(Buffer.from(`${lines.join("\n")}\n`), 0);
+      const [{ columns: read, rest, cutRows, texts }, whole] = [reader.batch(), all.batch()];
+      assert.deepEqual(
+        plain({ rows: lines.length, cutRows, columns: read, rest: undefined, texts }),
+        plain({ ...whole, rest: undefined }),
+      );
+      const wanted = lines.map((line) => Object.entries(fieldsOf(line)).filter(([name]) => !known.has(name)));
+      const others = Array.from(rest?.data ?? [], (code) =>
+        Buffer.from(texts.bytes.subarray(texts.offsets[code], texts.offsets[code + 1])).toString(),
+      );
+      assert.deepEqual(
+        others.map((text) => (text === "" ? {} : fieldsOf(text))),
+        wanted.map((fields) => Object.fromEntries(fields)),
+      );
+      leftOut += (whole.rest?.count ?? 0) - (rest?.count ?? 0);
+      for (const line of lines) for (const name of Object.keys(fieldsOf(line))) known.add(name);
+      reader.clear();
+      reader.leaveOutKnown();
+    }
+    assert.ok(leftOut > 0, "some records have nothing that is new");
+  });
+
   test("a batch of lines in shared memory that stops when it is full, and goes on", () => {
     const text = Array.from({ length: 1000 }, (_, i) => `{"integer":${i},"x":${i}}\n`).join("");
     const shared = new Uint8Array(new SharedArrayBuffer(text.length));

@@ -65,12 +65,14 @@ export function factorIn(words: Int32Array): number {
 }
 
 /**
- * Sampling begins when the inbox is filled beyond the high mark (a part of 1), and becomes weaker when it stays below the low mark for
- * `calmMs` milliseconds.
+ * Sampling begins when the inbox is filled beyond the high mark (a part of 1), and becomes weaker when it was below the low mark again and
+ * again for `calmMs` milliseconds.
  */
 const highBacklog = 0.5;
 const lowBacklog = 0.1;
 const calmMs = 10_000;
+/** A commit takes the reader's time at once, and what waits then is taken soon after it: only what stays for longer says that it lags. */
+const burstMs = 2000;
 /** Not twice within this time: what a change brings shows later. */
 const stepMs = 250;
 
@@ -88,6 +90,7 @@ export class SamplingJudge {
   #judged: number;
   #changedAt = Number.NEGATIVE_INFINITY;
   #busyAt = Number.NEGATIVE_INFINITY;
+  #lowAt = Number.NEGATIVE_INFINITY;
 
   constructor({ words, choosers }: SamplingMemory, { whole, sampled }: SamplingRates) {
     this.#rates = { whole, sampled: Math.min(sampled, whole) };
@@ -146,7 +149,8 @@ export class SamplingJudge {
    * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
    */
   adapt(backlog: number, now: number): void {
-    if (backlog > lowBacklog) this.#busyAt = now;
+    if (backlog <= lowBacklog) this.#lowAt = now;
+    else if (now - this.#lowAt > burstMs) this.#busyAt = now;
     const factor = this.#get(byLag);
     if (backlog > highBacklog && now - this.#changedAt >= stepMs && factor < maxFactor) {
       this.#set(byLag, 2 * factor);

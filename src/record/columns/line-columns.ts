@@ -24,6 +24,7 @@ interface Reader {
   isFull(): number;
   finish(): void;
   clear(): void;
+  leaveOutKnown(): void;
 }
 
 const kinds: Readonly<Record<ColumnType, number>> = {
@@ -127,6 +128,11 @@ export class LineColumns {
   /** Forgets all rows and texts. */
   clear(): void {
     this.#reader.clear();
+  }
+
+  /** From now on `rest` lacks the fields whose names the lines have had so far: who wants their names alone has seen them. */
+  leaveOutKnown(): void {
+    this.#reader.leaveOutKnown();
   }
 
   get #memory(): Buffer {

@@ -16,6 +16,7 @@ import {
   fieldsBefore,
   findName,
   foundLength,
+  isForRest,
   isHeld,
   isHeldWithin,
   isRemembered,
@@ -34,6 +35,7 @@ import { beginFollowing, beginTexts, clearTexts, endText, reserveText, textEnd }
 import { beginTimes } from "./times";
 import { beginValues, endValue, fillOffsets, putCode, putValue, settle } from "./values";
 
+export { leaveOutKnown } from "./names";
 export { textBytes, textCount, textOffsets } from "./texts";
 
 /** A batch is full when lines of so many bytes are in it: that bounds all that it holds. */
@@ -278,7 +280,7 @@ function passSame(at: usize): usize {
       if (field + ahead == notedEnd || (column != 0 && !isHeld(column, field))) break;
       noteAgain(field + ahead, field, column);
     }
-    if (column == 0 && restColumn != 0) noteOther(from + behind, next + behind - 1);
+    if (column == 0 && restColumn != 0 && isForRest(nameOf(field))) noteOther(from + behind, next + behind - 1);
     from = next;
     field += fieldBytes;
   }
@@ -329,7 +331,7 @@ function isWhole(from: usize, at: usize, end: usize): bool {
 /** Notes a field that was not looked at before. @returns whether it is one of JSON. */
 function noteNewOther(name: usize, from: usize, value: usize, end: usize): bool {
   if (!(isRemembered(name) || isJsonText(from, value - 1)) || !isJson(value, end)) return false;
-  noteOther(from, end);
+  if (isForRest(name)) noteOther(from, end);
   return true;
 }
 

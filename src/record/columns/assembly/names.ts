@@ -28,6 +28,19 @@ const first: usize = allocate(nameText);
 /** Stands for all names that are not remembered. */
 const unknown: usize = allocate(nameText);
 let room = maxNames;
+/** Names are given memory from the bottom up: those below this one are left out of `rest`. */
+let leftOut: usize = 0;
+
+/** From now on the fields whose names are remembered by now are left out of `rest`. */
+export function leaveOutKnown(): void {
+  leftOut = allocate(0);
+}
+
+/** Whether a field with this name is wanted in `rest`. */
+@inline
+export function isForRest(name: usize): bool {
+  return name >= leftOut || name == unknown;
+}
 
 /** The column of a name with escapes: -1, it has none. */
 @external("lines", "columnOfName")
