@@ -272,6 +272,8 @@ class ColumnReader implements Reader {
   /** The values by 32 bits; undefined for those that cannot be read so. */
   #words: Uint32Array | undefined;
   #type: Column["type"] = "text";
+  /** Values are whole numbers of 64 bits. */
+  #isWhole = false;
   readonly #codes = new ValueCodes();
   /** The batch whose codes were read, and whether its values have some. */
   #coded = { batch: -1, hasCodes: false };
@@ -284,6 +286,7 @@ class ColumnReader implements Reader {
     this.#table = batch.texts;
     this.#texts = [];
     this.#type = column.column.type;
+    this.#isWhole = this.#type === "integer" || this.#type === "unsigned" || this.#type === "time";
     this.#presence = undefined;
     this.#words = undefined;
     if (this.#batch === undefined) return;
@@ -301,7 +304,7 @@ class ColumnReader implements Reader {
     if (!this.has(row)) return 0;
     const words = this.#words;
     // A BigInt for each value would cost more than all that is done with it.
-    if (words !== undefined && this.#type !== "double" && this.#type !== "address" && this.#type !== "text") {
+    if (words !== undefined && this.#isWhole) {
       const high = words[2 * row + 1] as number;
       return (this.#type === "unsigned" ? high : high | 0) * 2 ** 32 + (words[2 * row] as number);
     }

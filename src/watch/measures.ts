@@ -19,6 +19,26 @@ export interface Look {
   readonly isWhole: boolean;
 }
 
+/** Room for what is found of the rows that a rule takes; rules use it one after the other. */
+export class RowRoom {
+  /** Rows that pass the filter. */
+  readonly passing: Uint32Array;
+  /** Of each of the rows that a rule takes, in their order: the slot, -1 for none; */
+  readonly slots: Int32Array;
+  /** the part of it in evidence; */
+  readonly amounts: Float64Array;
+  /** the greatest sum of a step that it changed. */
+  readonly most: Float64Array;
+
+  /** @param count rows at a time. */
+  constructor(count: number) {
+    this.passing = new Uint32Array(count);
+    this.slots = new Int32Array(count);
+    this.amounts = new Float64Array(count);
+    this.most = new Float64Array(count);
+  }
+}
+
 /** What a rule measures, by slot. */
 export interface Values {
   /** How far a window slides, milliseconds. */
@@ -30,14 +50,10 @@ export interface Values {
   use?(): void;
   /** How long after it was taken a row may count, milliseconds; undefined: that is not known. */
   readonly keptMs?: number;
-  /** Takes a row that passes the filter, whatever its key. */
-  takeAny?(row: number, weight: number, now: number): void;
-  /**
-   * Takes a row of a slot that stands for `weight` records.
-   *
-   * @returns the part of it in evidence, and the greatest sum of a step that it changed.
-   */
-  take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number };
+  /** What `most` of a row is where a key may be above a limit; undefined: that is not known. */
+  nearFrom?(limit: number): number;
+  /** Takes rows of those that pass the filter, from a place to before another one; each stands for `weight` records. It writes `amounts` and `most`. */
+  take(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number, now: number): void;
   /** What a row would add to a sum that is no less than the value; undefined where there is none. */
   bound?(row: number, weight: number): number;
   /** Tells whether a slot is below a bound in the present window. */
@@ -97,7 +113,6 @@ class SumValues implements Values {
   readonly #seriesScale: number;
   /** By slot the last value of what changes. */
   readonly #last: (string | undefined)[] = [];
-  readonly #taken = { amount: 0, most: 0 };
 
   constructor({ measure, overMs, least, of }: Rule, rows: Rows, now: number) {
     this.#sums = new SumWindows(overMs, now);
@@ -136,15 +151,17 @@ class SumValues implements Values {
     this.#times?.use();
   }
 
-  takeAny(row: number, weight: number, now: number): void {
-    if (this.#all !== undefined) this.#book(this.#all, 0, row, this.#amount(row) * weight, now);
-  }
-
-  take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number } {
-    const taken = this.#taken;
-    taken.amount = this.#changing === undefined ? this.#amount(row) * weight : this.#change(slot, row);
-    taken.most = this.#book(this.#sums, slot, row, taken.amount, now);
-    return taken;
+  take(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number, now: number): void {
+    const { slots, amounts, most } = room;
+    const [sums, all] = [this.#sums, this.#all];
+    for (let i = from; i < to; i++) {
+      const [row, slot] = [rows[i] as number, slots[i] as number];
+      if (all !== undefined) this.#book(all, 0, row, this.#amount(row) * weight, now);
+      if (slot < 0) continue;
+      const amount = this.#changing === undefined ? this.#amount(row) * weight : this.#change(slot, row);
+      amounts[i] = amount;
+      most[i] = this.#book(sums, slot, row, amount, now);
+    }
   }
 
   bound(row: number, weight: number): number {
@@ -241,7 +258,6 @@ class DistinctValues implements Values {
   readonly #overMs: number;
   readonly #windows: DistinctWindows;
   readonly #counted: Reader;
-  readonly #taken = { amount: 0, most: 0 };
 
   constructor(overMs: number, counted: Reader, now: number) {
     this.stepMs = overMs / windowSteps;
@@ -258,10 +274,22 @@ class DistinctValues implements Values {
     this.#windows.advance(now);
   }
 
-  take(slot: number, row: number, weight: number): { readonly amount: number; readonly most: number } {
-    if (this.#counted.has(row)) this.#windows.add(slot, this.#counted.hash(row));
-    this.#taken.amount = weight;
-    return this.#taken;
+  get keptMs(): number {
+    return this.#overMs;
+  }
+
+  nearFrom(limit: number): number {
+    return DistinctWindows.bitsOf(limit);
+  }
+
+  take(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number): void {
+    const { slots, amounts, most } = room;
+    for (let i = from; i < to; i++) {
+      const [row, slot] = [rows[i] as number, slots[i] as number];
+      if (slot < 0) continue;
+      amounts[i] = weight;
+      most[i] = this.#counted.has(row) ? this.#windows.add(slot, this.#counted.hash(row)) : 0;
+    }
   }
 
   bound(): number {
@@ -326,7 +354,6 @@ class ReadingValues implements Values {
   readonly #counters: readonly CounterGrowth[];
   readonly #values: (number | undefined)[] = [];
   readonly #at: number[] = [];
-  readonly #taken = { amount: 0, most: 0 };
 
   constructor(measure: Extract<Measure, { readonly kind: "value" | "rate" | "utilisation" }>, rows: Rows) {
     const received = rows.reader("@timestamp");
@@ -355,13 +382,16 @@ class ReadingValues implements Values {
         : (_slot, row) => (reader.has(row) ? reader.number(row) : undefined);
   }
 
-  take(slot: number, row: number, _weight: number, now: number): { readonly amount: number; readonly most: number } {
-    const value = this.#read(slot, row);
-    if (value !== undefined) {
+  take(rows: Uint32Array, room: RowRoom, from: number, to: number, _weight: number, now: number): void {
+    room.amounts.fill(0, from, to);
+    room.most.fill(0, from, to);
+    for (let i = from; i < to; i++) {
+      const slot = room.slots[i] as number;
+      const value = slot < 0 ? undefined : this.#read(slot, rows[i] as number);
+      if (value === undefined) continue;
       this.#values[slot] = value;
       this.#at[slot] = now;
     }
-    return this.#taken;
   }
 
   look(slot: number, operator: Comparison["operator"], limit: number, _first: number, now: number): Look {
@@ -391,7 +421,6 @@ class BeatValues implements Values {
   readonly #last: number[] = [];
   readonly #interval: number[] = [];
   readonly #count: number[] = [];
-  readonly #taken = { amount: 0, most: 0 };
 
   constructor(rows: Rows) {
     this.#times = new FlowTimes(rows, 60_000);
@@ -401,20 +430,25 @@ class BeatValues implements Values {
     this.#times.use();
   }
 
-  take(slot: number, row: number, weight: number, now: number): { readonly amount: number; readonly most: number } {
+  take(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number, now: number): void {
+    room.amounts.fill(weight, from, to);
+    room.most.fill(0, from, to);
+    for (let i = from; i < to; i++)
+      if ((room.slots[i] as number) >= 0) this.#take(room.slots[i] as number, rows[i] as number, now);
+  }
+
+  #take(slot: number, row: number, now: number): void {
     this.#times.read(row, now);
     const { from, to } = this.#times;
     const last = this.#last[slot];
     const passed = from - (last ?? -Infinity);
-    this.#taken.amount = weight;
-    if (to - from > shortMs || passed < shortestMs) return this.#taken;
+    if (to - from > shortMs || passed < shortestMs) return;
     this.#last[slot] = from;
-    if (last === undefined) return this.#taken;
+    if (last === undefined) return;
     const interval = this.#interval[slot] ?? 0;
     const isEven = Math.abs(passed - interval) <= Math.max(second, evenPart * interval);
     this.#interval[slot] = isEven ? interval + smoothing * (passed - interval) : passed;
     this.#count[slot] = isEven ? (this.#count[slot] ?? 0) + 1 : 1;
-    return this.#taken;
   }
 
   look(slot: number, operator: Comparison["operator"], limit: number, _first: number, now: number): Look {

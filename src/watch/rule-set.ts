@@ -11,7 +11,7 @@ import {
 } from "./answers/index.ts";
 import { BatchRows, ObjectRows } from "./batch-rows.ts";
 import { evidenceFields } from "./close-look.ts";
-import { measuredFields } from "./measures.ts";
+import { measuredFields, RowRoom } from "./measures.ts";
 import { filterFields } from "./row-filter.ts";
 import { RuleWatch, type KeyLimits } from "./rule-watch.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
@@ -123,9 +123,9 @@ export class RuleSet {
   #reader: LineColumns | undefined;
   readonly #rows = new BatchRows();
   readonly #objects = new ObjectRows();
-  /** Rows of a batch that are flows, and those of them that pass the filter of a rule. */
+  /** Rows of a batch that are flows. */
   readonly #flows = new Uint32Array(maxRows);
-  readonly #passing = new Uint32Array(maxRows);
+  readonly #room = new RowRoom(maxRows);
   /** Where a rule asks for flow specifications. */
   #attacks: AttackRows | undefined;
 
@@ -176,7 +176,7 @@ export class RuleSet {
       let count = 0;
       for (let row = 0; row < batch.rows; row++) if (type.has(row) && !other.has(row)) this.#flows[count++] = row;
       this.#attacks?.take(this.#flows, count, weight, now);
-      for (const watch of this.#ofFlows) watch.take(this.#flows, count, this.#passing, weight, now);
+      for (const watch of this.#ofFlows) watch.take(this.#flows, count, this.#room, weight, now);
       reader.clear();
     }
   }
@@ -201,13 +201,13 @@ export class RuleSet {
       }
     }
     this.#objects.use(objects);
-    const passing = new Uint32Array(objects.length);
+    const room = new RowRoom(objects.length);
     const kinds = objects.map(sourceOf);
     const meantOf = (of: Source): Uint32Array => Uint32Array.from([...kinds.keys()].filter((row) => kinds[row] === of));
     const bySource = new Map([...new Set(kinds)].map((of) => [of, of === undefined ? undefined : meantOf(of)]));
     for (const watch of this.#watches) {
       const meant = bySource.get(watch.rule.of);
-      if (meant !== undefined) watch.take(meant, meant.length, passing, 1, now);
+      if (meant !== undefined) watch.take(meant, meant.length, room, 1, now);
     }
     return broken;
   }

@@ -4,7 +4,7 @@ import { keyPart, keyReader, keySeparator, type Reader, type Rows } from "./batc
 import { CloseLook, evidenceFields, type Top } from "./close-look.ts";
 import { type Comparison } from "./condition.ts";
 import { boundOf, SeenKeys, UsualValues, type History } from "./history.ts";
-import { createValues, type Look, type Values } from "./measures.ts";
+import { createValues, type Look, type RowRoom, type Values } from "./measures.ts";
 import { compileRowFilter, type RowFilter } from "./row-filter.ts";
 import { speedFieldOf, type Rule } from "./rule.ts";
 import { KeyCache } from "./value-codes.ts";
@@ -71,6 +71,8 @@ export class RuleWatch {
   readonly #known: SeenKeys | undefined;
   readonly #isAbove: boolean;
   readonly #closeFrom: number;
+  /** What a row makes of its key at least where that may be above its limit. */
+  readonly #nearFrom: number;
   /** Reads rows to be kept; undefined where none are asked for. */
   readonly #flows: FlowReader | undefined;
   readonly #close = new Map<number, CloseLook>();
@@ -115,6 +117,7 @@ export class RuleWatch {
     const isSum = isCompare && this.#isAbove && when.unit === "plain";
     const isRate = measure.kind === "bits" || measure.kind === "packets" || measure.kind === "flows";
     this.#closeFrom = isSum && isRate ? when.limit * (rule.overMs / second) * closeShare : Infinity;
+    this.#nearFrom = isSum && !isRate ? (this.#values.nearFrom?.(when.limit) ?? Infinity) : this.#closeFrom;
     const isSized = isSum && (isRate || measure.kind === "records" || measure.kind === "distinct");
     this.#placeFrom = isSized ? placeShare * when.limit * (isRate ? rule.overMs / second : 1) : Infinity;
     this.#seed = Math.floor(Math.random() * 2 ** 32);
@@ -160,41 +163,67 @@ export class RuleWatch {
   /**
    * Takes rows of those in use.
    *
-   * @param meant the rows, in the first `count` places. @param passing room for as many. @param weight how many records each stands for.
+   * @param meant the rows, in the first `count` places. @param room for as many. @param weight how many records each stands for.
    */
-  take(meant: Uint32Array, count: number, passing: Uint32Array, weight: number, now: number): void {
-    const values = this.#values;
-    values.advance?.(now);
+  take(meant: Uint32Array, count: number, room: RowRoom, weight: number, now: number): void {
+    this.#values.advance?.(now);
     const filter = this.#filter;
-    const rows = filter === undefined ? meant : passing;
-    const kept = filter === undefined ? count : filter.keep(meant, count, passing);
+    const rows = filter === undefined ? meant : room.passing;
+    const kept = filter === undefined ? count : filter.keep(meant, count, room.passing);
     if (kept === 0) return;
-    values.use?.();
+    this.#values.use?.();
     const cache = this.#cache;
     cache?.use(this.rule.by.map(({ field }) => this.#rows.codes(field)));
-    const coldFrom = this.#coldFrom(now);
+    let [counted, found] = [0, 0];
+    const countFound = (): void => {
+      this.#count(rows, room, counted, found, weight, now);
+      counted = found;
+    };
     for (let i = 0; i < kept; i++) {
       const row = rows[i] as number;
-      values.takeAny?.(row, weight, now);
-      const cached = cache === undefined ? -1 : cache.find(row);
-      const slot = cached < 0 ? this.#slotOf(row, weight, now) : cached;
-      if (slot === undefined) continue;
-      this.#seen.last[slot] = now;
-      if (this.#speed?.has(row) === true) this.#speeds[slot] = this.#speed.number(row);
-      const { amount, most } = values.take(slot, row, weight, now);
-      if (most >= this.#closeFrom) this.#seen.large[slot] = now;
-      if (this.#isTouched[slot] === 0 && (this.#seen.large[slot] as number) >= coldFrom) {
-        this.#isTouched[slot] = 1;
-        this.#touched.push(slot);
+      let slot = cache === undefined ? -1 : cache.find(row);
+      if (slot < 0) {
+        found = i;
+        slot = this.#slotOf(row, weight, now, countFound) ?? -1;
       }
-      let close = this.#close.size === 0 ? undefined : this.#close.get(slot);
-      if (close === undefined && most >= this.#closeFrom && this.#close.size < maxClose)
-        this.#close.set(slot, (close = new CloseLook(now, this.#flows !== undefined)));
-      if (close === undefined || amount === 0) continue;
-      close.usedAt = now;
-      close.add(this.#evidence, row, amount);
-      this.#flows?.keep(close.sample, row, weight, now);
+      room.slots[i] = slot;
     }
+    found = kept;
+    countFound();
+  }
+
+  /** Counts rows whose slots are known, from a place to before another one. */
+  #count(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number, now: number): void {
+    this.#values.take(rows, room, from, to, weight, now);
+    const { slots, amounts, most } = room;
+    const { last, large } = this.#seen;
+    const [closeFrom, nearFrom, coldFrom] = [this.#closeFrom, this.#nearFrom, this.#coldFrom(now)];
+    const [isTouched, touched, close, speed] = [this.#isTouched, this.#touched, this.#close, this.#speed];
+    for (let i = from; i < to; i++) {
+      const slot = slots[i] as number;
+      if (slot < 0) continue;
+      last[slot] = now;
+      const greatest = most[i] as number;
+      if (greatest >= nearFrom) large[slot] = now;
+      if (isTouched[slot] === 0 && (large[slot] as number) >= coldFrom) {
+        isTouched[slot] = 1;
+        touched.push(slot);
+      }
+      if (speed?.has(rows[i] as number) === true) this.#speeds[slot] = speed.number(rows[i] as number);
+      if (close.size > 0 || greatest >= closeFrom)
+        this.#lookClosely(slot, rows[i] as number, amounts[i] as number, greatest >= closeFrom, weight, now);
+    }
+  }
+
+  /** Adds a row to the evidence of its key, where that is near its limit. */
+  #lookClosely(slot: number, row: number, amount: number, isNear: boolean, weight: number, now: number): void {
+    let close = this.#close.get(slot);
+    if (close === undefined && isNear && this.#close.size < maxClose)
+      this.#close.set(slot, (close = new CloseLook(now, this.#flows !== undefined)));
+    if (close === undefined || amount === 0) return;
+    close.usedAt = now;
+    close.add(this.#evidence, row, amount);
+    this.#flows?.keep(close.sample, row, weight, now);
   }
 
   /** Watches the key of an alert that began before the start. @param since of a silence: when the last record came. */
@@ -259,19 +288,19 @@ export class RuleWatch {
   }
 
   /**
-   * Keys that had no large step since this time cannot be above their limit: a window of ten steps has one that is a tenth of it. All others are judged
+   * Keys that were not near their limit since this time cannot be above it: a window of ten steps has one that is a tenth of it. All others are judged
    * when they have records.
    */
   #coldFrom(now: number): number {
     const { keptMs } = this.#values;
-    return this.#closeFrom === Infinity || keptMs === undefined ? 0 : now - keptMs;
+    return this.#nearFrom === Infinity || keptMs === undefined ? 0 : now - keptMs;
   }
 
-  /** The slot of a record by the text of its key; undefined: it has none, or there is no place. */
-  #slotOf(row: number, weight: number, now: number): number | undefined {
+  /** The slot of a record by the text of its key; undefined: it has none, or there is no place. @param countFound counts the records before it. */
+  #slotOf(row: number, weight: number, now: number, countFound: () => void): number | undefined {
     const key = this.#keyOf(row);
     if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) return undefined;
-    const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now);
+    const slot = this.#slot(key, now) ?? this.#takePlace(key, row, weight, now, countFound);
     this.#cache?.put(slot, this.keys.count);
     return slot;
   }
@@ -300,12 +329,14 @@ export class RuleWatch {
   }
 
   /** Gives a key that became large the place of one that is small; undefined where it is none, or none is found soon. */
-  #takePlace(key: string, row: number, weight: number, now: number): number | undefined {
+  #takePlace(key: string, row: number, weight: number, now: number, countFound: () => void): number | undefined {
     const values = this.#values;
     if (this.#placeFrom === Infinity || values.bound === undefined || values.isBelow === undefined) return undefined;
     this.#sketch ??= new KeySketch(this.rule.overMs, now);
     const amount = values.bound(row, weight);
     if (this.#sketch.add(hashOf(key, this.#seed), amount, now) < this.#placeFrom) return undefined;
+    // Records of the key whose place it gets are not to be counted as its own.
+    countFound();
     for (let i = 0; i < placeTries; i++) {
       const slot = this.#placeAt++ % this.keys.end;
       if (this.#holding.has(slot) || !values.isBelow(slot, this.#placeFrom)) continue;

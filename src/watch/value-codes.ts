@@ -93,12 +93,18 @@ export class ValueCodes {
     const isPlain = type === "integer" || type === "unsigned";
     const first = isPlain ? plainNumbers : 0;
     const codes = this.rows;
+    // Neighbours are often the same: exporters, times.
+    let [before, code] = [-1, 0];
     for (let row = 0; row < rows; row++) {
       const at = row * width;
       if (!hasValue(presence, row)) codes[row] = 0;
       else if (isPlain && words[at + 1] === 0 && (words[at] as number) < plainNumbers)
         codes[row] = (words[at] as number) + 1;
-      else codes[row] = first + this.#codeOf(words, at, width);
+      else {
+        if (before < 0 || !isSame(words, before, words, at, width)) code = first + this.#codeOf(words, at, width);
+        before = at;
+        codes[row] = code;
+      }
     }
   }
 
@@ -107,10 +113,8 @@ export class ValueCodes {
     const mask = cells.length - 1;
     let cell = this.#cellOf(words, at, width) & mask;
     for (; cells[cell] !== 0; cell = (cell + 1) & mask) {
-      const place = (cells[cell] as number) * width;
-      let i = 0;
-      while (i < width && values[place + i] === words[at + i]) i++;
-      if (i === width) return cells[cell] as number;
+      const known = cells[cell] as number;
+      if (isSame(values, known * width, words, at, width)) return known;
     }
     const code = (cells[cell] = ++this.#count);
     if (values.length < (code + 1) * width) this.#values = longer(values, 2 * (code + 1) * width);
@@ -139,12 +143,20 @@ export class ValueCodes {
   }
 }
 
+/** Compares numbers, the last ones first: of addresses the others are mostly the same. */
+function isSame(some: Uint32Array, from: number, others: Uint32Array, at: number, width: number): boolean {
+  for (let i = width - 1; i >= 0; i--) if (some[from + i] !== others[at + i]) return false;
+  return true;
+}
+
 function hasValue(presence: Uint8Array, row: number): boolean {
   return ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
 }
 
 const fewestKeys = 64;
 const mostKeys = 1 << 16;
+/** A rule with few keys is not to have room for all codes that there are. */
+const [fewestDirect, directOfKey] = [1024, 16];
 /** Cells that are looked at for a key: some keys have one cell. */
 const probes = 4;
 
@@ -156,6 +168,8 @@ export class KeyCache {
   #keys: Uint32Array;
   /** Of each cell; -1: it is free. */
   #slots = new Int32Array(fewestKeys).fill(-1);
+  /** By code the slots of keys of one value, plus one: as far as these lie close enough. */
+  #direct = new Uint32Array(0);
   /** By row of those in use the codes of each value of a key; undefined where one has none. */
   #codes: readonly Uint32Array[] | undefined;
   /** Those that are known. */
@@ -186,7 +200,12 @@ export class KeyCache {
   find(row: number): number {
     const [given, key, width] = [this.#codes, this.#key, this.#key.length];
     if (given === undefined) return -1;
-    for (let i = 0; i < width; i++) key[i] = given[i]?.[row] as number;
+    for (let i = 0; i < width; i++) key[i] = (given[i] as Uint32Array)[row] as number;
+    const code = key[0] as number;
+    if (width === 1 && code < this.#direct.length) {
+      const slot = this.#direct[code] as number;
+      if (slot > 0) return slot - 1;
+    }
     const keys = this.#keys;
     let cell = this.#cellOf(key);
     for (let i = 0; i < probes; i++, cell = (cell + 1) & (this.#cells - 1)) {
@@ -204,6 +223,12 @@ export class KeyCache {
     if (this.#isStale) this.#clear();
     if (slot === undefined) return;
     const width = this.#key.length;
+    const code = this.#key[0] as number;
+    if (width === 1 && code < fewestDirect + directOfKey * keys) {
+      if (code >= this.#direct.length) this.#direct = longer(this.#direct, Math.max(fewestDirect, 2 * code));
+      this.#direct[code] = slot + 1;
+      return;
+    }
     if (this.#cells < mostKeys && keys > this.#cells / 4) {
       while (this.#cells < mostKeys && keys > this.#cells / 8) this.#cells *= 2;
       this.#keys = new Uint32Array(this.#cells * width);
@@ -224,6 +249,7 @@ export class KeyCache {
 
   #clear(): void {
     this.#isStale = false;
+    this.#direct.fill(0);
     this.#keys.fill(0);
     this.#slots.fill(-1);
   }

@@ -6,7 +6,10 @@ const lateMs = 60_000;
 const mostSteps = 80;
 
 /** Returns a longer array that begins with the values of another one. */
-export function longer<T extends Float32Array | Float64Array | Uint8Array | Uint32Array>(before: T, length: number): T {
+export function longer<T extends Float32Array | Float64Array | Uint8Array | Uint16Array | Uint32Array>(
+  before: T,
+  length: number,
+): T {
   const after = new (before.constructor as new (length: number) => T)(length);
   after.set(before);
   return after;
@@ -18,8 +21,9 @@ export class SumWindows {
   /** Sums of each step by slot, in a ring. */
   readonly #steps: Float32Array[];
   #capacity = 0;
-  /** The number of the present step since the epoch. */
+  /** The number of the present step since the epoch, and its place in the ring. */
   #now: number;
+  #place: number;
   /** The slot that was asked for last, as long as nothing has changed: it is asked for by each condition of a rule. */
   #asked = -1;
   readonly #sums: Float64Array;
@@ -32,6 +36,7 @@ export class SumWindows {
     const steps = Math.min(mostSteps, windowSteps + Math.max(windowSteps, Math.ceil(lateMs / this.stepMs)));
     this.#steps = Array.from({ length: steps }, () => new Float32Array(0));
     this.#now = Math.floor(now / this.stepMs);
+    this.#place = this.#now % steps;
     this.#sums = new Float64Array(steps);
     this.#after = new Float64Array(steps);
     this.#windows = new Float64Array(steps - windowSteps + 1);
@@ -70,14 +75,16 @@ export class SumWindows {
     const passed = step - this.#now;
     if (passed <= 0) return;
     this.#asked = -1;
-    for (let i = Math.max(0, passed - this.#steps.length); i < passed; i++) this.#at(this.#now + 1 + i).fill(0);
+    const count = this.#steps.length;
+    for (let i = Math.max(0, passed - count); i < passed; i++) this.#steps[(this.#now + 1 + i) % count]?.fill(0);
     this.#now = step;
+    this.#place = step % count;
   }
 
   /** Adds an amount at the present step. @returns the sum of that step. */
   add(slot: number, amount: number): number {
     this.#asked = -1;
-    const step = this.#at(this.#now);
+    const step = this.#steps[this.#place] as Float32Array;
     return (step[slot] = (step[slot] as number) + amount);
   }
 
@@ -148,8 +155,11 @@ export class SumWindows {
     return (sums[slot] = (sums[slot] as number) + amount);
   }
 
+  /** @param step that is kept. */
   #at(step: number): Float32Array {
-    return this.#steps[step % this.#steps.length] as Float32Array;
+    // Numbers of steps are large, and a remainder of each would cost more than all else.
+    const place = this.#place - (this.#now - step);
+    return this.#steps[place < 0 ? place + this.#steps.length : place] as Float32Array;
   }
 }
 
@@ -161,6 +171,8 @@ const setWords = setBits / 32;
 export class DistinctWindows {
   readonly #halfMs: number;
   #sets: readonly [Uint32Array, Uint32Array] = [new Uint32Array(0), new Uint32Array(0)];
+  /** By slot the bits of each set. */
+  #bits: readonly [Uint16Array, Uint16Array] = [new Uint16Array(0), new Uint16Array(0)];
   #half: number;
 
   constructor(overMs: number, now: number) {
@@ -170,25 +182,38 @@ export class DistinctWindows {
 
   reserve(capacity: number): void {
     const [present, past] = this.#sets;
-    const length = Math.max(present.length, capacity * setWords);
-    this.#sets = [longer(present, length), longer(past, length)];
+    const slots = Math.max(present.length / setWords, capacity);
+    this.#sets = [longer(present, slots * setWords), longer(past, slots * setWords)];
+    this.#bits = [longer(this.#bits[0], slots), longer(this.#bits[1], slots)];
   }
 
   advance(now: number): void {
     const half = Math.floor(now / this.#halfMs);
     if (half <= this.#half) return;
-    const [present, past] = this.#sets;
-    if (half > this.#half + 1) present.fill(0);
-    past.fill(0);
-    this.#sets = [past, present];
+    for (const [present, past] of [this.#sets, this.#bits]) {
+      if (half > this.#half + 1) present.fill(0);
+      past.fill(0);
+    }
+    this.#sets = [this.#sets[1], this.#sets[0]];
+    this.#bits = [this.#bits[1], this.#bits[0]];
     this.#half = half;
   }
 
-  /** Adds a value by its hash of 32 bits. */
-  add(slot: number, hash: number): void {
+  /** Adds a value by its hash of 32 bits. @returns no less than the bits that are set of the slot. */
+  add(slot: number, hash: number): number {
     const at = slot * setWords + ((hash >>> 5) & (setWords - 1));
     const [present] = this.#sets;
-    present[at] = (present[at] as number) | (1 << (hash & 31));
+    const [bits, pastBits] = this.#bits;
+    const before = present[at] as number;
+    const after = (before | (1 << (hash & 31))) >>> 0;
+    present[at] = after;
+    if (after !== before) bits[slot] = (bits[slot] as number) + 1;
+    return (bits[slot] as number) + (pastBits[slot] as number);
+  }
+
+  /** The bits that are set where the estimate is a number: with fewer it is smaller. */
+  static bitsOf(count: number): number {
+    return Math.floor(setBits * (1 - Math.exp(-Math.max(0, count - 0.5) / setBits)));
   }
 
   /** The number of different values, an estimate. */
@@ -202,6 +227,7 @@ export class DistinctWindows {
 
   clear(slot: number): void {
     for (const set of this.#sets) set.fill(0, slot * setWords, (slot + 1) * setWords);
+    for (const bits of this.#bits) bits[slot] = 0;
   }
 }
 

@@ -203,6 +203,21 @@ describe("more keys than there may be", () => {
     assert.equal(await all.metric("netgloss_watch_refused_records_total"), 0);
     for (const { keys } of few.watch.status().rules) assert.ok(keys <= 100);
   });
+
+  test("one that gets the place of another gets none of its records", async (t) => {
+    const rig = await startWatch(t, rule("name: flood, by: [dst], measure: bits_per_second, when: '> 8M'"), {
+      maxKeys: 1,
+    });
+    rig.take([
+      { dst: "192.0.2.1", bytes: megabits(3) },
+      { dst: "192.0.2.2", bytes: megabits(78) },
+    ]);
+    rig.pass(1);
+    assert.deepEqual(keysOf(rig), []);
+    rig.take([{ dst: "192.0.2.2", bytes: megabits(4) }]);
+    rig.pass(1);
+    assert.deepEqual(keysOf(rig), ["192.0.2.2"]);
+  });
 });
 
 describe("shares and speeds", () => {

@@ -206,6 +206,27 @@ describe("other rules", () => {
     assert.equal(rig.in("firing").length, 0);
   });
 
+  test("distinct values: those of a slow scan count together, whenever half a window is over", async (t) => {
+    const rule = "{name: scan, by: [src], measure: distinct flow.dst.l4.port.id, over: 1m, when: '> 100'}";
+    const rig = await startWatch(t, `rules:\n  - ${rule}\n`);
+    // The second ones begin a quarter of a window later.
+    for (const net of [1, 2]) {
+      const ports = [40, 88, 115, 150];
+      for (let at = 0; at < 25; at++) {
+        for (const count of ports)
+          for (let port = Math.floor((at * count) / 25); port < ((at + 1) * count) / 25; port++)
+            rig.take([{ src: `10.0.${net}.${count}`, port: port + 1 }], 1);
+        rig.pass(1);
+      }
+      const found = rig.in("firing").map(({ key }) => key["flow.src.ip.addr"] ?? "");
+      assert.deepEqual(
+        found.filter((address) => address.startsWith(`10.0.${net}.`)).toSorted((a, b) => a.localeCompare(b)),
+        [`10.0.${net}.115`, `10.0.${net}.150`],
+      );
+      rig.pass(15);
+    }
+  });
+
   test("silence: of what was heard, and it ends with the first record", async (t) => {
     const rig = await startWatch(
       t,
