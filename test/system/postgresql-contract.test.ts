@@ -1,5 +1,7 @@
 // The store on PostgreSQL keeps the contract that the file keeps.
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { before as beforeAll, suite, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
@@ -15,10 +17,12 @@ import {
   type UdmPostgresqlStoreOptions,
   type UdmWrite,
 } from "../../src/metadata/index.ts";
+import { startSources } from "../metadata/sources/source-rig.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
 import { memoryFileIo } from "../support/memory-file-io.ts";
 import { startDatabase, storeOnDatabase, withoutScopes, type TestDatabase } from "../support/postgresql.ts";
 import { runs } from "../support/runs.ts";
+import { tempDirectory } from "../support/temp-directory.ts";
 import { until } from "../support/until.ts";
 import { udmEntry } from "../support/udm-entry.ts";
 import { udmStoreContract, type OpenStore } from "../support/udm-store-contract.ts";
@@ -263,6 +267,50 @@ suite("scopes in PostgreSQL", () => {
     assert.equal(acme.history.closed?.aborted, true);
     await assert.rejects(acme.commit([created("10.0.0.2", "late")]), { code: "unavailable" });
     assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["global"]);
+  });
+
+  test("what sources say of a scope is behind its entries and before global ones, noted in its history, and waits for a scope that comes by another collector", async (t) => {
+    await database.reset();
+    const directory = tempDirectory(t);
+    const plan = join(directory, "plan.ndjson");
+    const rows = ["acme", "beta", undefined].map((scope) => ({ key: "10.0.0.0/8", name: `plan of ${scope}`, scope }));
+    await writeFile(plan, rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    const { store, scopes } = await startedScopes();
+    cleanUp(t, () => store.stop());
+    const other = await startedScopes();
+    cleanUp(t, () => other.store.stop());
+    await scopes.set({ name: "acme", match: [], inherit: true }, "", {});
+    const acme = scopes.store("acme") as CollectorUdmStore;
+    const rig = await startSources(`- {name: plan, kind: ndjson, path: ${JSON.stringify(plan)}}`, {
+      directory,
+      over: { store, scopes },
+    });
+    cleanUp(t, () => rig.stop());
+    const { run } = await rig.run("plan");
+    assert.deepEqual([run?.reason, run?.faults, run?.missingScopes], [undefined, [], ["beta"]]);
+    assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["plan of acme", "plan of undefined"]);
+    assert.equal((await acme.submit([created("10.0.0.0/8", "by hand")])).change, 2);
+    assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["by hand", "plan of acme", "plan of undefined"]);
+    const told = async (of: CollectorUdmStore): Promise<unknown> =>
+      (await of.history.list({ limit: 9 })).map(({ number, author, method, entries }) => [
+        number,
+        author,
+        method,
+        entries,
+      ]);
+    assert.deepEqual(await told(acme), [
+      [2, "", "create", 1],
+      [1, "plan", "RunSource", 1],
+    ]);
+    // Layers are each collector's own: the other one has no sources.
+    await until("the other collector has the entry", () => namesAt(other.store, "10.0.0.1", "acme").length > 0);
+    assert.deepEqual(namesAt(other.store, "10.0.0.1", "acme"), ["by hand"]);
+    await other.scopes.set({ name: "beta", match: [], inherit: false }, "", {});
+    await until("the new scope is filled", () => rig.entries("plan", "beta").length > 0);
+    assert.deepEqual(namesAt(store, "10.0.0.1", "beta"), ["plan of beta"]);
+    await other.scopes.remove("acme", {});
+    await until("the scope has gone", () => rig.sources.states()[0]?.entries === 2);
+    assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["plan of undefined"]);
   });
 
   test("tables of a version without scopes are global entries and their history, and that version is refused from then on", async (t) => {

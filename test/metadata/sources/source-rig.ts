@@ -82,6 +82,8 @@ export interface RigOptions {
   readonly selections?: Partial<SelectionLimits>;
   /** The file of scopes. */
   readonly scopes?: string;
+  /** A store that runs already, with its scopes. Left out: one of the rig's own. */
+  readonly over?: { readonly store: CollectorUdmStore; readonly scopes: Pick<Scopes, "layers" | "watch"> };
 }
 
 const scopesPath = "/memory/scopes.yml";
@@ -89,12 +91,13 @@ const scopesPath = "/memory/scopes.yml";
 /** Sources over a store of their own, started, none of them running by itself. */
 export async function startSources(
   yaml: string,
-  { directory, env = {}, io = nodeFileIo, selections, scopes: scopesFile }: RigOptions = {},
+  { directory, env = {}, io = nodeFileIo, selections, scopes: scopesFile, over }: RigOptions = {},
 ): Promise<Rig> {
   const memory = memoryFileIo();
   const kept = scopesFile === undefined ? {} : { stateDirectory: memory.folder };
-  const { store } = storeOn(memory, kept);
-  await store.start();
+  const own = over === undefined ? storeOn(memory, kept).store : undefined;
+  const store = over?.store ?? (own as CollectorUdmStore);
+  await own?.start();
   const metrics = createMetrics();
   const health = createHealth();
   const lines: { level: string; message: string }[] = [];
@@ -116,6 +119,7 @@ export async function startSources(
         });
   if (scopesFile !== undefined) memory.put(scopesPath, scopesFile);
   await scopes?.start();
+  const layersOfScopes = over?.scopes ?? scopes;
   const rig: Rig = {
     sources: new Sources({
       path: "sources.yml",
@@ -124,7 +128,7 @@ export async function startSources(
         read: async (path) => (path === "sources.yml" ? Buffer.from(rig.yaml) : nodeFileIo.read(path)),
       },
       layers: store.layers,
-      scopes,
+      scopes: layersOfScopes,
       copies: directory === undefined ? undefined : new LastCopies(directory, io, "run"),
       agentFor: () => new Agent(),
       select: createSelect(selections),
@@ -151,7 +155,7 @@ export async function startSources(
     now: Date.parse("2026-03-01T12:00:00Z"),
     entries: (name, scope) =>
       [
-        ...((scope === undefined ? store.layers : scopes?.layers().get(scope))
+        ...((scope === undefined ? store.layers : layersOfScopes?.layers().get(scope))
           ?.list()
           .find((layer) => layer.name === name)
           ?.index.entries() ?? []),
@@ -168,7 +172,7 @@ export async function startSources(
     async stop() {
       await rig.sources.stop();
       await scopes?.stop();
-      await store.stop();
+      await own?.stop();
     },
   };
   await rig.sources.start();
