@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, test, type TestContext } from "node:test";
@@ -208,6 +208,32 @@ describe("e-mail", () => {
   });
 });
 
+test("a receiver by HTTP that is away, then refuses for a while, then is slow, gets it once, in each format", async (t) => {
+  const formats = ["json", "text", "slack", "teams"].map((format) => `webhook: {url: 'URL', format: ${format}}`);
+  await Promise.all(
+    [...formats, "alertmanager: {url: 'URL'}"].map(async (action) => {
+      const port = await freePort();
+      const rig = await tell(t, action.replace("URL", `http://127.0.0.1:${port}`));
+      await until("a try", () => (stateOf(rig)?.failures ?? 0) > 0);
+      assert.match(stateOf(rig)?.fault ?? "", /refuses connections/, action);
+      const receiver = await startReceiver(t, port);
+      receiver.status = 503;
+      await until("a refusal", () => receiver.received.length > 0);
+      let answer = (): void => {};
+      receiver.ready = new Promise((resolve) => (answer = resolve));
+      receiver.status = 200;
+      const taken = () => receiver.received.filter(({ answered }) => answered === 200);
+      await until("it is there", () => taken().length === 1);
+      rig.pass(1);
+      answer();
+      await untilTold(rig);
+      rig.pass(3);
+      assert.equal(taken().length, 1, action);
+      for (const host of [1, 2, 3]) assert.match(taken()[0]?.body ?? "", new RegExp(`10\\.0\\.0\\.${host}`), action);
+    }),
+  );
+});
+
 describe("syslog", () => {
   test("a receiver that is away gets a message for each once it is back", async (t) => {
     const port = await freePort();
@@ -228,6 +254,29 @@ describe("syslog", () => {
       [1, 2, 3].map((i) => [`flow.dst.ip.addr=10.0.0.${i}`]),
     );
   });
+});
+
+test("a receiver of syslog that breaks off, then is slow, gets a message for each once it takes them", async (t) => {
+  const received: string[] = [];
+  let end = (): void => {};
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    const at = received.push("") - 1;
+    socket.on("error", () => {});
+    socket.on("data", (part) => {
+      received[at] += part.toString();
+      if (at === 0) socket.resetAndDestroy();
+    });
+    socket.on("end", () => (end = () => void socket.end()));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  cleanUp(t, () => void server.close());
+  const rig = await tell(t, `syslog: {address: '127.0.0.1:${(server.address() as AddressInfo).port}'}`);
+  await until("three messages", () => received[1]?.split("<132>1 ").length === 4);
+  assert.equal(stateOf(rig)?.sent, 0);
+  rig.pass(1);
+  await until("they are taken", () => (end(), stateOf(rig)?.sent === 3));
+  rig.pass(3);
+  assert.deepEqual([received.length, stateOf(rig)?.waiting], [2, 0]);
 });
 
 describe("a command", () => {
@@ -266,6 +315,17 @@ describe("a command", () => {
       [],
     );
     assert.equal(input.notices.length, 3);
+  });
+
+  test("one that is not there as yet runs once it is", async (t) => {
+    const path = join(tempDirectory(t), "later");
+    const rig = await tell(t, `command: {run: ['${path}']}`, true);
+    await until("a failure", () => /later cannot be run: .*ENOENT/.test(stateOf(rig)?.fault ?? ""));
+    writeFileSync(`${path}.new`, `#!/bin/sh\nsleep 0.3\ncat >> '${path}.out'\n`, { mode: 0o755 });
+    renameSync(`${path}.new`, path);
+    await untilTold(rig);
+    rig.pass(3);
+    assert.equal(readFileSync(`${path}.out`, "utf8").trim().split("\n").length, 1);
   });
 
   test("one that hangs is killed, with what it has started", async (t) => {

@@ -236,7 +236,7 @@ export interface TestReceiver {
 const answerMs = 50;
 
 /** A web server that takes what is posted, and answers with the status that the test wants. */
-export async function startReceiver(t: TestContext): Promise<TestReceiver> {
+export async function startReceiver(t: TestContext, port = 0): Promise<TestReceiver> {
   const receiver: TestReceiver & { url: string } = {
     url: "",
     received: [],
@@ -255,7 +255,7 @@ export async function startReceiver(t: TestContext): Promise<TestReceiver> {
       void receiver.ready.then(() => setTimeout(answer, answerMs));
     });
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(port, "127.0.0.1");
   await once(server, "listening");
   cleanUp(t, () => void server.close());
   receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
