@@ -1,6 +1,10 @@
 // What a store's protocol adds to a record in the thread of its output: CPU time of its encoder, next to copying the line.
 // A batch by each encoder in turn, many times; the first quartile counts, for what disturbs a slice makes it longer.
 // Lines of NetFlow v9 without metadata. NDJSON by HTTP and VictoriaLogs have no encoder: lines are sent as they are.
+// Beside ClickHouse's blocks: what clickhouse-client does with a file of the same lines, by the engine of ClickHouse.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { compressionsAlgorithms, crc32c } from "@platformatic/kafka";
 import { forEachLine, joinChunks, type Batch } from "../../src/output/delivery/batch.ts";
@@ -26,7 +30,9 @@ import { createIndexOf } from "../../src/output/search/index-template.ts";
 import { createEventReader, encodeEvents } from "../../src/output/splunk/splunk-output.ts";
 import { createHeaderOf, frameMessages } from "../../src/output/syslog/syslog-output.ts";
 import { type Column, columnOf, LineColumns, recordFields } from "../../src/record/index.ts";
+import { startPartner } from "../../test/support/partner.ts";
 import { reportRow } from "../support/bench-report.ts";
+import { groupCpuTime } from "../support/cpu-time.ts";
 import { settingsFor } from "../../test/output/adapter-fixture.ts";
 import { decodeLines } from "./delivery-lines.ts";
 
@@ -201,4 +207,51 @@ for (const { name, encode } of files) {
     peer: lineBytes,
     goal: "≤ 35",
   });
+}
+
+await reportClient();
+
+/** A file of the lines, read as JSON and written as blocks of the format Native: the least CPU of some times, which is counted in hundredths of a second. */
+async function reportClient(): Promise<void> {
+  const ends: (() => unknown)[] = [];
+  const directory = mkdtempSync(join(tmpdir(), "netgloss-bench-"));
+  try {
+    const path = join(directory, "lines.ndjson");
+    // Its columns have other names, which a client must be told, too.
+    const named = lines.map(({ bytes }) =>
+      Buffer.from(bytes)
+        .toString()
+        .replaceAll(/"([\w.@]+)":/g, (_, name: string) => `"${name.replace("@", "").replaceAll(".", "_")}":`),
+    );
+    writeFileSync(path, named.join(""));
+    const count = lines.reduce((sum, each) => sum + each.count, 0);
+    const { url, user, password, dir } = await startPartner({ after: (end) => void ends.push(end) }, "clickhouse");
+    const group = Number(readFileSync(join(String(dir), "server.pid"), "utf8"));
+    const [layout] = createLayouts((field) => field);
+    // As ours: columns that no record has a value in are not sent.
+    const sent = new Set(blocks.insertsOf(batches[0] as Batch).flatMap(({ columns }) => columns));
+    const used = (layout?.columns ?? []).filter(({ name }) => sent.has(name));
+    const structure = used.map(({ name, type }) => `\`${name}\` ${type}`).join(", ");
+    const settings = "input_format_skip_unknown_fields = 1, date_time_input_format = 'best_effort'";
+    const query = `SELECT * FROM file('${path}', JSONEachRow, '${structure.replaceAll("'", "\\'")}') SETTINGS ${settings} FORMAT Native`;
+    const times: number[] = [];
+    for (let round = 0; round <= 5; round++) {
+      const before = groupCpuTime(group);
+      const headers = { "X-ClickHouse-User": String(user), "X-ClickHouse-Key": String(password) };
+      const response = await fetch(String(url), { method: "POST", headers, body: query });
+      const body = Buffer.from(await response.arrayBuffer());
+      if (!response.ok) throw new Error(body.toString("utf8", 0, 500));
+      if (round > 0) times.push(groupCpuTime(group) - before);
+    }
+    const encoder = figures.find(({ what }) => what === "ClickHouse: Native blocks");
+    reportRow({
+      what: "a file of lines to Native blocks, by ClickHouse's own engine",
+      value: (1e9 * Math.min(...times)) / count,
+      unit: "ns/record",
+      peer: { what: "ClickHouse: Native blocks", value: firstQuartile(encoder?.each ?? []) },
+    });
+  } finally {
+    for (const end of ends) await end();
+    rmSync(directory, { recursive: true });
+  }
 }
