@@ -13,6 +13,7 @@ import {
   SharedIndexReader,
   type CollectorUdmStore,
   type CoveringEntryTexts,
+  type UdmLayers,
   type UdmPostgresqlStore,
   type UdmPostgresqlStoreOptions,
   type UdmWrite,
@@ -311,6 +312,27 @@ suite("scopes in PostgreSQL", () => {
     await other.scopes.remove("acme", {});
     await until("the scope has gone", () => rig.sources.states()[0]?.entries === 2);
     assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["plan of undefined"]);
+  });
+
+  test("a source that goes on with a scope that was deleted puts nothing into the next one of its name", async (t) => {
+    await database.reset();
+    const { store, scopes } = await startedScopes();
+    cleanUp(t, () => store.stop());
+    const made = async (): Promise<UdmLayers> => {
+      await scopes.set({ name: "acme", match: [{ vrf: ["red"] }], inherit: true }, "", {});
+      const layers = scopes.layers().get("acme") as UdmLayers;
+      await layers.setNames(["netbox"]);
+      return layers;
+    };
+    const old = await made();
+    await old.replace("netbox", [udmEntry("10.0.0.0/8", { name: "of before" })], "RunSource");
+    await store.load();
+    assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["of before"]);
+    await scopes.remove("acme", {});
+    const fresh = await made();
+    await fresh.replace("netbox", [udmEntry("10.0.0.0/8", { name: "of now" })], "RunSource");
+    await old.replace("netbox", [udmEntry("10.0.0.0/16", { name: "late" })], "RunSource").catch(() => {});
+    assert.deepEqual(namesAt(store, "10.0.0.1", "acme"), ["of now"]);
   });
 
   test("tables of a version without scopes are global entries and their history, and that version is refused from then on", async (t) => {

@@ -185,11 +185,14 @@ export class DatabaseScopes implements Component, LayersOfScopes {
   }
 
   #open(scope: string): ScopeStore {
-    return new ScopeStore(scope, this.#options, {
-      publish: (index) => this.#shown.publish(scope, index),
-      showLayers: (layers) => this.#shown.showLayers(scope, layers),
+    // Another one of its name may be there by now, while a source still goes on with this one.
+    const isThere = (): boolean => this.#stores.get(scope) === store;
+    const store: ScopeStore = new ScopeStore(scope, this.#options, {
+      publish: (index) => (isThere() ? this.#shown.publish(scope, index) : undefined),
+      showLayers: (layers) => (isThere() ? this.#shown.showLayers(scope, layers) : undefined),
       behind: (address) => (this.#shown.inherits(scope) ? this.#options.host.covering(address) : []),
     });
+    return store;
   }
 }
 
