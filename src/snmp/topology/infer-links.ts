@@ -51,7 +51,7 @@ export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void)
   }
   const bridged = new LinkDrafts(2, leftOut);
   yield* addAnnounced(bridged, claims);
-  const announced = announcedPorts(bridged);
+  const announced = yield* announcedPorts(bridged);
   const isTaken = (node: Node, port: Port): boolean => announced.get(node)?.has(node.ports.wholeOf(port)) === true;
   for (const node of nodes.values()) yield* addSeen(bridged, node, isTaken);
   const routed = new LinkDrafts(3, leftOut);
@@ -100,6 +100,7 @@ function* claimsOf(
   for (const { port, row, address } of from.tables.rows("neighborAddress")) {
     const key = `${port} ${row}`;
     if ((managed.get(key)?.length ?? 0) < maxAddressesOfNeighbor) push(managed, key, address);
+    yield undefined;
   }
   const counts = new Map<string, number>();
   for (const neighbor of from.tables.rows("neighbor")) {
@@ -108,6 +109,7 @@ function* claimsOf(
     counts.set(`${protocol} ${port}`, count);
     if (count > maxNeighborsOfPort) {
       leftOut();
+      yield undefined;
       continue;
     }
     const given = protocol === "lldp" ? managed.get(`${port} ${row}`) : [neighbor.address];
@@ -160,8 +162,8 @@ function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<
   for (const claim of ordered) {
     const { from, port, to, toPort, protocol, isDoubtful } = claim;
     push(atPort, claimKey(from, port), claim);
-    if (to === undefined) continue;
     yield;
+    if (to === undefined) continue;
     if (toPort?.index !== undefined && protocol !== "cdp") {
       const key = claimKey(to, toPort);
       hearing.set(key, (hearing.get(key) ?? new Set<Node>()).add(from));
@@ -286,7 +288,7 @@ function* addSeen(drafts: LinkDrafts, node: Node, isTaken: (node: Node, port: Po
 }
 
 /** Returns the ports of each device at which a neighbour announces itself: what else is seen there is behind that. */
-function announcedPorts(drafts: LinkDrafts): ReadonlyMap<Node, ReadonlySet<string>> {
+function* announcedPorts(drafts: LinkDrafts): Generator<void, ReadonlyMap<Node, ReadonlySet<string>>> {
   const taken = new Map<Node, Set<string>>();
   for (const draft of drafts) {
     for (const node of draft.ends) {
@@ -295,6 +297,7 @@ function announcedPorts(drafts: LinkDrafts): ReadonlyMap<Node, ReadonlySet<strin
       const wholes = taken.get(node) ?? new Set<string>();
       taken.set(node, wholes.add(node.ports.wholeOf(port)));
     }
+    yield;
   }
   return taken;
 }
