@@ -226,7 +226,7 @@ const refinements: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Tenths of what the description alone says to be degrees Celsius; a convention of the vendor that means PhysicalIndex; hundredths of a
- * percent without a unit; a router id, which is written as an address.
+ * percent without a unit; a router id, which is written as an address; tenths of a microwatt, which records have in dBm.
  */
 const saidOtherwise = new Set([
   "mtxrHlTemperature",
@@ -236,6 +236,8 @@ const saidOtherwise = new Set([
   "mimosaPerRxRate",
   "mimosaPtmpClientTxAvgPer",
   "ospfv3RouterId",
+  "dDdmIfInfoCurrentTxPower",
+  "dDdmIfInfoCurrentRxPower",
 ]);
 
 /** What a fact makes of an object, as far as an attribute's syntax contradicts it. */
