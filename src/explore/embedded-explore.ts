@@ -90,6 +90,11 @@ export class EmbeddedExplore {
     this.#intake?.take(lines, records);
   }
 
+  /** Whether lines can be taken: while a file with further columns is begun, only so many rows can wait for it. */
+  hasRoom(): boolean {
+    return this.#open?.store.hasRoom() ?? true;
+  }
+
   /** Adapts the sampling to the filled part of the inbox, 0 to 1. */
   lag(backlog: number): void {
     this.#judge.adapt(backlog, this.#clock.monotonic());

@@ -61,6 +61,31 @@ test("in CSV names of fields stay as they are, and what a spreadsheet would take
   assert.equal(tableCsv(table), "@timestamp,tags,n\r\n'=1+1,'=cmd();b,-7\r\n");
 });
 
+test("rows that wait for a file with further columns are bounded, and none is lost where no more are given meanwhile", async (t) => {
+  const faults: (string | undefined)[] = [];
+  const explore = await openExplore(t, { onFault: (fault) => faults.push(fault) });
+  // No file has any of the columns yet.
+  const lines = Buffer.from(line({ "flow.bytes": 1 }).repeat(2048));
+  let rows = 0;
+  const take = (): void => {
+    explore.take(lines, 2048);
+    rows += 2048;
+  };
+  for (let i = 0; i < 100 && explore.hasRoom(); i++) take();
+  assert.ok(!explore.hasRoom(), `${rows} rows wait`);
+  // A turn of the thread may bring some more.
+  for (let i = 0; i < 20; i++) take();
+  await explore.flush();
+  assert.ok(explore.hasRoom());
+  take();
+  await explore.flush();
+  assert.equal(explore.status().rows, rows);
+  assert.deepEqual(
+    faults.filter((fault) => fault !== undefined),
+    [],
+  );
+});
+
 test("keys of metadata become columns by themselves, and are there at once after a restart", async (t) => {
   const directory = exploreDirectory(t);
   const first = await openExplore(t, { directory });

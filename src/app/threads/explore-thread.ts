@@ -33,8 +33,9 @@ let looking: NodeJS.Timeout | undefined;
 const look = (): void => {
   const backlog = inbox.backlog();
   explore.lag(backlog);
-  const isAll = inbox.take();
-  looking = setTimeout(look, isAll ? (backlog < muchBacklog ? lookMs : soonMs) : 0);
+  const hasRoom = explore.hasRoom();
+  const isAll = !hasRoom || inbox.take();
+  looking = setTimeout(look, isAll ? (hasRoom && backlog < muchBacklog ? lookMs : soonMs) : 0);
 };
 let ending: Promise<void> | undefined;
 const asking = new Map<number, AbortController>();
@@ -60,7 +61,12 @@ async function end(): Promise<void> {
   // Without a store the lines are left to the next thread.
   if (looking !== undefined) {
     clearTimeout(looking);
-    while (!inbox.take());
+    while (!inbox.take()) {
+      if (explore.hasRoom()) continue;
+      await explore.flush();
+      // The store is at fault.
+      if (!explore.hasRoom()) break;
+    }
   }
   await explore.stop();
 }

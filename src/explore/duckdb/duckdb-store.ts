@@ -132,6 +132,11 @@ export class DuckDbStore {
     if (this.#pending >= groupRows) this.#put(appender);
   }
 
+  /** Whether it takes as many rows as come in a turn of the thread, whatever columns they have. After `flush` it does, unless that throws. */
+  hasRoom(): boolean {
+    return this.#waiting.length < maxWaiting / 2;
+  }
+
   /** Tells whether a whole group of rows will be there soon. */
   isGathering(): boolean {
     const elapsed = this.#context.clock.monotonic() - this.#putAt;
