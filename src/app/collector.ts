@@ -307,7 +307,7 @@ export function createCollector(options: CollectorOptions): Collector {
     reporting,
   );
   const stateDirectory = settings.SVC_STATE_DIRECTORY_PATH;
-  const saved = createSaved(settings, { metadata, watch, explore: questions, version }, reporting);
+  const saved = createSaved(settings, { metadata, watch, explore: questions, fleet, version }, reporting);
   const writtenMetadata =
     metadata !== undefined && missing.length === 0
       ? metadata
@@ -367,10 +367,10 @@ export function createCollector(options: CollectorOptions): Collector {
   // Each part runs before what feeds it starts, and outlives it.
   const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
-  components.push(...saved.components);
   const enrichedBy = enrichmentFiles(settings);
   if (enrichedBy.length > 0) components.push(createEnrichmentFilesCheck(enrichedBy, reporting));
   if (fleet !== undefined) components.push(fleet);
+  components.push(...saved.components);
   if (metadata !== undefined) components.push(metadata);
   if (scopes !== undefined) components.push(scopes);
   if (names !== undefined) components.push(names);

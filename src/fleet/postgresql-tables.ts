@@ -91,6 +91,21 @@ const steps: readonly SchemaStep[] = [
       comment on table netgloss.fleet_note is
         'What members say to all: alerts, silences, answers to attacks. Without a text a note was removed; such a row goes after a day.';`,
   },
+  {
+    number: 5,
+    least: 1,
+    sql: `
+      create table netgloss.fleet_state (
+        fleet text collate "C" not null,
+        name text collate "C" not null,
+        version uuid not null,
+        text text not null,
+        written timestamptz not null,
+        primary key (fleet, name)
+      ) with (fillfactor = 70);
+      comment on table netgloss.fleet_state is
+        'What people save (views), runs of reports, starts of collectors: each is replaced as a whole, by who has seen its version.';`,
+  },
 ];
 
 /** The tables of all fleets of a database. */
@@ -100,6 +115,8 @@ export const fleetSchema: Schema = { table: "fleet_migration", steps, command: "
 const fleetChannel = "netgloss_fleet";
 /** The channel of what one member asks another one. */
 export const requestChannel = "netgloss_fleet_request";
+/** The channel of states that were replaced. */
+export const stateChannel = "netgloss_fleet_state";
 /** The event of a connection that was made; no channel of notifications. */
 const connectedEvent = "connected";
 
@@ -182,7 +199,8 @@ export class FleetConnection implements Component {
     const { database } = this;
     const made = await migrate(session, fleetSchema, migrateMs);
     if (made.length > 0) this.#log.info({ database, steps: made }, "created the tables of the fleet");
-    for (const channel of [fleetChannel, requestChannel]) await session.ask((sql) => sql.unsafe(`listen ${channel}`));
+    for (const channel of [fleetChannel, requestChannel, stateChannel])
+      await session.ask((sql) => sql.unsafe(`listen ${channel}`));
     this.#log.info({ database, server: session.server }, "connected to the database of the fleet");
     // The session is of use once this has returned.
     queueMicrotask(() => setImmediate(() => this.#notifications.emit(connectedEvent)));

@@ -51,6 +51,11 @@ export const fleetSettings = {
     true,
     "The collectors of the fleet share alerts: one of them sends the notices of an alert and answers it, and silences hold on all.",
   ),
+  SVC_FLEET_VIEWS_ENABLE: row(
+    bool,
+    true,
+    "The collectors of the fleet share views, boards, reports and marks, in the database; each report is sent by one of them.",
+  ),
   SVC_FLEET_SNMP_WITHOUT_DATABASE: row(
     oneOf(["stop", "keep"]),
     "stop",

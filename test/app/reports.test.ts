@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
 import { test, type TestContext } from "node:test";
 import { FileState, ReportLetters, Reports, runsForm, savedForm, SavedViews } from "../../src/app/index.ts";
 import { nodeFileIo } from "../../src/base/file/index.ts";
@@ -238,6 +239,41 @@ test("a paused report is sent by hand alone; a preview sends nothing; views that
     hasNames: true,
   };
   await assert.rejects(without.make("x", matter, new AbortController().signal), /SVC_EXPLORE_ENABLE is off/);
+});
+
+test("of a file that was changed by hand a report with an unreadable schedule or zone is not sent and says so; the others are", async (t) => {
+  const directory = tempDirectory(t);
+  const before = await open(t, directory, "one", at("2026-11-26T12:00:00Z"));
+  await define(before);
+  for (const name of ["Ill", "Lost", "Old"])
+    await before.views.save({ report: { name, board: "edge", schedule: "hourly", actions: ["ops"] } }, ada);
+  await before.reports.stop();
+  const path = `${directory}/views.json`;
+  const file = JSON.parse(readFileSync(path, "utf8")) as { reports: Record<string, unknown>[] };
+  const changes: Readonly<Record<string, object>> = {
+    ill: { schedule: "now and then" },
+    lost: { zone: "Europe/Atlantis" },
+    old: { changedAt: "yesterday" },
+  };
+  const reports = file.reports.map((report) => ({ ...report, ...changes[String(report["id"])] }));
+  writeFileSync(path, JSON.stringify({ ...file, reports }));
+  const rig = await open(t, directory, "two", at("2026-11-27T06:00:01Z"));
+  await settle(rig);
+  await settle(rig);
+  assert.deepEqual(
+    rig.sent.map(({ id }) => id),
+    ["morning-20261127T0600-two"],
+  );
+  const status = await rig.reports.status(ada);
+  const faults = Object.fromEntries(status.reports.map(({ id, fault, next }) => [id, fault ?? next]));
+  assert.match(String(faults["ill"]), /schedule "now and then" cannot be read: expected `hourly :15`/);
+  assert.match(String(faults["lost"]), /time zone "Europe\/Atlantis" is not known/);
+  assert.match(String(faults["old"]), /time of its last change/);
+  assert.equal(faults["morning"], "2026-11-28T06:00:00.000Z");
+  await assert.rejects(rig.reports.send({ id: "lost" }, ada), /time zone that is not known/);
+  await rig.reports.send({ id: "ill" }, ada);
+  await settle(rig);
+  assert.equal(rig.sent.length, 2, "by hand it needs no schedule");
 });
 
 test("while Explore cannot be asked a report waits and says so; when it can, it is sent of the same time", async (t) => {

@@ -6,13 +6,14 @@ import { suite, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { dataSet, fields, ipfix, ipfixTemplates, ipv4, uint } from "../../packages/testkit/index.ts";
-import { Fleet, PostgresqlFleetNotes, PostgresqlFleetTables } from "../../src/fleet/index.ts";
+import { Fleet, PostgresqlFleetNotes, PostgresqlFleetStates, PostgresqlFleetTables } from "../../src/fleet/index.ts";
 import { createHealth, createMetrics, silentLog, systemClock } from "../../src/base/report/index.ts";
 import { allTests, cleanUp } from "../support/clean-up.ts";
 import { startCollectorProcess } from "../support/collector-process.ts";
 import { fleetAccess, openFleetConnection } from "../support/fleet-connection.ts";
 import { runFleetContract } from "../support/fleet-contract.ts";
 import { runFleetNotesContract } from "../support/fleet-notes-contract.ts";
+import { runFleetStatesContract } from "../support/fleet-states-contract.ts";
 import { readRecords, untilRecords } from "../support/flow-records.ts";
 import { startDatabase, type TestDatabase } from "../support/postgresql.ts";
 import { sendDatagram } from "../support/send-datagram.ts";
@@ -104,6 +105,18 @@ suite("the tables of a fleet in PostgreSQL", async () => {
     assert.deepEqual(await named("a", a.flowPort), expected);
     await a.end("SIGKILL");
     assert.deepEqual(await named("b", b.flowPort), expected);
+  });
+
+  runFleetStatesContract(async () => {
+    const fleet = randomUUID();
+    const connections = await Promise.all([1, 2].map(() => openFleetConnection(database.url, randomUUID())));
+    cleanUp(all, () => Promise.all(connections.map((each) => each.stop())));
+    const [one, two] = connections;
+    assert.ok(one !== undefined && two !== undefined);
+    const sessions = [randomUUID(), randomUUID()] as const;
+    const tables = new PostgresqlFleetTables(one, fleet);
+    for (const session of sessions) await tables.join({ name: session, session }, 60_000, true);
+    return { sessions, states: [new PostgresqlFleetStates(one, fleet), new PostgresqlFleetStates(two, fleet)] };
   });
 
   test("a member that loses its connection is a member again, with the same session when that was quick", async (t) => {

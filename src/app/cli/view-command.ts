@@ -61,8 +61,8 @@ export const defineReport: DefineCommand = (report, { terminal }) => {
     .description("list the reports, when they are due, and what became of the last ones")
     .action(async ({ output }: { output: OutputFormat }) => {
       const answer = (await (await clientOf(list, terminal)).ask("GET", reportsPath)) as ReportsAnswer;
-      const rows = answer.reports.map(({ id, name, schedule, zone, next = "paused", runs: [last] }) => {
-        return [id, name, schedule, zone, next, last === undefined ? "" : `${last.state} ${last.due}`];
+      const rows = answer.reports.map(({ id, name, schedule, zone, next = "paused", fault, runs: [last] }) => {
+        return [id, name, schedule, zone, fault === undefined ? next : `never: ${fault}`, last === undefined ? "" : `${last.state} ${last.due}`];
       });
       await print({ value: answer, head: ["id", "name", "schedule", "zone", "next", "last"], rows }, output, terminal);
     });

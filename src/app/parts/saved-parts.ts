@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { parseAddress, unmapAddress } from "../../base/ip/index.ts";
 import { nodeFileIo } from "../../base/file/index.ts";
 import type { Component, Reporting } from "../../base/report/index.ts";
+import { PostgresqlFleetStates, type Fleet } from "../../fleet/index.ts";
 import type { CollectorUdmStore } from "../../metadata/index.ts";
 import type { Settings } from "../settings/index.ts";
 import { ReportLetters } from "../reports/report-letter.ts";
@@ -13,13 +14,40 @@ import { Annotations, startsForm } from "../views/annotations.ts";
 import { FileState, type KeptState, type StateForm } from "../views/kept-state.ts";
 import { savedForm } from "../views/saved-items.ts";
 import { SavedViews } from "../views/saved-views.ts";
+import { SharedState } from "../views/shared-state.ts";
 
 /** What the parts of what people save are made beside; undefined: not in this collector. */
 export interface SavedSources {
   readonly metadata: CollectorUdmStore | undefined;
   readonly watch: WatchOutput | undefined;
   readonly explore: ExploreQuestions | undefined;
+  readonly fleet: Fleet | undefined;
   readonly version: string;
+}
+
+/** Where states are kept: in files below the state directory, or in the database of the fleet. */
+type KeptAs = <T>(name: string, key: string, form: StateForm<T>) => KeptState<T>;
+
+function placesOf(settings: Settings, fleet: Fleet | undefined, reporting: Reporting): KeptAs {
+  const directory = settings.SVC_STATE_DIRECTORY_PATH;
+  const session = randomUUID();
+  const fileState = <T>(name: string, file: string, form: StateForm<T>): FileState<T> => {
+    const path = directory === "" ? undefined : join(directory, "views", file);
+    return new FileState(name, path, form, session, { io: nodeFileIo, ...reporting });
+  };
+  if (fleet === undefined || !settings.SVC_FLEET_VIEWS_ENABLE)
+    return (name, key, form) => fileState(name, `${key}.json`, form);
+  const states = new PostgresqlFleetStates(fleet.connection, fleet.fleet);
+  return (name, key, form) => {
+    const own = fileState(name, `${key}.json`, form);
+    const copy = fileState(`the copy of ${name}`, `fleet-${key}.json`, form);
+    return new SharedState(
+      name,
+      { states, key, session: () => fleet.membership.session(), own, copy },
+      form,
+      reporting,
+    );
+  };
 }
 
 /** The name of an address: that of the most specific entry that has one. */
@@ -33,7 +61,7 @@ function addressName(text: string, metadata: CollectorUdmStore | undefined): str
 /** Makes what people save and share, and the annotations of charts. */
 export function createSaved(
   settings: Settings,
-  { metadata, watch, explore, version }: SavedSources,
+  { metadata, watch, explore, fleet, version }: SavedSources,
   reporting: Reporting,
 ): {
   readonly views: SavedViews;
@@ -41,14 +69,9 @@ export function createSaved(
   readonly reports: Reports;
   readonly components: readonly Component[];
 } {
-  const directory = settings.SVC_STATE_DIRECTORY_PATH;
-  const session = randomUUID();
-  const keptAs = <T>(name: string, file: string, form: StateForm<T>): KeptState<T> => {
-    const path = directory === "" ? undefined : join(directory, "views", file);
-    return new FileState(name, path, form, session, { io: nodeFileIo, ...reporting });
-  };
-  const saved = keptAs("saved views", "views.json", savedForm);
-  const starts = keptAs("starts of the collector", "starts.json", startsForm);
+  const keptAs = placesOf(settings, fleet, reporting);
+  const saved = keptAs("saved views", "views", savedForm);
+  const starts = keptAs("starts of the collector", "starts", startsForm);
   const views = new SavedViews(saved, async () => (await watch?.letterActions()) ?? [], reporting);
   const annotations = new Annotations(
     {
@@ -62,10 +85,10 @@ export function createSaved(
           return found !== undefined && "alerts" in found ? found.alerts : undefined;
         }),
     },
-    { version, member: "" },
+    { version, member: fleet?.membership.member ?? "" },
     reporting,
   );
-  const runs = keptAs("runs of reports", "reports.json", runsForm);
+  const runs = keptAs("runs of reports", "reports", runsForm);
   const letters = new ReportLetters(explore, (address) => addressName(address, metadata), reporting.clock);
   const reports = new Reports(runs, () => views.now(), letters, watch, reporting);
   return { views, annotations, reports, components: [saved, starts, runs, annotations] };

@@ -45,6 +45,11 @@ export class ReportLetters {
     this.#clock = clock;
   }
 
+  /** Whether records are kept that it can ask. */
+  get canAsk(): boolean {
+    return this.#questions !== undefined;
+  }
+
   /** @param id of the letter. @throws ReportFault where it cannot be made. */
   async make(id: string, matter: ReportMatter, signal: AbortSignal): Promise<Letter> {
     const parts: Part[] = [];

@@ -23,7 +23,7 @@ import type { Letter } from "../../watch/index.ts";
 import { BrokenState, type KeptState, type StateForm } from "../views/kept-state.ts";
 import { fieldsOf, wrong, type SavedState } from "../views/saved-items.ts";
 import { ReportFault, type ReportLetters, type ReportMatter } from "./report-letter.ts";
-import { readPeriod, readSchedule, ZoneClock } from "./schedule.ts";
+import { readPeriod, readSchedule, scheduleWords, ZoneClock } from "./schedule.ts";
 
 /** A report that is to be sent, or was. Times are milliseconds since the epoch. */
 interface Run {
@@ -53,6 +53,8 @@ const mostWaiting = 10;
 const dayMs = 86_400_000;
 const tickMs = 2000;
 const retryMs = 30_000;
+/** A collector that cannot make or send reports leaves them to others of its fleet for this time, and then says what is missing. */
+const othersMs = 600_000;
 const stopMs = 3000;
 
 /** The runs of reports, as a text. */
@@ -73,6 +75,15 @@ export const runsForm: StateForm<ReportRuns> = {
     throw new BrokenState(`it is no file of runs of reports of version ${version}`);
   },
 };
+
+interface Due {
+  readonly changedAt: string;
+  readonly looked: number;
+  /** Infinity: never. */
+  readonly at: number;
+  /** Why it is never due. */
+  readonly fault?: string;
+}
 
 /** What a report is made of, whenever it is due. */
 type Sent = Pick<ReportMatter, "report" | "board" | "views">;
@@ -105,7 +116,7 @@ export class Reports implements Component {
   /** By id of a run: when it is tried again, by the monotonic clock. */
   readonly #notBefore = new Map<string, number>();
   /** By id of a report: when it is due next, and when that was looked for. */
-  readonly #next = new Map<string, { readonly changedAt: string; readonly looked: number; readonly at: number }>();
+  readonly #next = new Map<string, Due>();
   #session: string | undefined;
   #previews = 0;
   /** One is made after the other: each asks Explore as many questions as its board has views. */
@@ -185,12 +196,13 @@ export class Reports implements Component {
         .toSorted((a, b) => (a.name < b.name ? -1 : 1))
         .map((report) => {
           const { id, name, board, schedule, zone, paused } = report;
-          const next = paused ? undefined : timeText(nextOf(report, this.#clock.now()));
+          const fault = faultOf(report);
+          const next = paused || fault !== undefined ? undefined : timeText(nextOf(report, this.#clock.now()));
           const own = runs
             .filter((run) => run.report === id)
             .slice(0, mostShown)
             .map(shown);
-          return { id, name, board, schedule, zone, paused, next, runs: own };
+          return { id, name, board, schedule, zone, paused, next, fault, runs: own };
         }),
     };
   }
@@ -199,11 +211,16 @@ export class Reports implements Component {
     const { report } = this.#find(body, who);
     const due = this.#clock.now();
     const holder = this.#runs.session();
-    if (holder === undefined)
-      throw apiError("unavailable", "NOT_A_MEMBER", "this collector is not a member of its fleet at present");
+    const noMember = apiError("unavailable", "NOT_A_MEMBER", "this collector is not a member of its fleet at present");
+    if (holder === undefined) throw noMember;
+    if (!this.#isAble) {
+      const lack = "this collector has no file of rules with actions, or keeps no records, and can send no reports";
+      throw apiError("failed_precondition", "CANNOT_SEND", lack);
+    }
     const run: Run = { ...runOf(report, due, holder), id: `${report.id}-now-${due}-${tagOf(holder)}`, by: who.name };
     try {
-      await this.#runs.change((runs) => {
+      await this.#runs.change((runs, isAlive) => {
+        if (!isAlive(holder)) throw noMember;
         const waiting = runs.filter(({ state, report: of }) => state === "waiting" && of === report.id);
         if (waiting.length >= mostWaiting)
           throw apiError("resource_exhausted", "TOO_MANY_RUNS", `${mostWaiting} of this report wait already`);
@@ -246,6 +263,7 @@ export class Reports implements Component {
       !suffices(role, matter.board.role)
     )
       throw apiError("not_found", "UNKNOWN_REPORT", `there is no report ${quote(id)}`);
+    if (!isZone(report.zone)) throw wrong("zone", `the report is by a time zone that is not known: ${quote(report.zone)}`);
     return { report, matter };
   }
 
@@ -259,18 +277,31 @@ export class Reports implements Component {
     return { report, board, views: seen };
   }
 
+  /** Whether it has what reports are made of, and actions that send them. */
+  get #isAble(): boolean {
+    return this.#post !== undefined && this.#letters.canAsk;
+  }
+
   /** Notes runs of what is due, and takes over those of collectors that do not live. */
   async #note(session: string): Promise<void> {
     const now = this.#clock.now();
     const { report: reports } = this.#saved();
     const runs = this.#runs.now();
+    const mayTake = (at: number): boolean => this.#isAble || now - at >= othersMs;
     const due = [...reports.values()].flatMap((report) => {
       const found = this.#dueOf(report, now);
-      return found === undefined || runs.some(isOf(report, found)) ? [] : [{ report, at: found }];
+      if (found === undefined || runs.some(isOf(report, found))) return [];
+      if (mayTake(found)) return [{ report, at: found }];
+      // It is looked for again.
+      this.#next.delete(report.id);
+      return [];
     });
-    const isOther = ({ state, holder }: Run): boolean => state === "waiting" && holder !== session;
+    const isOther = ({ state, holder, due: at }: Run): boolean =>
+      state === "waiting" && holder !== session && mayTake(at);
     if (due.length === 0 && !runs.some(isOther)) return;
     await this.#runs.change((before, isAlive) => {
+      // Another one would take over at once what it notes.
+      if (!isAlive(session)) throw new Error("its lease in the fleet has just ended");
       const fresh = due
         .filter(({ report, at }) => !before.some(isOf(report, at)))
         .map(({ report, at }) => runOf(report, at, session));
@@ -295,6 +326,7 @@ export class Reports implements Component {
       const made = this.#making.then(make);
       this.#making = made.catch(() => undefined);
       const letter = await made;
+      if (!this.#has(run)) return;
       const left = run.deliveries.filter(({ sentAt, fault }) => sentAt === undefined && fault === undefined);
       const delivered = await Promise.allSettled(left.map(({ action }) => this.#deliver(run, action, letter)));
       // Only when none is under way any more is it tried again: a letter is never in a queue twice.
@@ -302,7 +334,7 @@ export class Reports implements Component {
       if (failed !== undefined) throw failed.reason;
       await this.#end(run);
     } catch (error) {
-      if (this.#stopping.signal.aborted) return;
+      if (this.#stopping.signal.aborted || !this.#has(run)) return;
       const fault = (error as Error).message;
       this.#log.warn({ error, report: run.report }, "a report cannot be sent, it is tried again");
       this.#notBefore.set(run.id, this.#clock.monotonic() + retryMs);
@@ -310,6 +342,11 @@ export class Reports implements Component {
       else
         await this.#change(run, (before) => (before.fault === fault ? before : { ...before, fault })).catch(() => {});
     }
+  }
+
+  /** Whether nobody else may have taken it over: the lease under which it was taken goes on. */
+  #has({ holder }: Run): boolean {
+    return this.#runs.session() === holder;
   }
 
   /** @throws Error where it is to be tried again. */
@@ -358,17 +395,43 @@ export class Reports implements Component {
 
   /** Looks for the next time once, and again when the report or the clock was changed. */
   #dueOf(report: Report, now: number): number | undefined {
-    const known = this.#next.get(report.id);
-    const isKnown = known?.changedAt === report.changedAt && known.looked <= now;
-    if (report.paused || (isKnown && now < known.at)) return undefined;
-    this.#next.set(report.id, { changedAt: report.changedAt, looked: now, at: nextOf(report, now) });
+    const { id, changedAt, paused } = report;
+    const known = this.#next.get(id);
+    const isKnown = known?.changedAt === changedAt && known.looked <= now;
+    if (paused || (isKnown && now < known.at)) return undefined;
+    const fault = faultOf(report);
+    if (fault !== undefined) {
+      this.#next.set(id, { changedAt, looked: now, at: Number.POSITIVE_INFINITY, fault });
+      this.#log.error({ report: id, fault }, "a report is never due");
+      return undefined;
+    }
+    this.#next.set(id, { changedAt, looked: now, at: nextOf(report, now) });
     return lastDue(report, now);
   }
 
   #tellHealth(): void {
-    const ill = this.#runs.now().find(({ state, fault }) => state === "waiting" && fault !== undefined);
+    const { report: reports } = this.#saved();
+    for (const id of this.#next.keys()) if (reports.get(id)?.paused ?? true) this.#next.delete(id);
+    const never = [...this.#next].flatMap(([report, { fault }]) => (fault === undefined ? [] : [{ report, fault }]));
+    const waiting = this.#runs.now().find(({ state, fault }) => state === "waiting" && fault !== undefined);
+    const ill = waiting ?? never[0];
     const detail = ill && `report ${ill.report}: ${ill.fault}`;
     this.#health.set({ name: "reports", ready: true, ...(detail !== undefined && { degraded: true, detail }) });
+  }
+}
+
+/** Why a report is never due; undefined: it is. Only a state that was changed by hand has such. */
+function faultOf({ schedule, zone, changedAt }: Report): string | undefined {
+  if (readSchedule(schedule) === undefined) return `its schedule ${quote(schedule)} cannot be read: ${scheduleWords}`;
+  if (!isZone(zone)) return `its time zone ${quote(zone)} is not known`;
+  return Number.isNaN(Date.parse(changedAt)) ? "the time of its last change cannot be read" : undefined;
+}
+
+function isZone(zone: string): boolean {
+  try {
+    return ZoneClock.of(zone) !== undefined;
+  } catch {
+    return false;
   }
 }
 

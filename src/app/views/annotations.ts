@@ -129,7 +129,10 @@ export class Annotations implements Component {
   /** A start that cannot be written is written when it can. */
   async #note(start: Start): Promise<void> {
     try {
-      await this.#sources.starts.change((starts) => [...starts, start].slice(-mostStarts));
+      const isThis = ({ at, member }: Start): boolean => at === start.at && member === start.member;
+      await this.#sources.starts.change((starts) =>
+        starts.some(isThis) ? starts : [...starts, start].slice(-mostStarts),
+      );
     } catch (error) {
       this.#log.debug({ error }, "the start of the collector could not be noted");
       this.#timer = setTimeout(() => void this.#note(start), retryMs);

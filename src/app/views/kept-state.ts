@@ -14,7 +14,15 @@ export interface StateForm<T> {
 export class BrokenState extends Error {}
 
 /** The state could not be written: what was there before is in force. */
-export class NotKept extends Error {}
+export class NotKept extends Error {
+  /** It may have been written all the same: the answer was lost. */
+  readonly isUnsure: boolean;
+
+  constructor(message: string, { cause, isUnsure = false }: { readonly cause: unknown; readonly isUnsure?: boolean }) {
+    super(message, { cause });
+    this.isUnsure = isUnsure;
+  }
+}
 
 /** A state in a file of its own, or, without a path, in memory. A file that cannot be understood is set aside, never overwritten. */
 export class FileState<T> implements Component {
@@ -75,6 +83,11 @@ export class FileState<T> implements Component {
     return this.#state;
   }
 
+  /** Why it is not all that there is, and cannot be changed; undefined: nothing is known to be wrong. */
+  problem(): string | undefined {
+    return this.#unread;
+  }
+
   /** Whose work in the state is that of this collector; undefined: it may take none at present. */
   session(): string | undefined {
     return this.#session;
@@ -84,7 +97,7 @@ export class FileState<T> implements Component {
    * Replaces the state by what is made of it; the same one is not written.
    *
    * @param work throws to change nothing. `isAlive` tells whether what has a session still works.
-   * @throws Error where it cannot be written.
+   * @throws NotKept where it cannot be written.
    */
   change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T> {
     const turn = this.#last.then(() => this.#apply(work));
@@ -133,4 +146,5 @@ function temporaryOf(path: string): string {
 }
 
 /** A state that is replaced as a whole, wherever it is kept: each change is made of what the one before left, and counts when it is kept. */
-export type KeptState<T> = Component & Pick<FileState<T>, "isKept" | "failures" | "now" | "session" | "change">;
+export type KeptState<T> = Component &
+  Pick<FileState<T>, "isKept" | "failures" | "now" | "problem" | "session" | "change">;

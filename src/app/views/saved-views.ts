@@ -12,7 +12,7 @@ import {
   type ViewsImported,
   type ViewUser,
 } from "../../server/index.ts";
-import type { KeptState } from "./kept-state.ts";
+import { NotKept, type KeptState } from "./kept-state.ts";
 import {
   fieldsOf,
   listOf,
@@ -71,6 +71,7 @@ export class SavedViews implements SavedViewOperations {
       [...items.values()].filter((item) => suffices(role, item.role)).toSorted((a, b) => (a.name < b.name ? -1 : 1));
     return {
       kept: this.#kept.isKept,
+      problem: this.#kept.problem(),
       views: seen(state.view),
       boards: seen(state.board),
       reports: seen(state.report),
@@ -161,11 +162,11 @@ export class SavedViews implements SavedViewOperations {
       });
     } catch (error) {
       if (refusal !== undefined) throw refusal;
-      throw apiError(
-        "unavailable",
-        "NOT_SAVED",
-        `it could not be written, and nothing has changed: ${(error as Error).message}`,
-      );
+      const what =
+        error instanceof NotKept && error.isUnsure
+          ? "the answer of the database was lost, look whether it has changed"
+          : "it could not be written, and nothing has changed";
+      throw apiError("unavailable", "NOT_SAVED", `${what}: ${(error as Error).message}`);
     }
   }
 

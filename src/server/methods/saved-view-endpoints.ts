@@ -71,12 +71,19 @@ const board = object({ ...common, ...shown, ...kept });
 const report = object({ ...common, ...sent, ...kept });
 const mark = object({ ...common, ...marked, ...kept });
 
-const views = object({
-  kept: flag("False: there is no state directory, and a restart forgets them."),
-  views: list(savedView, "By name."),
-  boards: list(board, "By name. Time and filter of a board count for all of its views; its filter is added to theirs."),
-  reports: list(report, "By name."),
-});
+const views = object(
+  {
+    kept: flag("False: there is no state directory, and a restart forgets them."),
+    problem: text("Why they may be those of before, and cannot be changed now; absent: nothing is wrong."),
+    views: list(savedView, "By name."),
+    boards: list(
+      board,
+      "By name. Time and filter of a board count for all of its views; its filter is added to theirs.",
+    ),
+    reports: list(report, "By name."),
+  },
+  "problem",
+);
 const changes = object({
   changes: list(
     object(

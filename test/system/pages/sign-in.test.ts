@@ -61,7 +61,16 @@ test("who signs in sees the page that was asked for; a viewer sees which role is
 
   await page.reload();
   await page.getByText("alice (viewer)").waitFor();
-  await page.getByRole("button", { name: "Sign out" }).click();
+  const signOut = page.getByRole("button", { name: "Sign out" });
+  await page.route("**/logout", (route) =>
+    route.fulfill({ status: 500, contentType: "application/json", body: '{"code":"internal","message":"out of order"}' }),
+  );
+  await signOut.click();
+  const still = page.getByRole("alert").filter({ hasText: "You are still signed in" });
+  await still.getByText("out of order").waitFor();
+  assert.equal(await form.isVisible(), false);
+  await page.unroute("**/logout");
+  await signOut.click();
   await form.waitFor();
 
   const byToken = page.getByRole("form", { name: "Sign in with a token" });
@@ -74,7 +83,7 @@ test("who signs in sees the page that was asked for; a viewer sees which role is
   await page.getByText("wall (editor)").waitFor();
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   assert.equal(hasDialog, false);
-  assert.deepEqual(errors(401, 404), []);
+  assert.deepEqual(errors(401, 404, 500), []);
 });
 
 test("who signs in is signed in in all tabs, until a tab signs out; nothing is kept where scripts can read it", async (t) => {

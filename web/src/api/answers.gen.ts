@@ -868,6 +868,7 @@ export type ReportsAnswer = {
     readonly zone: string;
     readonly paused: boolean;
     readonly next?: string;
+    readonly fault?: string;
     readonly runs: readonly {
       readonly id: string;
       readonly due: string;
@@ -892,6 +893,7 @@ export type ReportPreviewAnswer = {
 /** What `GET /api/v1/views` answers. */
 export type SavedViewsAnswer = {
   readonly kept: boolean;
+  readonly problem?: string;
   readonly views: readonly {
     readonly id: string;
     readonly name: string;

@@ -29,6 +29,12 @@ export function App(): JSX.Element {
         <div class="main">
           <TopBar session={signIn.session} onSignOut={signIn.signOut} />
           <ConnectionBanner />
+          {signIn.signOutFault !== undefined && (
+            <div class="state failure" role="alert">
+              <strong>You are still signed in</strong>
+              <div>{signIn.signOutFault}</div>
+            </div>
+          )}
           <main id="content" tabIndex={-1}>
             {signIn.isNeeded ? (
               <SignIn ways={signIn.ways} rejected={signIn.rejected} onCredentials={signIn.signIn} />

@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { ApiFailure } from "../api/api-failure.ts";
-import { callApi, keepCsrfToken, onUnauthenticated } from "../api/call.ts";
+import { callApi, keepCsrfToken, onUnauthenticated, request } from "../api/call.ts";
 import { unsendable, type Credentials } from "../api/credentials.ts";
 import { useLoad } from "../api/use-call.ts";
 import { settleScope } from "../api/scope.ts";
@@ -20,6 +20,8 @@ export interface SignInState {
   readonly signIn: (credentials: Credentials) => void;
   /** Ends the session, `everywhere` those in other browsers, too. */
   readonly signOut: (everywhere?: boolean) => void;
+  /** Why the session has not ended. */
+  readonly signOutFault: string | undefined;
 }
 
 type Known = { readonly session: Session } | { readonly ways: SignInWays["ways"] };
@@ -31,6 +33,7 @@ export function useSignIn(): SignInState {
   const [turn, setTurn] = useState(0);
   const [isRefused, setRefused] = useState(false);
   const [rejected, setRejected] = useState<string | undefined>(undefined);
+  const [signOutFault, setSignOutFault] = useState<string | undefined>(undefined);
   const again = (): void => {
     setRefused(false);
     setTurn((count) => count + 1);
@@ -67,13 +70,14 @@ export function useSignIn(): SignInState {
       });
     },
     signOut(everywhere = false) {
-      void callApi({ method: "POST", path: everywhere ? "logout?everywhere=true" : "logout" })
-        .catch(() => undefined)
-        .finally(() => {
-          tellTabs();
-          location.assign(base());
-        });
+      void end(everywhere).then((failed) => {
+        setSignOutFault(failed);
+        if (failed !== undefined) return;
+        tellTabs();
+        location.assign(base());
+      });
     },
+    signOutFault,
   };
 }
 
@@ -85,6 +89,18 @@ async function begin(credentials: Credentials): Promise<string | undefined> {
     await callApi<Session>({ method: "POST", path: "api/v1/sessions" }, { credentials });
     return undefined;
   } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** Ends the session. @returns why it goes on. */
+async function end(everywhere: boolean): Promise<string | undefined> {
+  try {
+    await request({ method: "POST", path: everywhere ? "logout?everywhere=true" : "logout" });
+    return undefined;
+  } catch (error) {
+    // It has ended already.
+    if (error instanceof ApiFailure && error.kind === "unauthenticated") return undefined;
     return error instanceof Error ? error.message : String(error);
   }
 }

@@ -62,6 +62,9 @@ export function BoardList({ saved, turn, onNew, onChanged }: BoardListProps): JS
       {!saved.kept && (
         <p class="state">The collector has no state directory (SVC_STATE_DIRECTORY_PATH): a restart forgets these.</p>
       )}
+      {saved.problem !== undefined && (
+        <p class="state">These are as they were last known, and cannot be changed now: {saved.problem}</p>
+      )}
       {action.failure !== undefined && <Failure failure={action.failure} />}
       <Section
         title="Boards"

@@ -142,8 +142,11 @@ const newReport = (board: string, action: string): NewReport => ({
   paused: false,
 });
 
-const nextText = (state: ReportState | undefined): string =>
-  state === undefined ? "–" : state.next === undefined ? "paused" : formatTime(Date.parse(state.next), Date.now());
+function nextText(state: ReportState | undefined): string {
+  if (state === undefined) return "–";
+  if (state.fault !== undefined) return `never: ${state.fault}`;
+  return state.next === undefined ? "paused" : formatTime(Date.parse(state.next), Date.now());
+}
 
 function Last({ state }: { readonly state: ReportState | undefined }): JSX.Element {
   const last = state?.runs[0];

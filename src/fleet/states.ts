@@ -1,0 +1,80 @@
+import { type FleetConnection, stateChannel } from "./postgresql-tables.ts";
+
+/** A state of a fleet, as the table has it at one time. */
+export interface FleetStateRow {
+  /** Another one after each change, a UUID; undefined: there is no such state yet. */
+  readonly version: string | undefined;
+  /** Undefined where the version is the one that is known. */
+  readonly text: string | undefined;
+  /** The sessions of living members. */
+  readonly living: readonly string[];
+}
+
+/** A change of a state. */
+export interface FleetStateWrite {
+  /** The version that it takes the place of; undefined: there is none. */
+  readonly after: string | undefined;
+  /** The version that it makes: a UUID that no other change has. */
+  readonly version: string;
+  readonly text: string;
+}
+
+/**
+ * Texts of a fleet that are replaced as a whole, in the table `fleet_state`. A write names the version that it replaces: one that was overtaken
+ * writes nothing, so that no writer overwrites what it has not seen. The writer makes the name of the new version: where an answer was lost, it finds
+ * out by that whether the write was carried out.
+ */
+export class PostgresqlFleetStates {
+  readonly #connection: FleetConnection;
+  readonly #fleet: string;
+
+  constructor(connection: FleetConnection, fleet: string) {
+    this.#connection = connection;
+    this.#fleet = fleet;
+  }
+
+  /** @param known the version whose text need not be told. @throws Error while the database is away. */
+  read(name: string, known: string | undefined): Promise<FleetStateRow> {
+    return this.#connection.ask(async (sql) => {
+      // One statement: whose session the text names is to be among those that live at the same time, or is over.
+      const [row] = await sql<{ version: string | null; text: string | null; living: string[] }[]>`
+        select state.version::text as version,
+          case when state.version is distinct from ${known ?? null}::uuid then state.text end as text,
+          (select coalesce(json_agg(session), '[]') from netgloss.fleet_member where fleet = ${this.#fleet}) as living
+        from (select 1) as one
+        left join netgloss.fleet_state state on state.fleet = ${this.#fleet} and state.name = ${name}`;
+      return { version: row?.version ?? undefined, text: row?.text ?? undefined, living: row?.living ?? [] };
+    });
+  }
+
+  /** @returns false: it was overtaken, and nothing is written. @throws Error: the database is away, or went away meanwhile. */
+  write(name: string, { after, version, text }: FleetStateWrite): Promise<boolean> {
+    return this.#connection.ask(async (sql) => {
+      const told = JSON.stringify({ fleet: this.#fleet, name });
+      const written = await sql`
+        with written as (
+          insert into netgloss.fleet_state as state (fleet, name, version, text, written)
+          select ${this.#fleet}::text, ${name}::text, ${version}::uuid, ${text}::text, clock_timestamp()
+          where ${after ?? null}::uuid is null or exists (
+            select from netgloss.fleet_state
+            where fleet = ${this.#fleet} and name = ${name} and version = ${after ?? null}::uuid)
+          on conflict (fleet, name) do update
+          set version = excluded.version, text = excluded.text, written = excluded.written
+          where state.version = ${after ?? null}::uuid
+          returning name
+        )
+        select pg_notify(${stateChannel}, ${told}) from written`;
+      return written.length > 0;
+    });
+  }
+
+  /** Calls the listener when a state may have changed: it was written, or the database was connected to. @returns what ends that. */
+  watch(name: string, listener: () => void): () => void {
+    const told = JSON.stringify({ fleet: this.#fleet, name });
+    const ends = [
+      this.#connection.watch(listener),
+      this.#connection.listen(stateChannel, (payload) => void (payload === told && listener())),
+    ];
+    return () => ends.forEach((end) => end());
+  }
+}
