@@ -52,7 +52,7 @@ export class EmbeddedExplore {
     this.#onFault = onFault;
     this.#judge = new SamplingJudge(sampling, config.rates);
     this.#isRolledUp = createRollupFields(config.rollups.fields);
-    this.#queries = new DuckDbQueries(() => this.#opened(), config.directory, config.timeoutMs, clock);
+    this.#queries = new DuckDbQueries(() => this.#opened(), config, clock);
     this.#judgedAt = clock.monotonic();
     this.#booking = new Booking(metrics);
     this.#reportMetrics(metrics);

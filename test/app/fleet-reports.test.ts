@@ -8,6 +8,7 @@ import { openSaved, openShared } from "../support/shared-states.ts";
 import { until } from "../support/until.ts";
 
 type Questions = NonNullable<ConstructorParameters<typeof ReportLetters>[0]>;
+type Saved = ReturnType<SavedViews["now"]>;
 type Answer = Awaited<ReturnType<Questions["query"]>>;
 
 const ada = { name: "ada", role: "editor" } as const;
@@ -47,6 +48,8 @@ interface Member {
   /** What its Explore does. */
   ask: () => Promise<void>;
   readonly taken: string[];
+  /** What it knows of all that is saved. */
+  knows: (state: Saved) => Saved;
 }
 
 class World {
@@ -81,7 +84,7 @@ class World {
       takeBack: (id: string) => void member.taken.push(id),
     };
     const reporting = { clock, log: silentLog, metrics: createMetrics(), health: createHealth() };
-    const reports = new Reports(runs, () => views.now(), letters, isAble ? post : undefined, reporting);
+    const reports = new Reports(runs, () => member.knows(views.now()), letters, isAble ? post : undefined, reporting);
     cleanUp(this.#t, () => reports.stop());
     const member: Member = {
       name,
@@ -91,6 +94,7 @@ class World {
       receive: async () => undefined,
       ask: async () => {},
       taken: [],
+      knows: (state) => state,
     };
     this.states.living.add(name);
     return member;
@@ -190,6 +194,28 @@ test("who keeps no records or has no actions leaves reports to others, and after
     const { reports } = await poor.reports.status(ada);
     return /SVC_EXPLORE_ENABLE is off/.test(reports[0]?.runs[0]?.fault ?? "");
   });
+});
+
+test("that a report was sent is not forgotten by a collector that does not know the report yet", async (t) => {
+  const world = new World(t);
+  const [a, b] = [await world.join("a"), await world.join("b")];
+  await define(a, "One");
+  await until("both know it", () => b.views.now().report.size === 1);
+  world.now = due + 1000;
+  await until("it is sent", async () => {
+    await world.tick(a);
+    return (await world.statesOf(a))[0] === "sent";
+  });
+  // Another one than the one that was sent is due there.
+  b.knows = (state) => {
+    const [report] = state.report.values();
+    return { ...state, report: new Map(report && [["other", { ...report, id: "other" }]]) };
+  };
+  await until("the other one is sent", async () => {
+    await world.tick(b);
+    return world.sent.length === 2;
+  });
+  assert.deepEqual(await world.statesOf(a), ["sent"]);
 });
 
 test("who is no member of the fleet sends nothing, and says so", async (t) => {

@@ -35,6 +35,45 @@ test("answers of the embedded store are those of a slow model over the same reco
   });
 });
 
+test("of more rows than are counted one it is estimated how many different values there are, and said; what is small is not off by much", async (t) => {
+  const hosts = 4000;
+  const lines = Array.from({ length: 3 * hosts }, (_, at): ModelRecord => {
+    const host = at % hosts;
+    return {
+      "@timestamp": new Date(now - 1000 - (at % 1_500_000)).toISOString(),
+      "flow.export.ip.addr": "192.0.2.1",
+      "flow.export.type": "ipfix",
+      "flow.src.ip.addr": `10.0.${host >> 8}.${host & 255}`,
+      "flow.dst.ip.addr": host < hosts / 2 ? "192.0.2.7" : "192.0.2.8",
+    };
+  });
+  const answers = [];
+  for (const maxCountedRows of [3 * hosts, hosts / 2]) {
+    const explore = await openExplore(t, { clockNow: () => now, config: { maxCountedRows } });
+    takeLines(explore, linesOf(lines));
+    await explore.flush();
+    const body = { from: "-1h", dimensions: ["flow.dst.ip.addr"], measure: "sources", granularity: "5m", limit: 2 };
+    answers.push(await explore.query(readQuery(body, now), never));
+  }
+  const [counted, estimated] = answers;
+  assert.deepEqual([counted?.estimated, estimated?.estimated], [undefined, true]);
+  assert.deepEqual([counted?.total.value, counted?.rows.map(({ value }) => value)], [hosts, [hosts / 2, hosts / 2]]);
+  // One of eight is counted: six standard deviations of a binomial distribution, and always the same for the same addresses.
+  const isNear = (value: number | undefined, of: number): boolean =>
+    value !== undefined && value % 8 === 0 && Math.abs(value - of) <= 6 * Math.sqrt(7 * of);
+  const all = [
+    [estimated?.total.value, hosts],
+    ...(estimated?.rows ?? []).map(({ value }) => [value, hosts / 2] as const),
+  ] as const;
+  assert.equal(all.length, 3);
+  for (const [value, of] of all) assert.ok(isNear(value, of), `${value} for ${of}`);
+  assert.ok(all.some(([value, of]) => value !== of));
+  const parts = estimated?.rows.reduce((sum, { value }) => sum + value, 0);
+  assert.equal(parts, estimated?.total.value, "of the same addresses the same are counted, whoever asks");
+  const most = Math.max(...(estimated?.total.series ?? []));
+  assert.ok(most > 0 && most <= (estimated?.total.value ?? 0));
+});
+
 test("the same with numbers as most flows have them, in a file that is written to, in complete ones, and in one of an earlier version", async (t) => {
   const directory = exploreDirectory(t);
   let at = now;

@@ -7,7 +7,7 @@ import { cleanUp, type Owner } from "./clean-up.ts";
 type States = Pick<PostgresqlFleetStates, "read" | "write" | "watch">;
 
 /** What a collector of a fleet keeps its states with. */
-export interface SharedOptions {
+interface SharedOptions {
   readonly states: States;
   readonly session?: () => string | undefined;
   /** The folder of its files; without one it has none. */

@@ -20,32 +20,12 @@ import {
   type ViewUser,
 } from "../../server/index.ts";
 import type { Letter } from "../../watch/index.ts";
-import { BrokenState, type KeptState, type StateForm } from "../views/kept-state.ts";
+import { NotKept, type KeptState } from "../views/kept-state.ts";
 import { fieldsOf, wrong, type SavedState } from "../views/saved-items.ts";
 import { ReportFault, type ReportLetters, type ReportMatter } from "./report-letter.ts";
-import { readPeriod, readSchedule, scheduleWords, ZoneClock } from "./schedule.ts";
+import { isOf, keptRuns, rangeOf, runOf, shownRun, tagOf, timeText, type ReportRuns, type Run } from "./report-runs.ts";
+import { readSchedule, scheduleWords, ZoneClock } from "./schedule.ts";
 
-/** A report that is to be sent, or was. Times are milliseconds since the epoch. */
-interface Run {
-  readonly id: string;
-  readonly report: string;
-  readonly due: number;
-  /** Of the data. */
-  readonly from: number;
-  readonly to: number;
-  readonly by: string;
-  /** Of whoever sends it. */
-  readonly holder: string;
-  readonly state: ReportRun["state"];
-  readonly deliveries: readonly { readonly action: string; readonly sentAt?: number; readonly fault?: string }[];
-  readonly fault?: string;
-}
-
-/** The runs of all reports, the newest first. */
-export type ReportRuns = readonly Run[];
-
-const version = 1;
-const mostRuns = 50;
 const mostShown = 20;
 /** Letters are in memory until they are sent. */
 const mostUnderWay = 30;
@@ -56,25 +36,6 @@ const retryMs = 30_000;
 /** A collector that cannot make or send reports leaves them to others of its fleet for this time, and then says what is missing. */
 const othersMs = 600_000;
 const stopMs = 3000;
-
-/** The runs of reports, as a text. */
-export const runsForm: StateForm<ReportRuns> = {
-  empty: [],
-  format: (runs) => `${JSON.stringify({ version, runs }, undefined, 1)}\n`,
-  parse(text) {
-    try {
-      const { version: found, runs } = JSON.parse(text) as { version?: number; runs?: ReportRuns };
-      const isRun = ({ id, report, due, from, to, holder, deliveries }: Run): boolean =>
-        [id, report, holder].every((each) => typeof each === "string") &&
-        [due, from, to].every((each) => Number.isFinite(each)) &&
-        Array.isArray(deliveries);
-      if (found === version && Array.isArray(runs) && runs.every(isRun)) return runs;
-    } catch {
-      // As of another form.
-    }
-    throw new BrokenState(`it is no file of runs of reports of version ${version}`);
-  },
-};
 
 interface Due {
   readonly changedAt: string;
@@ -201,7 +162,7 @@ export class Reports implements Component {
           const own = runs
             .filter((run) => run.report === id)
             .slice(0, mostShown)
-            .map(shown);
+            .map(shownRun);
           return { id, name, board, schedule, zone, paused, next, fault, runs: own };
         }),
     };
@@ -224,13 +185,17 @@ export class Reports implements Component {
         const waiting = runs.filter(({ state, report: of }) => state === "waiting" && of === report.id);
         if (waiting.length >= mostWaiting)
           throw apiError("resource_exhausted", "TOO_MANY_RUNS", `${mostWaiting} of this report wait already`);
-        return kept([run, ...runs.filter(({ id }) => id !== run.id)], this.#saved());
+        return keptRuns([run, ...runs.filter(({ id }) => id !== run.id)], this.#saved(), due);
       });
     } catch (error) {
       if ((error as { code?: unknown }).code !== undefined) throw error;
-      throw apiError("unavailable", "NOT_SAVED", `it could not be noted, and is not sent: ${(error as Error).message}`);
+      const what =
+        error instanceof NotKept && error.isUnsure
+          ? "the answer of the database was lost, look whether it is sent"
+          : "it could not be noted, and is not sent";
+      throw apiError("unavailable", "NOT_SAVED", `${what}: ${(error as Error).message}`);
     }
-    return shown(run);
+    return shownRun(run);
   }
 
   async preview(body: unknown, who: ViewUser, hasNames: boolean, signal: AbortSignal): Promise<ReportPreview> {
@@ -307,7 +272,7 @@ export class Reports implements Component {
         .map(({ report, at }) => runOf(report, at, session));
       const taken = before.map((run) => (isOther(run) && !isAlive(run.holder) ? { ...run, holder: session } : run));
       const isChanged = fresh.length > 0 || taken.some((run, at) => run !== before[at]);
-      return isChanged ? kept([...fresh, ...taken], this.#saved()) : before;
+      return isChanged ? keptRuns([...fresh, ...taken], this.#saved(), now) : before;
     });
   }
 
@@ -435,16 +400,10 @@ function isZone(zone: string): boolean {
   }
 }
 
-const timeText = (at: number): string => new Date(at).toISOString();
-
 function nextOf({ schedule, zone }: Report, after: number): number {
   const read = readSchedule(schedule);
   if (read === undefined) throw new RangeError(`no schedule: ${schedule}`);
   return ZoneClock.of(zone).next(read, after);
-}
-
-function rangeOf({ period, zone }: Report, due: number): { readonly from: number; readonly to: number } {
-  return ZoneClock.of(zone).range(readPeriod(period) ?? dayMs, due);
 }
 
 /**
@@ -458,51 +417,3 @@ function lastDue(report: Report, now: number): number | undefined {
   return found;
 }
 
-const isOf =
-  ({ id }: Report, at: number) =>
-  ({ report, due }: Run): boolean =>
-    report === id && due === at;
-
-/** What tells ids of this collector from those of another one, whose mail may go to the same people. */
-const tagOf = (session: string): string => session.slice(0, 8);
-
-function runOf(report: Report, due: number, holder: string) {
-  const minute = timeText(due).slice(0, 16).replaceAll(/[-:]/g, "");
-  return {
-    id: `${report.id}-${minute}-${tagOf(holder)}`,
-    report: report.id,
-    due,
-    ...rangeOf(report, due),
-    by: "",
-    holder,
-    state: "waiting" as const,
-    deliveries: report.actions.map((action) => ({ action })),
-  };
-}
-
-/** The last runs of each report, and those that wait; of reports that have gone none that is over. */
-function kept(runs: ReportRuns, { report: reports }: SavedState): ReportRuns {
-  const counts = new Map<string, number>();
-  return runs.filter(({ report, state }) => {
-    const count = (counts.get(report) ?? 0) + 1;
-    counts.set(report, count);
-    return state === "waiting" || (count <= mostRuns && reports.has(report));
-  });
-}
-
-function shown({ id, due, from, to, by, state, deliveries, fault }: Run): ReportRun {
-  return {
-    id,
-    due: timeText(due),
-    from: timeText(from),
-    to: timeText(to),
-    by,
-    state,
-    deliveries: deliveries.map((each) => ({
-      action: each.action,
-      sentAt: each.sentAt === undefined ? undefined : timeText(each.sentAt),
-      fault: each.fault,
-    })),
-    fault,
-  };
-}

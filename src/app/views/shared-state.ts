@@ -5,7 +5,7 @@ import type { FleetStateRow, PostgresqlFleetStates } from "../../fleet/index.ts"
 import { NotKept, type FileState, type KeptState, type StateForm } from "./kept-state.ts";
 
 /** Where a state of a fleet is kept, and what is there of it on this host. */
-export interface SharedPlaces<T> {
+interface SharedPlaces<T> {
   readonly states: Pick<PostgresqlFleetStates, "read" | "write" | "watch">;
   /** The name in the table. */
   readonly key: string;

@@ -22,14 +22,14 @@ import {
   type Summand,
   type WantedRows,
 } from "../query/sql-dialect.ts";
-import type { DuckDb } from "./duckdb-instance.ts";
+import type { DuckDb, EmbeddedExploreConfig } from "./duckdb-instance.ts";
 import { distinctOf, duckDbDialect, quoted } from "./duckdb-table.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
 import { countsFor, isOf, minutesOf, sourceColumn, sumColumns, whenColumn, type UsedRollups } from "./plan-query.ts";
 
-/** Of so many rows all different values are counted: half a microsecond a row, and memory for each of them. */
-const mostCounted = 8_000_000;
+/** Of so many rows all different values are counted, as a rule: half a microsecond a row, and memory for each of them. */
+const usuallyCounted = 8_000_000;
 
 /** Runs statements over the rows of some files. */
 export class DuckDbEngine implements QueryEngine {
@@ -47,7 +47,7 @@ export class DuckDbEngine implements QueryEngine {
 
   constructor(
     open: OpenedDuckDb,
-    timeoutMs: number,
+    { timeoutMs, maxCountedRows = usuallyCounted }: Pick<EmbeddedExploreConfig, "timeoutMs" | "maxCountedRows">,
     partitions: readonly Partition[],
     rollups: readonly UsedRollups[] = [],
   ) {
@@ -59,7 +59,7 @@ export class DuckDbEngine implements QueryEngine {
     this.#weight = partitions.some(({ maxWeight }) => maxWeight > 1) ? quoted(weightColumn) : undefined;
     this.#isSmall = partitions.every(areSmall);
     const rows = partitions.reduce((sum, each) => sum + each.rows, 0);
-    const oneOf = 2 ** Math.max(0, Math.ceil(Math.log2(rows / mostCounted)));
+    const oneOf = 2 ** Math.max(0, Math.ceil(Math.log2(rows / maxCountedRows)));
     this.dialect = { ...duckDbDialect, distinct: (value) => distinctOf(value, oneOf) };
     this.countsUpTo = oneOf === 1 ? Infinity : 0;
   }

@@ -35,6 +35,8 @@ export interface EmbeddedExploreConfig {
   /** The number of keys of metadata that become columns by themselves. */
   readonly maxMetadataFields: number;
   readonly timeoutMs: number;
+  /** Of so many rows all different values are counted; of more it is estimated how many there are. Left out: 8 million. */
+  readonly maxCountedRows?: number;
 }
 
 /** Context that the parts of an open store share. */

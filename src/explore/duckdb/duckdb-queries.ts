@@ -6,6 +6,7 @@ import { flowsStatement } from "../query/query-sql.ts";
 import { limitedTo } from "../query/limited-engine.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { DuckDbEngine } from "./duckdb-engine.ts";
+import type { EmbeddedExploreConfig } from "./duckdb-instance.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { writeParquet } from "./parquet.ts";
 import type { Partition } from "./partition.ts";
@@ -14,19 +15,19 @@ import { planQuery } from "./plan-query.ts";
 const maxRunning = 2;
 const maxWaiting = 16;
 
+type QueryLimits = Pick<EmbeddedExploreConfig, "directory" | "timeoutMs" | "maxCountedRows">;
+
 /** Queries of the files of rows. */
 export class DuckDbQueries {
   readonly #opened: () => OpenedDuckDb;
-  readonly #directory: string;
-  readonly #timeoutMs: number;
+  readonly #config: QueryLimits;
   readonly #clock: Clock;
   readonly #gate = new QueryGate(maxRunning, maxWaiting);
 
   /** @param opened throws ExploreError when there is no store at present. */
-  constructor(opened: () => OpenedDuckDb, directory: string, timeoutMs: number, clock: Clock) {
+  constructor(opened: () => OpenedDuckDb, config: QueryLimits, clock: Clock) {
     this.#opened = opened;
-    this.#directory = directory;
-    this.#timeoutMs = timeoutMs;
+    this.#config = config;
     this.#clock = clock;
   }
 
@@ -36,7 +37,7 @@ export class DuckDbQueries {
       const begun = this.#clock.monotonic();
       const { store, rollups } = open;
       const plan = planQuery(query, store.partitions(), rollups.files());
-      const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#timeoutMs, plan.partitions, plan.rollups));
+      const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#config, plan.partitions, plan.rollups));
       const answer = await runQuery(plan.query, engine, ending);
       const elapsedMs = Math.round(this.#clock.monotonic() - begun);
       return { ...answer, sampling: plan.sampling, ...plan.coverage, store: "duckdb", elapsedMs };
@@ -50,7 +51,7 @@ export class DuckDbQueries {
       const partitions = partitionsOf(all, query);
       const records: FlowsAnswer["records"][number][] = [];
       for (const partition of partitions.toReversed()) {
-        const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#timeoutMs, [partition]));
+        const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#config, [partition]));
         const named = query.fields.map((field) => engine.columnOf(field));
         const columns = named.length > 0 ? named : open.store.columns();
         const limit = query.limit - records.length;
@@ -70,7 +71,7 @@ export class DuckDbQueries {
     return open.question(new AbortController().signal, async () => {
       const connection = await open.instance.connect();
       try {
-        return await writeParquet(connection, join(this.#directory, "tmp"), table);
+        return await writeParquet(connection, join(this.#config.directory, "tmp"), table);
       } finally {
         connection.closeSync();
       }

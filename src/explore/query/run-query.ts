@@ -113,7 +113,8 @@ const others = -1;
 const noKey = -2;
 
 /**
- * Answers a query in up to three statements: the largest keys, their values over time, and those of the range before.
+ * Answers a query in up to three statements: the largest keys, their values over time, and those of the range before. Without keys, the values over time
+ * are what the total is made of.
  *
  * @throws ExploreError
  */
@@ -131,10 +132,14 @@ class Sums {
   /** One sum for each bucket, by the index of the key, or -1. */
   readonly of = new Map<number, number[]>();
   readonly all: number[];
+  readonly #rows: readonly (readonly unknown[])[];
+  readonly #positions: ReadonlyMap<number, number>;
 
   /** @param starts of the buckets, milliseconds since the epoch. */
   constructor(starts: readonly number[], rows: readonly (readonly unknown[])[]) {
     const positions = new Map(starts.map((at, i) => [at, i]));
+    this.#rows = rows;
+    this.#positions = positions;
     this.all = starts.map(() => 0);
     for (const [at, index, sum] of rows) {
       const position = positions.get(Number(at));
@@ -144,6 +149,14 @@ class Sums {
       series[position] = Number(sum ?? 0);
       this.all[position] = (this.all[position] as number) + Number(sum ?? 0);
     }
+  }
+
+  /** What all buckets have together, where their sums are whole numbers. */
+  total(): bigint {
+    return this.#rows.reduce(
+      (all, [at, , sum]) => (this.#positions.has(Number(at)) ? all + BigInt((sum ?? 0) as bigint | string) : all),
+      0n,
+    );
   }
 }
 
@@ -186,7 +199,10 @@ class RunningQuery {
     const dimensions = this.#dimensions;
     const width = dimensions.length;
     const hasKeys = width > 0;
-    const ranked = await this.#rank(this.#records, limit);
+    // Parts of flows add up to all of them; quotients, and different values, do not.
+    const isAdded = !hasKeys && step > 0 && this.#kind.per === undefined && this.#records.counted === undefined;
+    const added = isAdded ? await this.#sums(this.#records, [], step, this.#starts) : undefined;
+    const ranked = added === undefined ? await this.#rank(this.#records, limit) : [[added.total()]];
     const tops = hasKeys ? ranked : [];
     const keys = tops.map((row) => dimensions.map((column, i) => keyValue(column, row[i])));
     const sums = tops.map((row) => Number(row[width] ?? 0));
@@ -198,7 +214,7 @@ class RunningQuery {
     const flat = { ...this.#records, dimensions: isUnfolded ? [] : dimensions };
     const sumOfAll = isUnfolded ? Number((await this.#rank(flat, 1))[0]?.[0] ?? 0) : sumOfKeys;
 
-    const series = step === 0 ? undefined : await this.#sums(this.#records, keys, step, this.#starts);
+    const series = added ?? (step === 0 ? undefined : await this.#sums(this.#records, keys, step, this.#starts));
     const flatSeries = series && isUnfolded ? await this.#sums(flat, [], step, this.#starts) : series;
     const before = rangeBefore(this.#query);
     const previous = compare ? await this.#sums({ ...this.#records, ...before }, keys, 0, [0]) : undefined;
