@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { DuckDBInstance } from "@duckdb/node-api";
-import { readQuery } from "../../src/explore/index.ts";
+import { readQuery, type ExploreQuery } from "../../src/explore/index.ts";
 import { exploreDirectory, openExplore, takeLines } from "./explore-fixture.ts";
 import {
   checkAnswers,
@@ -17,6 +17,11 @@ import {
 import { lineOf, type ModelRecord } from "./query-model.ts";
 
 const never = new AbortController().signal;
+/** As a question of several about the same records asks it. */
+const oneOfSeveral = (query: ExploreQuery): ExploreQuery => ({
+  ...query,
+  ...(query.filter && { within: { filter: query.filter, from: query.from - 7_200_000, to: query.to } }),
+});
 const linesOf = (records: readonly ModelRecord[]): Buffer => Buffer.from(records.map(lineOf).join(""));
 
 test("answers of the embedded store are those of a slow model over the same records", async (t) => {
@@ -24,6 +29,7 @@ test("answers of the embedded store are those of a slow model over the same reco
   takeLines(explore, linesOf(sampleRecords));
   await explore.flush();
   await checkAnswers((query) => explore.query(query, never), sampleRecords, 40);
+  await checkAnswers((query) => explore.query(oneOfSeveral(query), never), sampleRecords, 15);
   await checkRegexes((query) => explore.query(query, never), sampleRecords);
   await checkUtilisation((query) => explore.query(query, never), sampleRecords);
   await checkDifferent((query) => explore.query(query, never), sampleRecords);
@@ -87,17 +93,49 @@ test("the same with numbers as most flows have them, in a file that is written t
   takeLines(explore, linesOf(usualRecords.slice(half)));
   await explore.flush();
   await checkAnswers((query) => explore.query(query, never), usualRecords, 15);
+  await checkAnswers((query) => explore.query(oneOfSeveral(query), never), usualRecords, 15);
   await checkUtilisation((query) => explore.query(query, never), usualRecords);
   await explore.stop();
 
   const again = await openExplore(t, options);
   await checkAnswers((query) => again.query(query, never), usualRecords, 15);
+  await checkAnswers((query) => again.query(oneOfSeveral(query), never), usualRecords, 10);
   await again.stop();
 
   const first = readdirSync(directory).find((file) => file.startsWith("flows-"));
   await makeOlder(join(directory, String(first)));
   const updated = await openExplore(t, options);
   await checkAnswers((query) => updated.query(query, never), usualRecords, 15);
+  await checkAnswers((query) => updated.query(oneOfSeveral(query), never), usualRecords, 5);
+});
+
+test("questions about the same records read them once; records that come meanwhile are in others, and too many are read as usual", async (t) => {
+  const explore = await openExplore(t, { clockNow: () => now });
+  const record = (count: number): ModelRecord => ({
+    "@timestamp": new Date(now - 1000 * count).toISOString(),
+    "flow.export.ip.addr": "192.0.2.1",
+    "flow.export.type": "ipfix",
+    "flow.src.ip.addr": "10.0.0.1",
+    "flow.bytes": 100,
+  });
+  takeLines(explore, linesOf([record(1), record(2)]));
+  await explore.flush();
+  const query = readQuery({ filter: "src = 10.0.0.1", measure: "flows" }, now);
+  const ask = async (asked: ExploreQuery): Promise<number> => (await explore.query(asked, never)).total.value;
+  assert.equal(await ask(oneOfSeveral(query)), 2);
+  takeLines(explore, linesOf([record(3)]));
+  await explore.flush();
+  assert.deepEqual([await ask(oneOfSeveral(query)), await ask(query)], [2, 3]);
+  const others = readQuery({ filter: "src in 10.0.0.0/8", measure: "bytes", dimensions: ["flow.src.ip.addr"] }, now);
+  const { rows } = await explore.query(oneOfSeveral(others), never);
+  assert.deepEqual(rows.map(({ key, value }) => [key, value]), [[["10.0.0.1"], 300]]);
+  // More than there are copies of, one of them of a field that no record has.
+  for (let at = 0; at < 6; at++) {
+    const other = readQuery({ filter: `src = 10.0.0.1 and bytes > ${at}`, measure: "flows" }, now);
+    assert.equal(await ask(oneOfSeveral(other)), 3);
+  }
+  const none = readQuery({ filter: "src.site.name = x", measure: "flows" }, now);
+  assert.equal(await ask(oneOfSeveral(none)), 0);
 });
 
 test("a file of flows that all began after their records came, by a clock that is ahead, says when they flowed", async (t) => {

@@ -1,9 +1,11 @@
 import type { DuckDBConnection, DuckDBType, DuckDBValue } from "@duckdb/node-api";
 import { ExploreError, shownAddress, timeField, columnOf, isMetadataName, type Column } from "../column.ts";
+import type { Filter } from "../../record/index.ts";
 import { nearName, quote } from "../../base/text/index.ts";
 import { flowedBounds, flowedColumns, laterColumns } from "../booking.ts";
 import type { TimeRange } from "../query/explore-query.ts";
 import { partsInBuckets, partsInRange, partsOfLongFlows, spreadParts, type FlowedRows } from "../query/flowed-sql.ts";
+import { filteredStatement } from "../query/query-sql.ts";
 import {
   bucketName,
   hasNext,
@@ -92,6 +94,29 @@ export class DuckDbEngine implements QueryEngine {
     const [parts, bounded] = [fitting(largest * step * step), fitting(largest * step)];
     if (parts >= least) return { step, parts, isBounded: true };
     return bounded >= least ? { step, parts: bounded, isBounded: false } : undefined;
+  }
+
+  /** Copies rows of which a filter is true, so many at most, into the table of an attached database: these columns, and what they stand for. */
+  async copy(
+    filter: Filter,
+    columns: readonly Column[],
+    target: string,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const weight = quoted(weightColumn);
+    const rows = this.#partitions.map((partition) => {
+      const cells = [...columns.map((column) => namedCell(column, partition)), weight];
+      return `SELECT ${cells.join(", ")} FROM ${tableOf(partition.name)}`;
+    });
+    const names = [...columns.map(({ field }) => quoted(field)), weight].join(", ");
+    const statement = filteredStatement(
+      this,
+      filter,
+      (where) =>
+        `INSERT INTO ${tableOf(target)} (${names}) SELECT ${names} FROM (${rows.join(" UNION ALL ")}) r WHERE ${where} LIMIT ${limit}`,
+    );
+    await this.rows(statement, signal);
   }
 
   async rows(statement: Statement, signal: AbortSignal): Promise<readonly (readonly unknown[])[]> {

@@ -1,19 +1,149 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/report/index.ts";
+import type { Filter } from "../../record/index.ts";
+import { bookedColumns, flowedColumns, laterColumns } from "../booking.ts";
 import type { AnswerTable, ExploreAnswer, FlowsAnswer } from "../query/answer.ts";
-import type { ExploreQuery, FlowsQuery, TimeRange } from "../query/explore-query.ts";
+import type { ExploreQuery, FlowsQuery, TimeRange, Within } from "../query/explore-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
 import { limitedTo } from "../query/limited-engine.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
 import { DuckDbEngine } from "./duckdb-engine.ts";
 import type { EmbeddedExploreConfig } from "./duckdb-instance.ts";
+import { quoted } from "./duckdb-table.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { writeParquet } from "./parquet.ts";
-import type { Partition } from "./partition.ts";
-import { planQuery } from "./plan-query.ts";
+import { describePartition, readPartition, type Partition } from "./partition.ts";
+import { partitionsIn, planQuery } from "./plan-query.ts";
 
 const maxRunning = 2;
 const maxWaiting = 16;
+
+/** More records than these are not copied: half a second is lost then. */
+const mostCopied = 100_000;
+/** How long copies are of use: they do not get what comes meanwhile. */
+const copyMs = 10_000;
+
+/** So many are there at a time. */
+const mostCopies = 4;
+
+/** Records of a filter, read once and kept in memory for a little while. */
+interface RecordCopy {
+  readonly open: OpenedDuckDb;
+  readonly until: number;
+  /** Undefined: there are too many of them. */
+  readonly partition: Promise<Partition | undefined>;
+  readonly drop: () => void;
+}
+
+/**
+ * Copies of the records of filters, for questions that follow one another, as those of the page of an address: each reads some thousand records
+ * then, in place of all. Without one a question reads the files, so nothing depends on them but time.
+ */
+class RecordCopies {
+  readonly #config: QueryLimits;
+  readonly #clock: Clock;
+  /** The oldest first. */
+  readonly #copies = new Map<string, RecordCopy>();
+  #made = 0;
+
+  constructor(config: QueryLimits, clock: Clock) {
+    this.#config = config;
+    this.#clock = clock;
+  }
+
+  /** @param needed the files that the question reads. @returns undefined: it is to read those. */
+  async of(
+    open: OpenedDuckDb,
+    { filter, from, to }: Within,
+    needed: readonly Partition[],
+    signal: AbortSignal,
+  ): Promise<Partition | undefined> {
+    const partitions = partitionsIn(open.store.partitions(), "flowed", { from, to });
+    const names = partitions.map(({ name }) => name);
+    if (names.length === 0 || needed.some(({ name }) => !names.includes(name)) || partitions.some(lacksLater))
+      return undefined;
+    // JSON has neither whole numbers of any length, nor infinity.
+    const plain = (_: string, value: unknown): unknown =>
+      typeof value === "bigint" || typeof value === "number" ? String(value) : value;
+    const key = JSON.stringify([filter, names], plain);
+    const known = this.#copies.get(key);
+    const isOfUse = known?.open === open && known.until > this.#clock.monotonic();
+    const copy = isOfUse ? known : this.#begin(key, open, filter, partitions, signal);
+    try {
+      return await copy.partition;
+    } catch {
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+
+  #begin(
+    key: string,
+    open: OpenedDuckDb,
+    filter: Filter,
+    partitions: readonly Partition[],
+    signal: AbortSignal,
+  ): RecordCopy {
+    const now = this.#clock.monotonic();
+    for (const [each, { until, drop }] of this.#copies)
+      if (each === key || until <= now || this.#copies.size >= mostCopies) drop();
+    const name = `copy-${this.#made++}`;
+    const partition = this.#make(open, name, filter, partitions, signal);
+    const drop = (): void => {
+      if (this.#copies.get(key) === copy) this.#copies.delete(key);
+      clearTimeout(timer);
+      // A question that reads it then is asked again. It fails where the store is closed, and the copy gone.
+      partition
+        .catch(() => {})
+        .then(() => open.question(new AbortController().signal, () => detach(open, name)))
+        .catch(() => {});
+    };
+    const timer = setTimeout(drop, copyMs).unref();
+    const copy: RecordCopy = { open, until: now + copyMs, partition, drop };
+    this.#copies.set(key, copy);
+    partition.catch(drop);
+    return copy;
+  }
+
+  async #make(
+    open: OpenedDuckDb,
+    name: string,
+    filter: Filter,
+    partitions: readonly Partition[],
+    signal: AbortSignal,
+  ): Promise<Partition | undefined> {
+    const columns = [...open.store.columns(), ...bookedColumns].filter(({ field }) =>
+      partitions.some((each) => each.columns.has(field)),
+    );
+    const connection = await open.instance.connect();
+    try {
+      await connection.run(`ATTACH ':memory:' AS ${quoted(name)}`);
+      await readPartition(connection, name, columns);
+      const engine = new DuckDbEngine(open, this.#config, partitions);
+      await engine.copy(filter, columns, name, mostCopied + 1, signal);
+      const made = await describePartition(connection, name);
+      if (made.rows <= mostCopied) return { ...made, isComplete: true };
+    } finally {
+      connection.closeSync();
+    }
+    await detach(open, name);
+    return undefined;
+  }
+}
+
+async function detach(open: OpenedDuckDb, name: string): Promise<void> {
+  const connection = await open.instance.connect();
+  try {
+    await connection.run(`DETACH DATABASE IF EXISTS ${quoted(name)}`);
+  } finally {
+    connection.closeSync();
+  }
+}
+
+/** Whether it is a file of an earlier version, whose rows do not say what flowed after their first minute. */
+function lacksLater({ columns }: Partition): boolean {
+  return columns.has(flowedColumns.start.field) && !Object.values(laterColumns).every(({ field }) => columns.has(field));
+}
 
 type QueryLimits = Pick<EmbeddedExploreConfig, "directory" | "timeoutMs" | "maxCountedRows">;
 
@@ -23,11 +153,13 @@ export class DuckDbQueries {
   readonly #config: QueryLimits;
   readonly #clock: Clock;
   readonly #gate = new QueryGate(maxRunning, maxWaiting);
+  readonly #copies: RecordCopies;
 
   /** @param opened throws ExploreError when there is no store at present. */
   constructor(opened: () => OpenedDuckDb, config: QueryLimits, clock: Clock) {
     this.#opened = opened;
     this.#config = config;
+    this.#copies = new RecordCopies(config, clock);
     this.#clock = clock;
   }
 
@@ -37,7 +169,9 @@ export class DuckDbQueries {
       const begun = this.#clock.monotonic();
       const { store, rollups } = open;
       const plan = planQuery(query, store.partitions(), rollups.files());
-      const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#config, plan.partitions, plan.rollups));
+      const copy = query.within && (await this.#copies.of(open, query.within, plan.partitions, ending));
+      const read = copy === undefined ? plan.partitions : [copy];
+      const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#config, read, plan.rollups));
       const answer = await runQuery(plan.query, engine, ending);
       const elapsedMs = Math.round(this.#clock.monotonic() - begun);
       return { ...answer, sampling: plan.sampling, ...plan.coverage, store: "duckdb", elapsedMs };

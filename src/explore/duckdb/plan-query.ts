@@ -167,9 +167,7 @@ export function planQuery(
   const used = within(usable, asked.when, readRange(aligned));
   const query = used.length > 0 ? aligned : asked;
   const range = readRange(query);
-  const overlapping = partitions.filter(({ from = 0, to = Number.POSITIVE_INFINITY, flowedFrom = 0 }) =>
-    isIn({ from, to, flowedFrom }, asked.when, range),
-  );
+  const overlapping = partitionsIn(partitions, asked.when, range);
   // A statement needs a table, though it be empty.
   const read = overlapping.length > 0 || used.length > 0 ? overlapping : partitions.slice(-1);
   const usableSources = usable.flatMap(({ sources }) => sources);
@@ -188,6 +186,13 @@ export function planQuery(
       1,
     ),
   };
+}
+
+/** The files that may have rows of a range. */
+export function partitionsIn(partitions: readonly Partition[], when: When, range: TimeRange): readonly Partition[] {
+  return partitions.filter(({ from = 0, to = Number.POSITIVE_INFINITY, flowedFrom = 0 }) =>
+    isIn({ from, to, flowedFrom }, when, range),
+  );
 }
 
 /** With the range before, where that is asked for. */

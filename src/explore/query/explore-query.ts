@@ -68,6 +68,13 @@ export interface ExploreQuery extends TimeRange {
   readonly percentile: number | undefined;
   /** The scopes of the metadata to which who asks is limited; left out: they are not. */
   readonly scopes?: readonly string[];
+  /** The records are among these, of which more is asked at once: a store may read them all once, and then no others. */
+  readonly within?: Within;
+}
+
+/** Records of a filter and a range. */
+export interface Within extends TimeRange {
+  readonly filter: Filter;
 }
 
 /** A question for single records, newest first. */

@@ -4,7 +4,7 @@ import { quote } from "../../base/text/index.ts";
 import { inScopes } from "./limited-engine.ts";
 import { QueryGate } from "./run-query.ts";
 import type { ExploreAnswer, FlowsAnswer } from "./answer.ts";
-import { fault, objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery } from "./explore-query.ts";
+import { fault, objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery, type Within } from "./explore-query.ts";
 
 /** The way of flows, as seen from what a profile is about. `all`: it is no end of a flow, so that there are no ways. */
 export type Way = "in" | "out" | "all";
@@ -225,6 +225,8 @@ class RunningProfile {
   readonly #questions: ProfileQuestions;
   readonly #now: number;
   readonly #signal: AbortSignal;
+  /** All records that it asks for: of the range, and of the one before. */
+  readonly #within: Within | undefined;
 
   constructor(subject: Subject, asked: Body, questions: ProfileQuestions, now: number, signal: AbortSignal) {
     this.#subject = subject;
@@ -232,6 +234,10 @@ class RunningProfile {
     this.#questions = questions;
     this.#now = now;
     this.#signal = signal;
+    const { filter, from, to, granularitySeconds } = readQuery({ ...asked, filter: subject.filter }, now);
+    const step = Math.max(1, 1000 * granularitySeconds);
+    const earlier = from - Math.ceil((to - from) / step) * step;
+    this.#within = filter && { filter, from: Math.max(0, earlier), to };
   }
 
   async traffic(): Promise<Profile["traffic"]> {
@@ -284,7 +290,8 @@ class RunningProfile {
     let first: string | undefined;
     for (const granularity of ["auto", "fine"]) {
       const step = granularity === "auto" ? granularity : spanOf(range) > 86_400_000 / 24 ? "1m" : "10s";
-      const answer = await this.#query({ ...range, filter, measure: "flows", granularity: step });
+      const query = readQuery({ ...range, filter, measure: "flows", granularity: step }, this.#now);
+      const answer = await this.#questions.query(query, this.#signal);
       const { times = [], granularitySeconds, total } = answer;
       first = times[(total.series ?? []).findIndex((flows) => flows > 0)];
       if (first === undefined || granularitySeconds <= 10) break;
@@ -300,7 +307,11 @@ class RunningProfile {
 
   #query(body: Body): Promise<ExploreAnswer> {
     const { from, to } = this.#asked;
-    return this.#questions.query(readQuery({ from, to, ...body }, this.#now), this.#signal);
+    return this.#ask(readQuery({ from, to, ...body }, this.#now));
+  }
+
+  #ask(query: ExploreQuery): Promise<ExploreAnswer> {
+    return this.#questions.query({ ...query, ...(this.#within && { within: this.#within }) }, this.#signal);
   }
 
   /** The same of the range before, in buckets of the same places. */
@@ -312,7 +323,7 @@ class RunningProfile {
     const earlier = (time: string): string => new Date(Date.parse(time) - shift).toISOString();
     if (shift === 0 || Date.parse(from) < shift) return undefined;
     const query = readQuery({ from: earlier(from), to: earlier(to), filter, measure: "bits_per_second" }, this.#now);
-    const answer = await this.#questions.query({ ...query, granularitySeconds }, this.#signal);
+    const answer = await this.#ask({ ...query, granularitySeconds });
     // A part of the time before is no measure of now.
     return answer.missing === undefined ? answer : undefined;
   }

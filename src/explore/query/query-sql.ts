@@ -165,6 +165,18 @@ function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable,
   return `${value} BETWEEN ${values.add({ type: as, value: from })} AND ${values.add({ type: as, value: to })}`;
 }
 
+/** A statement with a condition that is true of the rows of which a filter is true. */
+export function filteredStatement(
+  engine: Pick<QueryEngine, "dialect" | "columnOf">,
+  filter: Filter,
+  sqlOf: (where: string) => string,
+): Statement {
+  const { dialect } = engine;
+  const values = new SqlValues(dialect);
+  const where = filterSql(filter, { dialect, values, columnOf: (field) => engine.columnOf(field) });
+  return { sql: sqlOf(where), values: values.list };
+}
+
 /** The question that statements ask of records. */
 export interface RecordsQuery extends TimeRange {
   readonly engine: Pick<QueryEngine, "dialect" | "columnOf" | "from" | "spreading">;
