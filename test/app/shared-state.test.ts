@@ -88,14 +88,19 @@ test("a write whose answer was lost is found out; where that cannot be, it is sa
     broken = undefined;
     throw new Error("the connection broke");
   };
-  const views = viewsOf(await openSaved(t, { states: { ...states, read: (...given) => states.read(...given), write } }));
+  const views = viewsOf(
+    await openSaved(t, { states: { ...states, read: (...given) => states.read(...given), write } }),
+  );
   broken = "after";
   await views.save({ view: { name: "was written" }, revision: 0 }, ada);
   broken = "before";
   await assert.rejects(views.save({ view: { name: "was not" } }, ada), /nothing has changed: the connection broke/);
   assert.deepEqual(namesOf(views), ["was written"]);
   broken = "for good";
-  await assert.rejects(views.save({ view: { name: "may be" } }, ada), /look whether it has changed: the connection broke/);
+  await assert.rejects(
+    views.save({ view: { name: "may be" } }, ada),
+    /look whether it has changed: the connection broke/,
+  );
   states.isAway = false;
   await until("it is back", () => views.list(ada).problem === undefined);
   assert.deepEqual(namesOf(views), ["may be", "was written"]);

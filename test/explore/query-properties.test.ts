@@ -128,7 +128,10 @@ test("questions about the same records read them once; records that come meanwhi
   assert.deepEqual([await ask(oneOfSeveral(query)), await ask(query)], [2, 3]);
   const others = readQuery({ filter: "src in 10.0.0.0/8", measure: "bytes", dimensions: ["flow.src.ip.addr"] }, now);
   const { rows } = await explore.query(oneOfSeveral(others), never);
-  assert.deepEqual(rows.map(({ key, value }) => [key, value]), [[["10.0.0.1"], 300]]);
+  assert.deepEqual(
+    rows.map(({ key, value }) => [key, value]),
+    [[["10.0.0.1"], 300]],
+  );
   // More than there are copies of, one of them of a field that no record has.
   for (let at = 0; at < 6; at++) {
     const other = readQuery({ filter: `src = 10.0.0.1 and bytes > ${at}`, measure: "flows" }, now);

@@ -62,7 +62,14 @@ export const defineReport: DefineCommand = (report, { terminal }) => {
     .action(async ({ output }: { output: OutputFormat }) => {
       const answer = (await (await clientOf(list, terminal)).ask("GET", reportsPath)) as ReportsAnswer;
       const rows = answer.reports.map(({ id, name, schedule, zone, next = "paused", fault, runs: [last] }) => {
-        return [id, name, schedule, zone, fault === undefined ? next : `never: ${fault}`, last === undefined ? "" : `${last.state} ${last.due}`];
+        return [
+          id,
+          name,
+          schedule,
+          zone,
+          fault === undefined ? next : `never: ${fault}`,
+          last === undefined ? "" : `${last.state} ${last.due}`,
+        ];
       });
       await print({ value: answer, head: ["id", "name", "schedule", "zone", "next", "last"], rows }, output, terminal);
     });

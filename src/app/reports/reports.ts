@@ -228,7 +228,8 @@ export class Reports implements Component {
       !suffices(role, matter.board.role)
     )
       throw apiError("not_found", "UNKNOWN_REPORT", `there is no report ${quote(id)}`);
-    if (!isZone(report.zone)) throw wrong("zone", `the report is by a time zone that is not known: ${quote(report.zone)}`);
+    if (!isZone(report.zone))
+      throw wrong("zone", `the report is by a time zone that is not known: ${quote(report.zone)}`);
     return { report, matter };
   }
 
@@ -416,4 +417,3 @@ function lastDue(report: Report, now: number): number | undefined {
   for (let at = nextOf(report, from); at <= now; at = nextOf(report, at)) found = at;
   return found;
 }
-

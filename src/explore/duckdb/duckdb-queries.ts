@@ -142,7 +142,9 @@ async function detach(open: OpenedDuckDb, name: string): Promise<void> {
 
 /** Whether it is a file of an earlier version, whose rows do not say what flowed after their first minute. */
 function lacksLater({ columns }: Partition): boolean {
-  return columns.has(flowedColumns.start.field) && !Object.values(laterColumns).every(({ field }) => columns.has(field));
+  return (
+    columns.has(flowedColumns.start.field) && !Object.values(laterColumns).every(({ field }) => columns.has(field))
+  );
 }
 
 type QueryLimits = Pick<EmbeddedExploreConfig, "directory" | "timeoutMs" | "maxCountedRows">;

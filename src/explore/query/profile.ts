@@ -4,7 +4,15 @@ import { quote } from "../../base/text/index.ts";
 import { inScopes } from "./limited-engine.ts";
 import { QueryGate } from "./run-query.ts";
 import type { ExploreAnswer, FlowsAnswer } from "./answer.ts";
-import { fault, objectOf, readFlowsQuery, readQuery, type ExploreQuery, type FlowsQuery, type Within } from "./explore-query.ts";
+import {
+  fault,
+  objectOf,
+  readFlowsQuery,
+  readQuery,
+  type ExploreQuery,
+  type FlowsQuery,
+  type Within,
+} from "./explore-query.ts";
 
 /** The way of flows, as seen from what a profile is about. `all`: it is no end of a flow, so that there are no ways. */
 export type Way = "in" | "out" | "all";

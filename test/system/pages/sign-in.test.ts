@@ -63,7 +63,11 @@ test("who signs in sees the page that was asked for; a viewer sees which role is
   await page.getByText("alice (viewer)").waitFor();
   const signOut = page.getByRole("button", { name: "Sign out" });
   await page.route("**/logout", (route) =>
-    route.fulfill({ status: 500, contentType: "application/json", body: '{"code":"internal","message":"out of order"}' }),
+    route.fulfill({
+      status: 500,
+      contentType: "application/json",
+      body: '{"code":"internal","message":"out of order"}',
+    }),
   );
   await signOut.click();
   const still = page.getByRole("alert").filter({ hasText: "You are still signed in" });
