@@ -66,6 +66,10 @@ test("while the database is away changes are refused and say why, and what it sa
   assert.deepEqual([namesOf(views), views.list(ada).problem, kept.failures], [["before"], "the database is away", 1]);
   const isIll = () => health.checks().some(({ degraded, detail }) => degraded === true && /is away/.test(detail ?? ""));
   assert.ok(isIll());
+  states.isAway = false;
+  await until("it is read again", () => views.list(ada).problem === undefined);
+  states.isAway = true;
+  await assert.rejects(views.save({ view: { name: "refused" } }, ada));
   await kept.stop();
 
   const again = viewsOf(await openSaved(t, { states, directory, health }));

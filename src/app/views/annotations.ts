@@ -126,16 +126,16 @@ export class Annotations implements Component {
     } satisfies AnnotationsAnswer;
   };
 
-  /** A start that cannot be written is written when it can. */
-  async #note(start: Start): Promise<void> {
+  /** A start that cannot be written is written when it can; it may be there already where an answer was lost. */
+  async #note(start: Start, isAgain = false): Promise<void> {
+    const isThis = ({ at, member }: Start): boolean => at === start.at && member === start.member;
     try {
-      const isThis = ({ at, member }: Start): boolean => at === start.at && member === start.member;
       await this.#sources.starts.change((starts) =>
-        starts.some(isThis) ? starts : [...starts, start].slice(-mostStarts),
+        isAgain && starts.some(isThis) ? starts : [...starts, start].slice(-mostStarts),
       );
     } catch (error) {
       this.#log.debug({ error }, "the start of the collector could not be noted");
-      this.#timer = setTimeout(() => void this.#note(start), retryMs);
+      this.#timer = setTimeout(() => void this.#note(start, true), retryMs);
       this.#timer.unref();
     }
   }

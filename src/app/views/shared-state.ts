@@ -190,6 +190,8 @@ export class SharedState<T> implements KeptState<T> {
   #failed(cause: Error, isUnsure = false): NotKept {
     this.#log.warn({ error: cause }, `${this.name} of the fleet could not be read or written`);
     this.#tell(cause.message);
+    // It is read again until that works: nobody says when a database takes questions again that refused one.
+    this.#rounds.ask();
     return new NotKept(cause.message, { cause, isUnsure });
   }
 

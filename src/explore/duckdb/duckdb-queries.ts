@@ -99,7 +99,7 @@ class RecordCopies {
         .catch(() => {});
     };
     const timer = setTimeout(drop, copyMs).unref();
-    const copy: RecordCopy = { open, until: now + copyMs, partition, drop };
+    const copy = { open, until: now + copyMs, partition, drop };
     this.#copies.set(key, copy);
     partition.catch(drop);
     return copy;
