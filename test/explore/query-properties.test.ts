@@ -20,7 +20,9 @@ const never = new AbortController().signal;
 /** As a question of several about the same records asks it. */
 const oneOfSeveral = (query: ExploreQuery): ExploreQuery => ({
   ...query,
-  ...(query.filter && { within: { filter: query.filter, from: query.from - 7_200_000, to: query.to } }),
+  ...(query.filter && {
+    within: { filter: query.filter, fields: query.dimensions, from: query.from - 7_200_000, to: query.to },
+  }),
 });
 const linesOf = (records: readonly ModelRecord[]): Buffer => Buffer.from(records.map(lineOf).join(""));
 

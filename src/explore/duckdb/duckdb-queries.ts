@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Clock } from "../../base/report/index.ts";
 import type { Filter } from "../../record/index.ts";
-import { bookedColumns, flowedColumns, laterColumns } from "../booking.ts";
+import { bookedColumns, counterFields, flowedColumns, laterColumns } from "../booking.ts";
 import type { AnswerTable, ExploreAnswer, FlowsAnswer } from "../query/answer.ts";
-import type { ExploreQuery, FlowsQuery, TimeRange, Within } from "../query/explore-query.ts";
+import { timeField } from "../column.ts";
+import type { ExploreQuery, FlowsQuery, Measure, TimeRange, Within } from "../query/explore-query.ts";
 import { flowsStatement } from "../query/query-sql.ts";
 import { limitedTo } from "../query/limited-engine.ts";
 import { QueryGate, recordOf, runQuery } from "../query/run-query.ts";
@@ -13,7 +14,7 @@ import { quoted } from "./duckdb-table.ts";
 import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { writeParquet } from "./parquet.ts";
 import { describePartition, readPartition, type Partition } from "./partition.ts";
-import { partitionsIn, planQuery } from "./plan-query.ts";
+import { fieldsOf, partitionsIn, planQuery } from "./plan-query.ts";
 
 const maxRunning = 2;
 const maxWaiting = 16;
@@ -23,6 +24,14 @@ const mostCopied = 100_000;
 /** How long copies are of use: they do not get what comes meanwhile. */
 const copyMs = 10_000;
 
+const counted = Object.values(counterFields).flat();
+const plainMeasures: ReadonlySet<Measure> = new Set([
+  "bytes",
+  "packets",
+  "flows",
+  "bits_per_second",
+  "packets_per_second",
+]);
 /** So many are there at a time. */
 const mostCopies = 4;
 
@@ -54,10 +63,14 @@ class RecordCopies {
   /** @param needed the files that the question reads. @returns undefined: it is to read those. */
   async of(
     open: OpenedDuckDb,
-    { filter, from, to }: Within,
+    { dimensions, filter: asked, measure, scopes }: ExploreQuery,
+    { filter, fields, from, to }: Within,
     needed: readonly Partition[],
     signal: AbortSignal,
   ): Promise<Partition | undefined> {
+    const copied = new Set([timeField, ...counted, ...fields, ...fieldsOf(filter)]);
+    const isPlain = scopes === undefined && plainMeasures.has(measure);
+    if (!isPlain || [...dimensions, ...fieldsOf(asked)].some((field) => !copied.has(field))) return undefined;
     const partitions = partitionsIn(open.store.partitions(), "flowed", { from, to });
     const names = partitions.map(({ name }) => name);
     if (names.length === 0 || needed.some(({ name }) => !names.includes(name)) || partitions.some(lacksLater))
@@ -65,10 +78,10 @@ class RecordCopies {
     // JSON has neither whole numbers of any length, nor infinity.
     const plain = (_: string, value: unknown): unknown =>
       typeof value === "bigint" || typeof value === "number" ? String(value) : value;
-    const key = JSON.stringify([filter, names], plain);
+    const key = JSON.stringify([filter, fields, names], plain);
     const known = this.#copies.get(key);
     const isOfUse = known?.open === open && known.until > this.#clock.monotonic();
-    const copy = isOfUse ? known : this.#begin(key, open, filter, partitions, signal);
+    const copy = isOfUse ? known : this.#begin(key, open, filter, copied, partitions, signal);
     try {
       return await copy.partition;
     } catch {
@@ -81,6 +94,7 @@ class RecordCopies {
     key: string,
     open: OpenedDuckDb,
     filter: Filter,
+    fields: ReadonlySet<string>,
     partitions: readonly Partition[],
     signal: AbortSignal,
   ): RecordCopy {
@@ -88,7 +102,7 @@ class RecordCopies {
     for (const [each, { until, drop }] of this.#copies)
       if (each === key || until <= now || this.#copies.size >= mostCopies) drop();
     const name = `copy-${this.#made++}`;
-    const partition = this.#make(open, name, filter, partitions, signal);
+    const partition = this.#make(open, name, filter, fields, partitions, signal);
     const drop = (): void => {
       if (this.#copies.get(key) === copy) this.#copies.delete(key);
       clearTimeout(timer);
@@ -109,10 +123,12 @@ class RecordCopies {
     open: OpenedDuckDb,
     name: string,
     filter: Filter,
+    fields: ReadonlySet<string>,
     partitions: readonly Partition[],
     signal: AbortSignal,
   ): Promise<Partition | undefined> {
-    const columns = [...open.store.columns(), ...bookedColumns].filter(({ field }) =>
+    const wanted = open.store.columns().filter(({ field }) => fields.has(field));
+    const columns = [...wanted, ...bookedColumns].filter(({ field }) =>
       partitions.some((each) => each.columns.has(field)),
     );
     const connection = await open.instance.connect();
@@ -171,7 +187,7 @@ export class DuckDbQueries {
       const begun = this.#clock.monotonic();
       const { store, rollups } = open;
       const plan = planQuery(query, store.partitions(), rollups.files());
-      const copy = query.within && (await this.#copies.of(open, query.within, plan.partitions, ending));
+      const copy = query.within && (await this.#copies.of(open, query, query.within, plan.partitions, ending));
       const read = copy === undefined ? plan.partitions : [copy];
       const engine = limitedTo(query.scopes, new DuckDbEngine(open, this.#config, read, plan.rollups));
       const answer = await runQuery(plan.query, engine, ending);

@@ -249,7 +249,7 @@ function coverageOf(
 }
 
 /** The fields that a filter looks at. */
-function fieldsOf(filter: Filter | undefined): readonly string[] {
+export function fieldsOf(filter: Filter | undefined): readonly string[] {
   if (filter === undefined) return [];
   if ("fields" in filter) return filter.fields;
   return filter.kind === "not" ? fieldsOf(filter.filter) : filter.filters.flatMap(fieldsOf);

@@ -75,6 +75,8 @@ export interface ExploreQuery extends TimeRange {
 /** Records of a filter and a range. */
 export interface Within extends TimeRange {
   readonly filter: Filter;
+  /** Those that are asked for as dimensions. */
+  readonly fields: readonly string[];
 }
 
 /** A question for single records, newest first. */

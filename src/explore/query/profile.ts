@@ -110,6 +110,8 @@ const rankings: readonly { readonly name: string; readonly by: Readonly<Partial<
   ].map(({ name, fields }) => ({ name, by: { in: fields, out: fields, all: fields } })),
 ];
 
+const rankedFields = [...new Set(rankings.flatMap(({ by }) => Object.values(by).flat()))];
+
 /** The parts of a profile, which can be asked for one by one. */
 export const profileParts = ["traffic", "rankings", "seen"] as const;
 type ProfilePart = (typeof profileParts)[number];
@@ -245,7 +247,7 @@ class RunningProfile {
     const { filter, from, to, granularitySeconds } = readQuery({ ...asked, filter: subject.filter }, now);
     const step = Math.max(1, 1000 * granularitySeconds);
     const earlier = from - Math.ceil((to - from) / step) * step;
-    this.#within = filter && { filter, from: Math.max(0, earlier), to };
+    this.#within = filter && { filter, fields: rankedFields, from: Math.max(0, earlier), to };
   }
 
   async traffic(): Promise<Profile["traffic"]> {
