@@ -28,7 +28,7 @@ test("what one collector saves all have; of many who save at the same time none 
   const [one, two] = views;
   assert.ok(one !== undefined && two !== undefined);
   const wanted = Array.from({ length: 30 }, (_, at) => `view ${String(at).padStart(2, "0")}`);
-  await Promise.all(wanted.map((name, at) => views[at % 3]?.save({ view: { name } }, ada)));
+  await Promise.all(wanted.map(async (name, at) => views[at % 3]?.save({ view: { name } }, ada)));
   await until("all have all", () => views.every((each) => namesOf(each).length === wanted.length));
   for (const each of views) assert.deepEqual(namesOf(each), wanted);
   const numbers = one.changes(ada).changes.map(({ number }) => number);

@@ -72,9 +72,11 @@ export function useSignIn(): SignInState {
     signOut(everywhere = false) {
       void end(everywhere).then((failed) => {
         setSignOutFault(failed);
-        if (failed !== undefined) return;
-        tellTabs();
-        location.assign(base());
+        if (failed === undefined) {
+          tellTabs();
+          location.assign(base());
+        }
+        return failed;
       });
     },
     signOutFault,
