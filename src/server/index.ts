@@ -55,13 +55,8 @@ export {
   type View,
 } from "./methods/collector-methods.ts";
 export { diagnosisIds } from "./methods/answers.ts";
-export {
-  exploreAnswers,
-  type ExploreFormat,
-  type ExploreOperations,
-  type ExploreProfile,
-  type ExploreRules,
-} from "./methods/explore-endpoints.ts";
+export { exploreAnswers, type ExploreFormat, type ExploreOperations } from "./methods/explore-endpoints.ts";
+export type { ExploreProfile, ExploreRules } from "./methods/explore-shapes.ts";
 export {
   SourceRefusal,
   type Operation,

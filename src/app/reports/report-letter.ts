@@ -4,19 +4,19 @@ import type { Board, Report, SavedView } from "../../server/index.ts";
 import type { Letter } from "../../watch/index.ts";
 import type { ExploreQuestions } from "../threads/explore-output.ts";
 
-/** What a report is made of. */
+/** A report is made of this. */
 export interface ReportMatter {
   readonly report: Report;
   readonly board: Board;
   readonly views: readonly SavedView[];
-  /** Of the data, milliseconds since the epoch. */
+  /** The data are of the time from here on, milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
-  /** Whether addresses have the names of the metadata beside them. */
+  /** True: addresses have the names of the metadata beside them. */
   readonly hasNames: boolean;
 }
 
-/** A view with its answer, or why there is none. */
+/** A view has an answer, or a reason why there is none. */
 interface Part {
   readonly view: SavedView;
   readonly answer?: ExploreAnswer;
@@ -26,10 +26,10 @@ interface Part {
 /** A report cannot be made at present. */
 export class ReportFault extends Error {}
 
-/** How long all questions of a report may take together. */
+/** All questions of a report may take so long together. */
 const longestMs = 300_000;
 const tookLong = `the report took longer than ${longestMs / 60_000} minutes`;
-/** The largest letter, characters: mail servers take 10 MB and more. */
+/** A letter has so many characters at most: mail servers take 10 MB and more. */
 const largest = 5_000_000;
 
 /** Makes reports: asks for what a board shows, and writes it as HTML, text and CSV. */
@@ -45,7 +45,7 @@ export class ReportLetters {
     this.#clock = clock;
   }
 
-  /** Whether records are kept that it can ask. */
+  /** Tells whether records are kept that it can ask. */
   get canAsk(): boolean {
     return this.#questions !== undefined;
   }
@@ -180,14 +180,14 @@ interface Row {
   readonly name: string;
   readonly value: string;
   readonly share: string;
-  /** Of the total, 0 to 1. */
+  /** It is a part of the total, 0 to 1. */
   readonly part: number;
   readonly change: string;
-  /** Empty: that of no series. */
+  /** It is empty where no series has one. */
   readonly color: string;
 }
 
-/** The answer without its series, which charts show. */
+/** Leaves the series of an answer out, which charts show. */
 function ranking(answer: ExploreAnswer): ExploreAnswer {
   const without: { -readonly [Name in keyof ExploreAnswer]: ExploreAnswer[Name] } = { ...answer };
   delete without.times;
@@ -230,7 +230,7 @@ const chartWidth = 640;
 const chartHeight = 150;
 const leftOfChart = 70;
 
-/** Areas upon one another, the first at the bottom; or lines, as always of different values: these have no sum. */
+/** Draws areas upon one another, the first at the bottom; or lines, as always of different values: these have no sum. */
 function chartOf(
   { times = [], rows, others, total, dimensions, unit }: ExploreAnswer,
   label: string,
@@ -300,7 +300,7 @@ function changeText(value: number, before: number): string {
   return percent >= 150 ? `×${(value / before).toFixed(1)}` : `${percent > 0 ? "+" : ""}${percent} %`;
 }
 
-/** A range by the clock on the wall of a zone. */
+/** Writes a range by the clock on the wall of a zone. */
 function rangeText(from: number, to: number, zone: string): string {
   const day = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short" });
   const minute = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" });

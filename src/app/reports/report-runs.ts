@@ -8,18 +8,18 @@ export interface Run {
   readonly id: string;
   readonly report: string;
   readonly due: number;
-  /** Of the data. */
+  /** The data are of the time from here on. */
   readonly from: number;
   readonly to: number;
   readonly by: string;
-  /** Of whoever sends it. */
+  /** It is the session of the collector that sends it. */
   readonly holder: string;
   readonly state: ReportRun["state"];
   readonly deliveries: readonly { readonly action: string; readonly sentAt?: number; readonly fault?: string }[];
   readonly fault?: string;
 }
 
-/** The runs of all reports, the newest first. */
+/** The runs of all reports are in this order: the newest comes first. */
 export type ReportRuns = readonly Run[];
 
 const version = 1;
@@ -27,7 +27,7 @@ const mostRuns = 50;
 const dayMs = 86_400_000;
 const goneMs = 7 * dayMs;
 
-/** The runs of reports, as a text. */
+/** Writes the runs of reports as a text, and reads them. */
 export const runsForm: StateForm<ReportRuns> = {
   empty: [],
   format: (runs) => `${JSON.stringify({ version, runs }, undefined, 1)}\n`,
@@ -57,7 +57,7 @@ export const isOf =
   ({ report, due }: Run): boolean =>
     report === id && due === at;
 
-/** What tells ids of this collector from those of another one, whose mail may go to the same people. */
+/** Makes what tells ids of this collector from those of another one, whose mail may go to the same people. */
 export const tagOf = (session: string): string => session.slice(0, 8);
 
 export function runOf(report: Report, due: number, holder: string) {
@@ -75,7 +75,7 @@ export function runOf(report: Report, due: number, holder: string) {
 }
 
 /**
- * The last runs of each report, and those that wait; of reports that have gone those of some days alone. A report that another collector has just created is
+ * Keeps the last runs of each report, and those that wait; of reports that have gone those of some days alone. A report that another collector has just created is
  * not known here, and that it was sent must not be forgotten.
  */
 export function keptRuns(runs: ReportRuns, { report: reports }: SavedState, now: number): ReportRuns {

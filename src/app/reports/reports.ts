@@ -40,16 +40,16 @@ const stopMs = 3000;
 interface Due {
   readonly changedAt: string;
   readonly looked: number;
-  /** Infinity: never. */
+  /** Infinity says that it is never due. */
   readonly at: number;
-  /** Why it is never due. */
+  /** It says why the report is never due. */
   readonly fault?: string;
 }
 
-/** What a report is made of, whenever it is due. */
+/** A report is made of this, whenever it is due. */
 type Sent = Pick<ReportMatter, "report" | "board" | "views">;
 
-/** The way letters are sent. */
+/** Letters are sent by this. */
 interface Post {
   letterActions(): Promise<readonly string[] | undefined>;
   /** @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
@@ -74,9 +74,9 @@ export class Reports implements Component {
   readonly #stopping = new AbortController();
   /** Runs that are being made or sent here. */
   readonly #underWay = new Map<string, Promise<void>>();
-  /** By id of a run: when it is tried again, by the monotonic clock. */
+  /** A run of this id is tried again at this time of the monotonic clock. */
   readonly #notBefore = new Map<string, number>();
-  /** By id of a report: when it is due next, and when that was looked for. */
+  /** A report of this id is due next then. */
   readonly #next = new Map<string, Due>();
   #session: string | undefined;
   #previews = 0;
@@ -243,7 +243,7 @@ export class Reports implements Component {
     return { report, board, views: seen };
   }
 
-  /** Whether it has what reports are made of, and actions that send them. */
+  /** Tells whether it has what reports are made of, and actions that send them. */
   get #isAble(): boolean {
     return this.#post !== undefined && this.#letters.canAsk;
   }
@@ -310,7 +310,7 @@ export class Reports implements Component {
     }
   }
 
-  /** Whether nobody else may have taken it over: the lease under which it was taken goes on. */
+  /** Tells whether nobody else may have taken it over: the lease under which it was taken goes on. */
   #has({ holder }: Run): boolean {
     return this.#runs.session() === holder;
   }
@@ -386,7 +386,7 @@ export class Reports implements Component {
   }
 }
 
-/** Why a report is never due; undefined: it is. Only a state that was changed by hand has such. */
+/** Says why a report is never due; undefined: it is. Only a state that was changed by hand has such. */
 function faultOf({ schedule, zone, changedAt }: Report): string | undefined {
   if (readSchedule(schedule) === undefined) return `its schedule ${quote(schedule)} cannot be read: ${scheduleWords}`;
   if (!isZone(zone)) return `its time zone ${quote(zone)} is not known`;
@@ -408,7 +408,7 @@ function nextOf({ schedule, zone }: Report, after: number): number {
 }
 
 /**
- * The last time of a day that a report was due: of several that were missed, the last one is sent. One that was created or changed since is not
+ * Finds the last time of a day that a report was due: of several that were missed, the last one is sent. One that was created or changed since is not
  * due for before. A clock that is set back finds the runs that there are.
  */
 function lastDue(report: Report, now: number): number | undefined {

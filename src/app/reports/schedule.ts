@@ -1,10 +1,10 @@
-/** When a report is due; plain data. Times are minutes of the day by the clock on the wall. */
+/** It says when a report is due, as plain data. Times are minutes of the day by the clock on the wall. */
 export type Schedule =
   | { readonly kind: "hourly"; readonly minute: number }
   | { readonly kind: "weekdays"; readonly days: readonly number[]; readonly times: readonly number[] }
   | { readonly kind: "monthly"; readonly day: number | "last"; readonly times: readonly number[] };
 
-/** The time that a report is about: a calendar unit before it is due, or a span up to then, milliseconds. */
+/** A report is about this time: a calendar unit before it is due, or a span up to then, milliseconds. */
 export type Period = "hour" | "day" | "week" | "month" | number;
 
 export const scheduleWords =
@@ -68,14 +68,14 @@ export function readPeriod(text: string): Period | undefined {
   return span <= longestSpan ? span : undefined;
 }
 
-/** A day of the calendar; months begin with 1. */
+/** It is a day of the calendar; months begin with 1. */
 interface Day {
   readonly year: number;
   readonly month: number;
   readonly day: number;
 }
 
-/** The clock on the wall of a time zone. */
+/** Reads the clock on the wall of a time zone. */
 export class ZoneClock {
   readonly #format: Intl.DateTimeFormat;
 
@@ -100,7 +100,7 @@ export class ZoneClock {
     return new ZoneClock(zone);
   }
 
-  /** The first time that a report is due after another one, milliseconds since the epoch. */
+  /** Finds the first time that a report is due after another one, milliseconds since the epoch. */
   next(schedule: Schedule, after: number): number {
     if (schedule.kind === "hourly") return this.#nextHourly(schedule.minute, after);
     const { times } = schedule;
@@ -115,7 +115,7 @@ export class ZoneClock {
     throw new RangeError("the schedule has no next time");
   }
 
-  /** The range that a report is about which is due at a time. */
+  /** Finds the range that a report is about which is due at a time. */
   range(period: Period, due: number): { readonly from: number; readonly to: number } {
     if (typeof period === "number") return { from: due - period, to: due };
     if (period === "hour") {
@@ -136,7 +136,7 @@ export class ZoneClock {
     return { year, month, day };
   }
 
-  /** When it is so many minutes of a day: the first time where there are two, as much later as is left out where there is none. */
+  /** Finds when it is so many minutes of a day: the first time where there are two, as much later as is left out where there is none. */
   instantOf({ year, month, day }: Day, minutes: number): number {
     const wall = Date.UTC(year, month - 1, day, 0, minutes);
     const offsets = [this.offsetAt(wall - dayMs), this.offsetAt(wall + dayMs)];
@@ -154,7 +154,7 @@ export class ZoneClock {
     return at;
   }
 
-  /** How far the clock on the wall is ahead of UTC, milliseconds. */
+  /** Says how far the clock on the wall is ahead of UTC, milliseconds. */
   offsetAt(at: number): number {
     const { year, month, day, hour, minute, second } = this.#fieldsAt(at);
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;

@@ -20,7 +20,7 @@ interface SharedPlaces<T> {
 /** Others write seldom: so many changes in a row do not come between a reading and a writing. */
 const mostTries = 50;
 const retryMs = 1000;
-/** How often, and after which time each, it is asked whether a write was carried out whose answer was lost. */
+/** It is asked so often, and after this time each, whether a write was carried out whose answer was lost. */
 const asks = 40;
 const askMs = 250;
 
@@ -44,8 +44,9 @@ export class SharedState<T> implements KeptState<T> {
   #endWatch = (): void => {};
   /** Readings and changes, one after the other: an older answer never comes after a newer one. */
   #last: Promise<unknown> = Promise.resolve();
-  /** How many changes were refused. */
+  /** So many changes were refused. */
   failures = 0;
+  #isStopping = false;
 
   /** @param after runs an action once after a time, without keeping the process alive. */
   constructor(
@@ -79,6 +80,7 @@ export class SharedState<T> implements KeptState<T> {
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#endWatch();
     await this.#rounds.stop();
     await this.#last;
@@ -170,7 +172,7 @@ export class SharedState<T> implements KeptState<T> {
   /** What the database has when it is back; undefined: it stays away. */
   async #rowAfter(): Promise<FleetStateRow | undefined> {
     const { states, key } = this.#places;
-    for (let count = 0; count < asks; count++) {
+    for (let count = 0; count < asks && !this.#isStopping; count++) {
       try {
         return await states.read(key, this.#version);
       } catch {

@@ -3,7 +3,7 @@ import { sendJson, type Call } from "../http/call.ts";
 import type { BodyReader } from "../http/request-body.ts";
 import { decodeJson, plainJson } from "../json/decode-request.ts";
 import { allowed, describe, jsonBody, jsonResponse, operation, page, refusals, type Endpoint } from "./endpoint.ts";
-import { exploreMeasures } from "./explore-endpoints.ts";
+import { exploreMeasures } from "./explore-shapes.ts";
 import { choice, flag, integer, list, object, text, time, type JsonSchema, type Value } from "./shape.ts";
 
 const path = "/api/v1/views";
