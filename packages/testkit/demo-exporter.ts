@@ -352,35 +352,60 @@ const protocols: readonly Protocol[] = [
 
 const templateEvery = 20;
 
+/** A datagram of one of the exporters. */
+interface DemoDatagram {
+  /** The place of the exporter among the three. */
+  readonly exporter: number;
+  readonly address: string;
+  readonly bytes: Buffer;
+}
+
+/** Makes what the exporters send at a time, milliseconds since the epoch; the first one is when they began. */
+type DemoDatagrams = (now: number) => readonly DemoDatagram[];
+
+/** Three exporters, one each for NetFlow v5, v9 and IPFIX: a datagram of a few flows of each, but for those that get lost. */
+export function createDemoDatagrams(
+  options: Omit<DemoExporterOptions, "port" | "clock" | "intervalMs">,
+): DemoDatagrams {
+  const { random, conversations = 1, story, counters } = options;
+  const network = createDemoNetwork(random, { hasTenants: story !== undefined });
+  const sequences = protocols.map(() => 0);
+  let bootTime: number | undefined;
+  let round = 0;
+
+  return (now) => {
+    const withTemplates = round++ % templateEvery === 0;
+    bootTime ??= now - 60_000;
+    const booted = bootTime;
+    return protocols.flatMap((protocol, i): readonly DemoDatagram[] => {
+      const { address } = protocol;
+      const families = Array.from({ length: conversations }, () => protocol.families).flat();
+      const usual = families.flatMap((family): DemoFlow[] => network.conversation(family, now));
+      const flows = [...usual.map((flow) => story?.shaped?.(flow, now) ?? flow), ...(story?.flows(i, now) ?? [])];
+      counters?.add(address, flows);
+      const sequence = sequences[i] ?? 0;
+      const state = { now, bootTime: booted, sequence, domain: i + 1 };
+      sequences[i] = sequence + (protocol.counts === "records" ? flows.length : 1);
+      if (story?.loses(i, round) === true) return [];
+      return [{ exporter: i, address, bytes: protocol.encode(flows, withTemplates, state) }];
+    });
+  };
+}
+
 /**
- * Three exporters, one each for NetFlow v5, v9 and IPFIX, that send a datagram of a few flows at a fixed interval over
- * the loopback network. Where only 127.0.0.1 exists (not on Linux), all send from there.
+ * Sends the datagrams of the three exporters at a fixed interval over the loopback network. Where only 127.0.0.1 exists (not on Linux), all
+ * send from there.
  */
 export function createDemoExporter(options: DemoExporterOptions): Component {
-  const { port, random, clock, intervalMs = 500, conversations = 1, story, counters } = options;
-  const network = createDemoNetwork(random, { hasTenants: story !== undefined });
+  const { port, clock, intervalMs = 500 } = options;
+  const datagrams = createDemoDatagrams(options);
   const sockets: Socket[] = [];
   let timer: NodeJS.Timeout | undefined;
 
-  const bootTime = clock.now() - 60_000;
-  const sequences = protocols.map(() => 0);
-  let round = 0;
-
   const send = (): void => {
-    const now = clock.now();
-    const withTemplates = round++ % templateEvery === 0;
-    protocols.forEach((protocol, i) => {
-      const families = Array.from({ length: conversations }, () => protocol.families).flat();
-      const flows = families.flatMap((family): DemoFlow[] => network.conversation(family, now));
-      flows.push(...(story?.flows(i, now) ?? []));
-      counters?.add(protocol.address, flows);
-      const sequence = sequences[i] ?? 0;
-      const state = { now, bootTime, sequence, domain: i + 1 };
-      sequences[i] = sequence + (protocol.counts === "records" ? flows.length : 1);
-      if (story?.loses(i, round) === true) return;
-      // A datagram that the kernel does not take is lost like any other.
-      sockets[i]?.send(protocol.encode(flows, withTemplates, state), port, "127.0.0.1", () => {});
-    });
+    // A datagram that the kernel does not take is lost like any other.
+    for (const { exporter, bytes } of datagrams(clock.now()))
+      sockets[exporter]?.send(bytes, port, "127.0.0.1", () => {});
   };
 
   return {

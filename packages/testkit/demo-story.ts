@@ -1,4 +1,4 @@
-import { type Address, parseAddress } from "../../src/base/ip/index.ts";
+import { addressKey, keyContains, parseKey, type Address, parseAddress } from "../../src/base/ip/index.ts";
 
 /** One direction of one conversation, as an exporter accounts for it. Times are milliseconds since the epoch. */
 export interface DemoFlow {
@@ -72,6 +72,8 @@ export function createInterfaceCounters(): InterfaceCounters {
 export interface DemoStory {
   /** Further flows that an exporter sends now. */
   flows(exporter: number, now: number): readonly DemoFlow[];
+  /** Changes a flow of the usual traffic; left out: it stays as it is. */
+  shaped?(flow: DemoFlow, now: number): DemoFlow;
   /** Tells whether a datagram of an exporter is lost on its way. @param round counts the datagrams of each. */
   loses(exporter: number, round: number): boolean;
 }
@@ -116,6 +118,43 @@ export function createDemoStory(random: Random, beganAt: number): DemoStory {
       return [];
     },
     loses: (exporter, round) => exporter === edge2 && round % lostEvery === lostEvery - 1,
+  };
+}
+
+const hourMs = 3_600_000;
+
+/** The time before the demonstration. It goes back for two days and a little more, so that a day can be compared with the one before. */
+export const demoPast = { lengthMs: 50 * hourMs, stepMs: 900_000 } as const;
+/** A flow of the past stands for many. */
+const pastFactor = 400;
+/** From twenty hours ago to two hours ago a tenant sends so many times as much. */
+const growth = { prefix: "10.30.2.0/24", from: 20 * hourMs, to: 2 * hourMs, factor: 8 } as const;
+
+/**
+ * The same network before the demonstration began: it has more traffic by day than by night, nothing is wrong, and one tenant sends far more than
+ * it did the day before.
+ *
+ * @param endedAt when that time ended, milliseconds since the epoch.
+ */
+export function createDemoPast(endedAt: number): DemoStory {
+  const grown = parseKey(growth.prefix);
+  const factorAt = (now: number): number =>
+    pastFactor * (1 + 0.6 * Math.sin((2 * Math.PI * (now - 9 * hourMs)) / (24 * hourMs)));
+  return {
+    flows: () => [],
+    loses: () => false,
+    shaped(flow, now) {
+      const { source, start, packets, bytes } = flow;
+      const ago = endedAt - now;
+      const isGrown = ago <= growth.from && ago > growth.to && keyContains(grown, addressKey(source));
+      const factor = factorAt(now) * (isGrown ? growth.factor : 1);
+      return {
+        ...flow,
+        start: Math.min(start, now - demoPast.stepMs),
+        packets: Math.ceil(packets * factor),
+        bytes: Math.ceil(bytes * factor),
+      };
+    },
   };
 }
 

@@ -1,5 +1,12 @@
-export { createDemoExporter } from "./demo-exporter.ts";
-export { type InterfaceCounters, createDemoStory, createInterfaceCounters, createRandom } from "./demo-story.ts";
+export { createDemoDatagrams, createDemoExporter } from "./demo-exporter.ts";
+export {
+  type InterfaceCounters,
+  createDemoPast,
+  createDemoStory,
+  createInterfaceCounters,
+  createRandom,
+  demoPast,
+} from "./demo-story.ts";
 export {
   type PacketField,
   type PacketTemplate,

@@ -45,11 +45,10 @@ const deliverWithinMs = 60_000;
  */
 export async function replayCaptures(
   files: readonly string[],
-  given: Settings,
+  settings: Settings,
   options: ReplayOptions,
   terminal: Terminal,
 ): Promise<number> {
-  const settings: Settings = { ...given, SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: false };
   checkShaping(settings);
   const log = createLog({
     level: settings.SVC_LOG_LEVEL === "info" ? "warn" : settings.SVC_LOG_LEVEL,
@@ -58,21 +57,10 @@ export async function replayCaptures(
   });
   const metrics = createMetrics();
   const reporting: Reporting = { log, metrics, clock: systemClock, health: createHealth() };
-  const metadata = createMetadata(settings, reporting);
-  const names = createNames(settings, reporting);
-  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, {
-    names: names && { watch: names.watchAddresses },
-  });
   const taker = options.outputs === true ? configuredOutputs(settings, reporting) : standardOutput(terminal);
-  const components = [
-    ...[metadata, names].filter((store) => store !== undefined),
-    ...enrichment.components,
-    ...taker.components,
-  ];
-  const { elements } = flowElements(settings);
-  const pipeline = new FlowPipeline(
-    decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink: taker.sink }),
-  );
+  const decoding = createOfflineDecoding(settings, taker.sink, reporting);
+  const { pipeline } = decoding;
+  const components = [...decoding.components, ...taker.components];
   const counts = newCounts();
   let isWell = true;
   await startComponents(components, log);
@@ -90,6 +78,29 @@ export async function replayCaptures(
   }
   terminal.err(`${await summary(counts, metrics)}\n`);
   return isWell && counts.flows > 0 ? exitCodes.ok : exitCodes.failure;
+}
+
+/**
+ * Makes what turns datagrams into records by the settings of a collector, without one.
+ *
+ * @param given the metadata file is only read. @returns the pipeline works while the components are started.
+ * @throws SettingsError for filters and the like that cannot be used.
+ */
+export function createOfflineDecoding(
+  given: Settings,
+  sink: Sink,
+  reporting: Reporting,
+): { readonly pipeline: FlowPipeline; readonly components: readonly Component[] } {
+  const settings: Settings = { ...given, SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: false };
+  const metadata = createMetadata(settings, reporting);
+  const names = createNames(settings, reporting);
+  const enrichment = createEnrichment(plainSettings(settings), metadata, reporting, {
+    names: names && { watch: names.watchAddresses },
+  });
+  const { elements } = flowElements(settings);
+  const options = decodingOptions(plainSettings(settings), { ...reporting, elements, enrichment, sink });
+  const stores = [metadata, names].filter((store) => store !== undefined);
+  return { pipeline: new FlowPipeline(options), components: [...stores, ...enrichment.components] };
 }
 
 interface Counts {

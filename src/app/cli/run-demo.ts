@@ -2,15 +2,29 @@ import { join } from "node:path";
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { readSettings, type Settings } from "../settings/index.ts";
-import { createLog, systemClock } from "../../base/report/index.ts";
+import {
+  createHealth,
+  createLog,
+  createMetrics,
+  startComponents,
+  stopComponents,
+  systemClock,
+  type Log,
+} from "../../base/report/index.ts";
+import { EmbeddedExplore } from "../../explore/index.ts";
+import { createSamplingMemory } from "../../explore/sampling/index.ts";
+import type { Sink } from "../../record/index.ts";
+import { createDemoDatagrams, createDemoPast, createRandom, demoPast } from "../../../packages/testkit/index.ts";
 import { createCollector } from "../collector.ts";
 import { createDemo } from "../demo/demo.ts";
 import { createRecentRecords } from "../demo/recent-records.ts";
 import { packagePath, packageVersion } from "../package-root.ts";
+import { exploreConfig } from "../parts/output-parts.ts";
 import { prepareQuickstart } from "../service/quickstart.ts";
 import { runComponent } from "../service/service.ts";
 import type { DemoCommandOptions } from "./demo-command.ts";
 import { localApiUrl } from "./client/api-call.ts";
+import { createOfflineDecoding } from "./replay-captures.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Returns the directory with the definitions of the polled devices. */
@@ -27,6 +41,7 @@ function demoSettings(directory: string, apiPort: string): Settings {
     SVC_STATE_DIRECTORY_PATH: join(directory, "state"),
     SVC_EXPLORE_ENABLE: "true",
     SVC_EXPLORE_PATH: join(directory, "explore"),
+    SVC_EXPLORE_MAX_AGE: "72",
     SVC_API_PORT: apiPort,
     SVC_INPUT_SNMP_ENABLE: "true",
     SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: devicesDirectory(directory),
@@ -37,6 +52,35 @@ function demoSettings(directory: string, apiPort: string): Settings {
   };
   const layer = Object.entries(given).map(([name, text]) => ({ name, text, origin: "demo" }));
   return readSettings([layer], () => "").settings;
+}
+
+const pastSeed = 2;
+/** The port of the exporters of the past; those of now have others. */
+const pastPort = 2055;
+
+/** Keeps records of the days before for Explore, as if the collector had run: what has changed since yesterday needs one. */
+async function recordPast(settings: Settings, log: Log): Promise<void> {
+  const reporting = { log, clock: systemClock, metrics: createMetrics(), health: createHealth() };
+  const explore = new EmbeddedExplore(exploreConfig(settings), createSamplingMemory(1), reporting, () => {});
+  const sink: Sink = { write: (lines, records) => explore.take(Buffer.from(lines), records) };
+  const { pipeline, components } = createOfflineDecoding(settings, sink, reporting);
+  await startComponents(components, log);
+  try {
+    await explore.start();
+    const { lengthMs, stepMs } = demoPast;
+    const end = systemClock.now() - 1000;
+    const datagrams = createDemoDatagrams({
+      random: createRandom(pastSeed),
+      conversations: 2,
+      story: createDemoPast(end),
+    });
+    for (let at = end - lengthMs; at <= end; at += stepMs)
+      for (const { address, bytes } of datagrams(at)) pipeline.process(bytes, address, pastPort, at);
+    await explore.flush();
+  } finally {
+    await explore.stop();
+    await stopComponents(components, log);
+  }
 }
 
 /** Runs the demonstration in a temporary directory, which is removed at the end. @returns the exit code. */
@@ -60,6 +104,8 @@ async function runDemoIn(directory: string, options: DemoCommandOptions, termina
   const ofDemo = readFileSync(packagePath("config/ipaddrs.demo.yml"), "utf8");
   appendFileSync(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH, ofDemo);
   mkdirSync(devicesDirectory(directory));
+  // Without DuckDB there is no Explore; the collector says so itself.
+  await recordPast(settings, log).catch((error: unknown) => log.info({ error }, "there are no records of yesterday"));
   const recent = createRecentRecords();
   const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });
   const demo = createDemo({

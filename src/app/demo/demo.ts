@@ -282,10 +282,12 @@ Open that in a browser. Three exporters (NetFlow v5, NetFlow v9, IPFIX) send
 flows of a small company to UDP port ${port}; two of them are polled by SNMP.
 Names come from metadata. Below are the newest flows, by name.
 
-Three things are wrong in this network. Can you find them?
+Records of two days before are made up, too. Three things are wrong in this
+network, and one is new. Can you find them?
   - a host scans the servers of the tenants
   - a backup fills a link
   - an exporter loses datagrams
+  - a tenant sends far more than the day before
 
 ${featured} is called web-1. Give it another name from a second terminal and see
 it in the next table:

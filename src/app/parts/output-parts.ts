@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { EmbeddedExploreConfig } from "../../explore/index.ts";
 import { compileLineFilter, type Sink } from "../../record/index.ts";
 import {
   createLineFilter,
@@ -121,18 +122,23 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
 }
 
 function createExplore(settings: Settings, reporting: Reporting, outputMetrics: OutputMetrics): ExploreOutput {
-  const rates = { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE };
+  const { rates } = exploreConfig(settings);
   const feed = createRecordFeed(
     "explore",
     Math.max(1, decodingThreads(settings)),
     settings.SVC_EXPLORE_QUEUE_SIZE,
     rates,
   );
-  const config = {
+  return new ExploreOutput(exploreConfig(settings), feed, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
+}
+
+/** What the embedded store of Explore is opened with. */
+export function exploreConfig(settings: Settings): EmbeddedExploreConfig {
+  return {
     directory: resolve(settings.SVC_EXPLORE_PATH),
     maxBytes: settings.SVC_EXPLORE_MAX_SIZE,
     maxHours: settings.SVC_EXPLORE_MAX_AGE,
-    rates,
+    rates: { whole: settings.SVC_EXPLORE_MAX_RATE, sampled: settings.SVC_EXPLORE_SAMPLED_RATE },
     rollups: {
       maxDays: settings.SVC_EXPLORE_ROLLUP_MAX_AGE,
       maxBytes: settings.SVC_EXPLORE_ROLLUP_MAX_SIZE,
@@ -143,5 +149,4 @@ function createExplore(settings: Settings, reporting: Reporting, outputMetrics: 
     maxMetadataFields: settings.SVC_EXPLORE_METADATA_FIELDS,
     timeoutMs: 1000 * settings.SVC_EXPLORE_TIMEOUT,
   };
-  return new ExploreOutput(config, feed, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
 }
