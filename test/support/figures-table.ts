@@ -3,10 +3,10 @@
  * prints them.
  */
 export const figuresTable = {
-  files: 711,
-  singleUserFiles: 106,
-  interfaces: 1164,
-  interfacesWithOneImplementation: 71,
+  files: 715,
+  singleUserFiles: 105,
+  interfaces: 1170,
+  interfacesWithOneImplementation: 70,
   longFunctions: 12,
   testImportsPastDoors: 249,
 } as const;

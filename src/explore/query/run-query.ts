@@ -151,12 +151,15 @@ class Sums {
     }
   }
 
-  /** What all buckets have together, where their sums are whole numbers. */
-  total(): bigint {
-    return this.#rows.reduce(
-      (all, [at, , sum]) => (this.#positions.has(Number(at)) ? all + BigInt((sum ?? 0) as bigint | string) : all),
-      0n,
-    );
+  /** What all buckets have together, where their sums are whole numbers. @returns undefined where some of them were rounded: ClickHouse writes those of 128 bits as plain numbers. */
+  total(): bigint | undefined {
+    let total = 0n;
+    for (const [at, , sum] of this.#rows) {
+      if (!this.#positions.has(Number(at))) continue;
+      if (typeof sum === "number" && !Number.isSafeInteger(sum)) return undefined;
+      total += BigInt((sum ?? 0) as bigint | number | string);
+    }
+    return total;
   }
 }
 
@@ -202,7 +205,8 @@ class RunningQuery {
     // Parts of flows add up to all of them; quotients, and different values, do not.
     const isAdded = !hasKeys && step > 0 && this.#kind.per === undefined && this.#records.counted === undefined;
     const added = isAdded ? await this.#sums(this.#records, [], step, this.#starts) : undefined;
-    const ranked = added === undefined ? await this.#rank(this.#records, limit) : [[added.total()]];
+    const sumOfBuckets = added?.total();
+    const ranked = sumOfBuckets === undefined ? await this.#rank(this.#records, limit) : [[sumOfBuckets]];
     const tops = hasKeys ? ranked : [];
     const keys = tops.map((row) => dimensions.map((column, i) => keyValue(column, row[i])));
     const sums = tops.map((row) => Number(row[width] ?? 0));
