@@ -4,6 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
+import * as fc from "fast-check";
 import { recordFields, type RecordFields } from "../../src/record/index.ts";
 import { createMetrics, systemClock } from "../../src/base/report/index.ts";
 import {
@@ -26,10 +27,13 @@ import {
   type Attribute,
   type Cell,
   type Definitions,
+  type FieldDefinition,
   type LoadOutcome,
   type NameTables,
   type ObjectDefinition,
+  type SnmpValue,
 } from "../../src/snmp/index.ts";
+import { runs } from "../support/runs.ts";
 import { tempDirectory } from "../support/temp-directory.ts";
 import { referenceData } from "../support/reference-data.ts";
 import { parseSnmprec, type AgentTable, type TypedValue } from "../support/snmp-agent/index.ts";
@@ -423,4 +427,69 @@ test("counters of interfaces are polled each minute", async () => {
   const definitions = await shipped();
   const device = { pollIntervalMs: 5, pollIntervalsMs: new Map() } as unknown as Parameters<typeof pollIntervalMs>[1];
   assert.equal(pollIntervalMs(definitions, device, definitions.objects.get("IF-MIB::ifXTable")?.type), 60_000);
+});
+
+/** What an agent may answer for any column: wrong types, ends of ranges, long octets, exceptions. */
+const hostileValue: fc.Arbitrary<SnmpValue> = fc.oneof(
+  fc.constantFrom<SnmpValue>(
+    { type: "Integer32", value: -(2 ** 31) },
+    { type: "Integer32", value: 2 ** 31 - 1 },
+    { type: "Gauge32", value: 2 ** 32 - 1 },
+    { type: "Counter64", value: 2n ** 64n - 1n },
+    { type: "TimeTicks", value: 2 ** 32 - 1 },
+    { type: "ObjectIdentifier", value: [] },
+    { type: "noSuchInstance", value: null },
+    { type: "endOfMibView", value: null },
+    { type: "Null", value: null },
+  ),
+  fc.integer().map((value): SnmpValue => ({ type: "Integer32", value })),
+  fc.array(fc.nat(2 ** 32 - 1), { maxLength: 128 }).map((value): SnmpValue => ({ type: "ObjectIdentifier", value })),
+  fc.uint8Array({ maxLength: 40 }).map((value): SnmpValue => ({ type: "OctetString", value })),
+  fc.uint8Array({ maxLength: 12 }).map((value): SnmpValue => ({ type: "Opaque", value })),
+  fc.uint8Array({ maxLength: 6 }).map((value): SnmpValue => ({ type: "IpAddress", value })),
+  fc.string({ maxLength: 30 }).map((text): SnmpValue => ({ type: "OctetString", value: Buffer.from(text) })),
+  fc
+    .tuple(fc.nat(255), fc.constantFrom(2000, 60_000))
+    .map(([octet, length]): SnmpValue => ({ type: "OctetString", value: new Uint8Array(length).fill(octet) })),
+);
+
+test("hostile rows of any object give its own fields, no more than their octets can fill, and nothing is thrown", async () => {
+  const objects = [...(await shipped()).objects.values()];
+  const { enums } = await shipped();
+  const names: NameTables = { enums, interfaceName: () => undefined };
+  // The rarest kind is that of which each bit is a text.
+  const ofBits = objects.filter(({ attributes }) =>
+    [...attributes.values()].some(({ syntax }) => syntax.kind === "enum-bitmap"),
+  );
+  const row = fc.tuple(
+    fc.oneof(fc.constantFrom(...objects), fc.constantFrom(...ofBits)),
+    fc.array(hostileValue, { minLength: 1, maxLength: 8 }),
+    fc.array(fc.oneof(fc.nat(300), fc.nat(2 ** 32 - 1)), { maxLength: 60 }),
+  );
+  fc.assert(
+    fc.property(row, ([object, values, arcs]) => {
+      const fields: RecordFields = new Map();
+      const parts = decodeIndex(
+        object.index.map(({ type }) => type),
+        arcs,
+      );
+      const ofIndex = (parts ?? []).map((value, i): Cell => [object.index[i] as FieldDefinition, value]);
+      const cells = [...object.attributes.values()].map((attribute, i): Cell => [
+        attribute,
+        values[i % values.length] as SnmpValue,
+      ]);
+      putRow(fields, [...ofIndex, ...cells], names);
+      const own = new Set([...object.index, ...cells.map(([attribute]) => attribute)].flatMap(fieldNames));
+      let size = 0;
+      for (const [field, value] of fields) {
+        assert.ok(own.has(field) || field.endsWith("_state.name"), field);
+        assert.ok(!Number.isNaN(value), field);
+        size += typeof value === "object" ? value.length + value.join("").length : String(value).length;
+      }
+      const octets = values.map(({ value }) => (value instanceof Uint8Array ? value.length : 700));
+      const most = cells.reduce((sum, _, i) => sum + 3 * (octets[i % octets.length] as number) + 700, 60_000);
+      assert.ok(size <= most, `${object.id}: ${size} characters of ${most}`);
+    }),
+    runs(300),
+  );
 });

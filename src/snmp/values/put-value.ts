@@ -380,11 +380,15 @@ function putLabel(
     fields.set(suffixed(target, "severity"), severityOf(target.severity, label ?? String(id)));
 }
 
+/** Octets of a bitmap: no module has more than some dozens of bits, and each bit that is set is a text in the record. */
+const maxBitmapOctets = 64;
+
 /** BITS count from the most significant bit of the first octet (RFC 2578), the bits of a number from the least. */
 function putBits(fields: RecordFields, target: FieldDefinition, value: SnmpValue, enums: EnumTables): boolean {
   const labels = enums.bitmap.get(target.oidText);
   const bits: number[] = [];
   if (value.type === "OctetString" && value.value instanceof Uint8Array) {
+    if (value.value.length > maxBitmapOctets) return false;
     for (const [i, octet] of value.value.entries()) {
       for (let bit = 0; bit < 8; bit++) if (octet & (0x80 >> bit)) bits.push(i * 8 + bit);
     }
