@@ -100,10 +100,17 @@ export class SumWindows {
     if (last < this.first) return 0;
     if (began >= last) return this.#addAt(last, slot, amount);
     const rate = amount / (to - from);
+    const whole = rate * this.stepMs;
+    this.#asked = -1;
     let most = 0;
     for (let step = Math.max(began, this.first); step <= last; step++) {
-      const until = step === this.#now ? to : Math.min(to, (step + 1) * this.stepMs);
-      const sum = this.#addAt(step, slot, rate * Math.max(0, until - Math.max(from, step * this.stepMs)));
+      let part = whole;
+      if (step === began || step === last) {
+        const until = step === this.#now ? to : Math.min(to, (step + 1) * this.stepMs);
+        part = rate * Math.max(0, until - Math.max(from, step * this.stepMs));
+      }
+      const sums = this.#at(step);
+      const sum = (sums[slot] = (sums[slot] as number) + part);
       if (sum > most) most = sum;
     }
     return most;
