@@ -8,7 +8,7 @@ export interface BlockColumn extends BatchColumn {
   readonly texts: TextTable;
 }
 
-/** Rows of flows by columns: views on memory that is used again. */
+/** Rows of flows by columns, of which none is an array: views on memory that is used again. */
 export interface Block {
   readonly rows: number;
   /** The number of records that each row stands for. */
@@ -49,7 +49,7 @@ export function selectRows({ weights, columns }: Block, rows: readonly number[])
 }
 
 function selectValues(source: BatchColumn, rows: readonly number[]): BatchColumn {
-  const { column, data, offsets } = source;
+  const { column, data } = source;
   const presence = new Uint8Array(Math.ceil(rows.length / 8));
   let count = 0;
   for (const [to, row] of rows.entries()) {
@@ -57,20 +57,12 @@ function selectValues(source: BatchColumn, rows: readonly number[]): BatchColumn
     presence[to >> 3] = (presence[to >> 3] as number) | (1 << (to & 7));
     count++;
   }
-  // Values lie at their rows, those of a list wherever its offsets say.
-  const from = (row: number): number => (column.isArray ? (offsets[row] as number) : row);
-  const until = (row: number): number => (column.isArray ? (offsets[row + 1] as number) : row + 1);
-  const items = rows.reduce((sum, row) => sum + until(row) - from(row), 0);
   const width = column.type === "address" ? 16 : 1;
-  const chosen = new (data.constructor as new (length: number) => typeof data)(width * items);
-  const ends = new Uint32Array(column.isArray ? rows.length + 1 : 0);
-  let at = 0;
+  const chosen = new (data.constructor as new (length: number) => typeof data)(width * rows.length);
   for (const [to, row] of rows.entries()) {
-    chosen.set(data.subarray(width * from(row), width * until(row)) as never, width * at);
-    at += until(row) - from(row);
-    if (column.isArray) ends[to + 1] = at;
+    chosen.set(data.subarray(width * row, width * (row + 1)) as never, width * to);
   }
-  return { column, count, presence, data: chosen, offsets: ends };
+  return { column, count, presence, data: chosen, offsets: new Uint32Array(0) };
 }
 
 /** Tells whether an address in the data of a column is one of IPv4: its first ten bytes are zero, two more are 255. */

@@ -91,7 +91,7 @@ export class Intake {
     const lines = [...others.data].flatMap((code) => [code === 0 ? lineWithoutFields : lineOf(code), lineEnd]);
     const reader = new LineColumns(
       this.#columns.filter(({ field }) => !before.has(field)),
-      { maxRows: blockRows, hasRest: false },
+      { maxRows: blockRows, hasRest: false, arraysAsJson: true },
     );
     reader.take(Buffer.concat(lines), 0);
     return columnsOf(reader.batch());
@@ -120,7 +120,7 @@ export class Intake {
 /** Reads columns, and those that tell what is a flow. */
 function readerOf(columns: readonly Column[]): LineColumns {
   const telling = [flowColumn, otherColumn].filter(({ field }) => columns.every((each) => each.field !== field));
-  return new LineColumns([...columns, ...telling], { maxRows: blockRows, hasRest: true });
+  return new LineColumns([...columns, ...telling], { maxRows: blockRows, hasRest: true, arraysAsJson: true });
 }
 
 function countLines(lines: Buffer, from: number): number {

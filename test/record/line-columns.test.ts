@@ -33,8 +33,8 @@ function plain({ rows, cutRows, columns: all, rest, texts }: ColumnBatch): unkno
 }
 
 /** Reads lines twice, so that names and texts of the first time are met again. */
-function assertSame(declared: readonly Column[], bytes: Buffer, reader?: LineColumns): void {
-  const options = { maxRows: 65_536, hasRest: true };
+function assertSame(declared: readonly Column[], bytes: Buffer, reader?: LineColumns, arraysAsJson = false): void {
+  const options = { maxRows: 65_536, hasRest: true, arraysAsJson };
   const fast = reader ?? new LineColumns(declared, options);
   const slow = new SlowLineColumns(declared, options);
   slow.take(bytes, 0);
@@ -67,6 +67,22 @@ describe("lines as columns, the fast way", () => {
       fc.property(likeLines, (lines) => assertSame(columns, Buffer.from(lines.join("\n")), reader)),
       runs(2000),
     );
+  });
+
+  test("arrays as JSON are the same as the plain way, and what is no array, or no JSON, does not fit", () => {
+    const reader = new LineColumns(columns, { maxRows: 65_536, hasRest: true, arraysAsJson: true });
+    const same = (text: string): void => assertSame(columns, Buffer.from(text), reader, true);
+    fc.assert(
+      fc.property(fc.oneof(likeLines, fc.array(anyLine, { maxLength: 12 })), (lines) => same(lines.join("\n"))),
+      runs(1000),
+    );
+    const arrays = columns.filter(({ isArray }) => isArray).map(({ field }) => field);
+    assert.ok(arrays.length > 0);
+    for (const field of arrays) {
+      for (const value of ['["a","b"]', "[]", '"["', '"[]"', '["é\\n"]', "[[1]]", "[1 2]", "1", '{"a":1}', '["a"']) {
+        same(`{"integer":1,"${field}":${value},"double":2}`);
+      }
+    }
   });
 
   test("golden records, each with one value of another, are the same as the plain way", () => {

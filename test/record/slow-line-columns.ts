@@ -79,6 +79,7 @@ export class SlowLineColumns {
   readonly #declared: readonly Column[];
   readonly #maxRows: number;
   readonly #hasRest: boolean;
+  readonly #arraysAsJson: boolean;
   readonly #walker: LineWalker<string>;
   readonly #positions: ReadonlyMap<string, number>;
   #columns: GrowingColumn[] = [];
@@ -87,11 +88,18 @@ export class SlowLineColumns {
   #rows = 0;
   #cutRows = 0;
 
-  /** @param columns those of one name are an error. @param options `maxRows` of a batch; `hasRest`: what has no column is kept as JSON. */
-  constructor(columns: readonly Column[], options: { readonly maxRows: number; readonly hasRest: boolean }) {
+  /**
+   * @param columns those of one name are an error.
+   * @param options `maxRows` of a batch; `hasRest`: what has no column is kept as JSON; `arraysAsJson`: arrays are texts.
+   */
+  constructor(
+    columns: readonly Column[],
+    options: { readonly maxRows: number; readonly hasRest: boolean; readonly arraysAsJson?: boolean },
+  ) {
     this.#declared = columns;
     this.#maxRows = options.maxRows;
     this.#hasRest = options.hasRest;
+    this.#arraysAsJson = options.arraysAsJson === true;
     this.#positions = new Map(columns.map(({ field }, index) => [field, index]));
     if (this.#positions.size !== columns.length) throw new TypeError("two columns have one field");
     this.#walker = new LineWalker((name) => name);
@@ -136,7 +144,12 @@ export class SlowLineColumns {
 
   /** Forgets all rows and texts. */
   clear(): void {
-    this.#columns = this.#declared.map((column) => new GrowingColumn(column));
+    this.#columns = this.#declared.map(
+      ({ field, type, isArray }) =>
+        new GrowingColumn(
+          isArray && this.#arraysAsJson ? { field, type: "text", isArray: false } : { field, type, isArray },
+        ),
+    );
     this.#rest = [];
     this.#texts = new Map([["", 0]]);
     this.#rows = 0;
@@ -172,6 +185,7 @@ export class SlowLineColumns {
   /** Reads a value of JSON; undefined: it does not fit the column. */
   #read({ type, isArray }: Column, text: string): readonly Scalar[] | undefined {
     if (text.startsWith("[") !== isArray || text.startsWith("{")) return undefined;
+    if (isArray && this.#arraysAsJson) return isJson(text) ? [this.#codeOf(text)] : undefined;
     const items = isArray ? itemsOf(text) : [text];
     const values = items?.map((item) => this.#scalar(type, item));
     return values?.every((value) => value !== undefined) === true ? values : undefined;

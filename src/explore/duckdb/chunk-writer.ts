@@ -20,12 +20,11 @@ const hexWords = Uint32Array.from({ length: 256 }, (_, byte) => {
   return (high as string).charCodeAt(0) | ((low as string).charCodeAt(0) << 8);
 });
 
-/** Texts that rows have besides those of their lines: lists in JSON, each once for a block, and the digits of addresses of IPv6. */
+/** Texts that rows have besides those of their lines: the digits of addresses of IPv6. */
 class FurtherTexts {
   #bytes = Buffer.allocUnsafe(65_536);
   #length = 0;
   readonly #offsets: number[] = [0];
-  readonly #lists = new Map<string, number>();
 
   table(): TextTable {
     return {
@@ -38,38 +37,17 @@ class FurtherTexts {
   clear(): void {
     this.#length = 0;
     this.#offsets.length = 1;
-    this.#lists.clear();
   }
 
-  /** Returns the codes of the rows of a column that has other values than texts, or lists; undefined: it has none of those. */
+  /** Returns the codes of the rows of a column of addresses; undefined: it is none. */
   codesOf(column: BlockColumn, rows: number): Uint32Array | undefined {
-    const { type, isArray } = column.column;
-    if (!isArray && type !== "address") return undefined;
+    if (column.column.type !== "address") return undefined;
+    const data = column.data as Uint8Array;
     const codes = new Uint32Array(rows);
     for (let row = 0; row < rows; row++) {
-      if (!hasValue(column, row)) continue;
-      if (isArray) codes[row] = this.#list(column, row);
-      else if (!isAddress4(column.data as Uint8Array, row)) codes[row] = this.#address(column.data as Uint8Array, row);
+      if (hasValue(column, row) && !isAddress4(data, row)) codes[row] = this.#address(data, row);
     }
     return codes;
-  }
-
-  #list({ column, data, offsets, texts }: BlockColumn, row: number): number {
-    const values = data.subarray(offsets[row], offsets[row + 1]);
-    // Codes of texts, or values. Different columns may have different texts.
-    const key = `${column.field} ${values.join()}`;
-    let code = this.#lists.get(key);
-    if (code === undefined) {
-      const items = Array.from(values as ArrayLike<number | bigint>, (value) => {
-        if (column.type === "boolean") return value === 1;
-        if (column.type !== "text") return value;
-        const [from, to] = [texts.offsets[Number(value)] as number, texts.offsets[Number(value) + 1] as number];
-        return JSON.stringify(Buffer.from(texts.bytes.buffer, texts.bytes.byteOffset + from, to - from).toString());
-      });
-      code = this.#add(Buffer.from(`[${items.join()}]`));
-      this.#lists.set(key, code);
-    }
-    return code;
   }
 
   #address(data: Uint8Array, row: number): number {
@@ -129,7 +107,7 @@ export class ChunkWriter {
     const further = this.#further.table();
     const entries = this.#entriesOf(new Set([further, ...columns.map(({ texts }) => texts)]));
     const byField = new Map(columns.map((each) => [each.column.field, each]));
-    for (const [i, { field, type }] of this.#columns.entries()) {
+    for (const [i, { field }] of this.#columns.entries()) {
       const vector = bindings.data_chunk_get_vector(chunk, i);
       const source = byField.get(field);
       const count = source?.count ?? 0;
@@ -140,6 +118,7 @@ export class ChunkWriter {
       }
       if (source === undefined) continue;
       const { data, texts } = source;
+      const { type } = source.column;
       const own = codes.get(source);
       if (own !== undefined) this.#putTexts(own, entries.get(further) as Uint32Array);
       else if (type === "text") this.#putTexts(data as Uint32Array, entries.get(texts) as Uint32Array);

@@ -23,15 +23,13 @@ export function logBytesOf({ columns, rows }: Block, others: number): number {
 }
 
 function valueBytes(source: BlockColumn, rows: number): number {
-  const { column, data, texts, count } = source;
+  const { column, data, texts } = source;
   if (column.type === "text") {
     let bytes = 0;
     for (const code of data as Uint32Array)
       bytes += (texts.offsets[code + 1] as number) - (texts.offsets[code] as number);
-    // In JSON a text has quotes, and is longer where something is escaped.
-    return (column.isArray ? 2 * bytes + 3 * data.length + 2 * count : bytes) + lengthBytes * rows;
+    return bytes + lengthBytes * rows;
   }
-  if (column.isArray) return 21 * data.length + 2 * count + lengthBytes * rows;
   if (column.type !== "address") return data.BYTES_PER_ELEMENT * rows;
   let bytes = 0;
   for (let row = 0; row < rows; row++) if (hasValue(source, row)) bytes += isAddress4(data as Uint8Array, row) ? 8 : 32;

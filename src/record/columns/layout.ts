@@ -9,9 +9,10 @@ export const doubleKind = 4;
 export const booleanKind = 5;
 export const timeKind = 6;
 
-/** Flags: a row has any number of values; nearly each text is new, so none is looked for. */
+/** Flags: a row has any number of values; nearly each text is new, so none is looked for; the text is the JSON of an array. */
 export const isArrayFlag = 1;
 export const isDistinctFlag = 2;
+export const isJsonFlag = 4;
 
 /** Offsets of 32-bit numbers in a descriptor. */
 export const columnKind = 0;

@@ -49,6 +49,8 @@ const restField: Column & { readonly type: "text" } = { field: "", type: "text",
  */
 export class LineColumns {
   readonly #declared: readonly Column[];
+  /** Columns whose texts are arrays as JSON. */
+  readonly #asJson: ReadonlySet<string>;
   readonly #positions: ReadonlyMap<string, number>;
   readonly #maxRows: number;
   readonly #hasRest: boolean;
@@ -56,12 +58,20 @@ export class LineColumns {
 
   /**
    * @param columns those of one name are an error.
-   * @param options `maxRows` of a batch; `hasRest`: what has no column, or does not fit there, is kept as JSON.
+   * @param options `maxRows` of a batch; `hasRest`: what has no column, or does not fit there, is kept as JSON; `arraysAsJson`: those are
+   *   columns of texts, which are JSON.
    */
-  constructor(columns: readonly Column[], options: { readonly maxRows: number; readonly hasRest: boolean }) {
+  constructor(
+    columns: readonly Column[],
+    options: { readonly maxRows: number; readonly hasRest: boolean; readonly arraysAsJson?: boolean },
+  ) {
     this.#positions = new Map(columns.map(({ field }, index) => [field, index]));
     if (this.#positions.size !== columns.length) throw new TypeError("two columns have one field");
-    this.#declared = columns;
+    const asJson = columns.filter(({ isArray }) => isArray && options.arraysAsJson === true);
+    this.#asJson = new Set(asJson.map(({ field }) => field));
+    this.#declared = columns.map((column) =>
+      this.#asJson.has(column.field) ? { field: column.field, type: "text", isArray: false } : column,
+    );
     this.#maxRows = options.maxRows;
     this.#hasRest = options.hasRest;
     this.#reader = this.#instantiate();
@@ -166,7 +176,10 @@ export class LineColumns {
     const isDistinct = found !== undefined && "isDistinct" in found && found.isDistinct;
     this.#reader.reserveInput(name.length);
     this.#memory.set(name, this.#reader.input.value);
-    const flags = (isArray ? layout.isArrayFlag : 0) | (isDistinct ? layout.isDistinctFlag : 0);
+    const flags =
+      (isArray ? layout.isArrayFlag : 0) |
+      (isDistinct ? layout.isDistinctFlag : 0) |
+      (this.#asJson.has(field) ? layout.isJsonFlag : 0);
     this.#reader.declareColumn(index, kinds[type], flags, name.length);
   }
 }

@@ -2,9 +2,10 @@
 import * as L from "../layout";
 import { columnRoom, columnShift } from "../layout";
 import { readAddress } from "./addresses";
+import { isJson } from "./json";
 import { allocate, moved } from "./memory";
 import { double, isBehindValue, readDouble, readEnd, readInteger, readUnsigned, whole } from "./numbers";
-import { closeBracket, comma, endOfText, hasEscapes, openBracket, quote } from "./scan";
+import { closeBracket, comma, endOfText, endOfValue, hasEscapes, openBracket, quote } from "./scan";
 import { appendText, codeOf, expectedCode, followingCode, reserveText, textEnd, textOffsets } from "./texts";
 import { readTime, time } from "./times";
 
@@ -163,7 +164,9 @@ function readNewText(column: usize, from: usize, end: usize): usize {
 function readScalar(column: usize, kind: i32, at: usize, end: usize, to: usize): usize {
   const isQuoted = load<u8>(at) == quote;
   if (kind == L.textKind) {
-    const last = isQuoted ? readText(column, at, end) : 0;
+    const isJsonWanted = (load<u32>(column, L.columnFlags) & L.isJsonFlag) != 0;
+    if (isQuoted == isJsonWanted) return 0;
+    const last = isQuoted ? readText(column, at, end) : readJsonArray(at, end);
     if (last != 0) store<u32>(to, textCode);
     return last;
   }
@@ -185,6 +188,15 @@ function readScalar(column: usize, kind: i32, at: usize, end: usize, to: usize):
     return readEnd;
   }
   return readBoolean(at, end, to);
+}
+
+/** Reads an array as the text of its JSON. @returns its end; 0: it is none. */
+function readJsonArray(at: usize, end: usize): usize {
+  if (load<u8>(at) != openBracket) return 0;
+  const last = endOfValue(at, end);
+  if (last == 0 || !isJson(at, last)) return 0;
+  textCode = codeOf(at, last - at);
+  return last;
 }
 
 function readBoolean(at: usize, end: usize, to: usize): usize {
