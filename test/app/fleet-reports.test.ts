@@ -167,6 +167,56 @@ test("what a collector had when its lease ended another one sends, under the sam
   assert.deepEqual(world.sent, [{ member: "b", id }]);
 });
 
+test("a letter is taken back once the lease is over, though the database does not answer", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  const world = new World(t);
+  const a = await world.join("a");
+  await define(a, "One");
+  await a.views.save({ report: { name: "Two", board: "edge", schedule: "daily 07:01", actions: ["ops"] } }, ada);
+  let isHandedOver = false;
+  let goOn = (): void => {};
+  a.receive = () => {
+    isHandedOver = true;
+    return new Promise((resolve) => (goOn = () => resolve(undefined)));
+  };
+  world.now = due + 1000;
+  await a.reports.start();
+  t.mock.timers.tick(2000);
+  await until("it is handed over", () => isHandedOver);
+  // The next one that is due cannot be noted.
+  let answer = (): void => {};
+  let isAsked = false;
+  world.states.answers = () => {
+    isAsked = true;
+    return new Promise((resolve) => (answer = resolve));
+  };
+  world.now = due + 61_000;
+  t.mock.timers.tick(2000);
+  await until("the database is asked", () => isAsked);
+  world.end(a);
+  t.mock.timers.tick(2000);
+  assert.deepEqual(
+    a.taken.map((id) => id.replace(/-.*/, "")),
+    ["one"],
+  );
+  world.states.answers = async () => {};
+  answer();
+  goOn();
+});
+
+test("runs of reports that have gone are kept for some days, and not without a limit", async (t) => {
+  const world = new World(t);
+  const run = { by: "", holder: "b", state: "sent", from: due, to: due, due, deliveries: [] } as const;
+  const gone = Array.from({ length: 1500 }, (_, at) => ({ ...run, id: `${at}`, report: `gone-${Math.floor(at / 50)}` }));
+  await world.states.write("reports", { after: undefined, version: "1", text: runsForm.format(gone) });
+  const a = await world.join("a");
+  await define(a, "One");
+  await a.reports.send({ id: "one" }, ada);
+  const { text = "" } = await world.states.read("reports", undefined);
+  const kept = runsForm.parse(text);
+  assert.deepEqual([kept.length, kept[0]?.report, kept.at(-1)?.id], [1001, "one", "999"]);
+});
+
 test("who keeps no records or has no actions leaves reports to others, and after a while says what is missing", async (t) => {
   const world = new World(t);
   const [poor, rich] = [await world.join("poor", false), await world.join("rich")];

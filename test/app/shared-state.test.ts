@@ -81,6 +81,15 @@ test("while the database is away changes are refused and say why, and what it sa
   assert.deepEqual(namesOf(again), ["after", "before"]);
 });
 
+test("that the database has gone away is said though nobody changes anything", async (t) => {
+  const states = breakable(new MemoryStates());
+  const views = viewsOf(await openSaved(t, { states }));
+  states.isAway = true;
+  await until("it is said", () => views.list(ada).problem === "the database is away");
+  states.isAway = false;
+  await until("it is back", () => views.list(ada).problem === undefined);
+});
+
 test("a write whose answer was lost is found out; where that cannot be, it is said", async (t) => {
   const inner = new MemoryStates();
   const states = breakable(inner);

@@ -3,13 +3,16 @@ import type { FleetStateRow, FleetStateWrite } from "../../src/fleet/index.ts";
 /** States of a fleet in memory. */
 export class MemoryStates {
   readonly living = new Set<string>();
+  /** Resolves when it answers a question for a state. */
+  answers = async (): Promise<void> => {};
   readonly #rows = new Map<string, { readonly version: string; readonly text: string }>();
   readonly #watchers = new Map<() => void, string>();
 
-  read(name: string, known: string | undefined): Promise<FleetStateRow> {
+  async read(name: string, known: string | undefined): Promise<FleetStateRow> {
+    await this.answers();
     const row = this.#rows.get(name);
     const text = row?.version === known ? undefined : row?.text;
-    return Promise.resolve({ version: row?.version, text, living: [...this.living] });
+    return { version: row?.version, text, living: [...this.living] };
   }
 
   write(name: string, { after, version, text }: FleetStateWrite): Promise<boolean> {

@@ -24,6 +24,8 @@ export type ReportRuns = readonly Run[];
 
 const version = 1;
 const mostRuns = 50;
+/** Runs of reports that have gone, of all of them. */
+const mostGone = 1000;
 const dayMs = 86_400_000;
 const goneMs = 7 * dayMs;
 
@@ -80,10 +82,12 @@ export function runOf(report: Report, due: number, holder: string) {
  */
 export function keptRuns(runs: ReportRuns, { report: reports }: SavedState, now: number): ReportRuns {
   const counts = new Map<string, number>();
+  let gone = 0;
   return runs.filter(({ report, state, due }) => {
     const count = (counts.get(report) ?? 0) + 1;
     counts.set(report, count);
-    return state === "waiting" || (count <= mostRuns && (reports.has(report) || now - due < goneMs));
+    if (state === "waiting") return true;
+    return count <= mostRuns && (reports.has(report) || (now - due < goneMs && gone++ < mostGone));
   });
 }
 

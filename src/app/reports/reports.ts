@@ -110,6 +110,7 @@ export class Reports implements Component {
 
   async start(): Promise<void> {
     this.#timer = setInterval(() => {
+      this.#followLease();
       this.#ticking = this.#ticking.then(() => this.tick());
     }, tickMs);
   }
@@ -123,12 +124,7 @@ export class Reports implements Component {
 
   /** Notes what is due, and goes on with what this collector has; it happens by itself. */
   async tick(): Promise<void> {
-    const session = this.#runs.session();
-    if (session !== this.#session) {
-      // Another collector may have taken over what was this one's.
-      for (const id of this.#underWay.keys()) this.#post?.takeBack(id);
-      this.#session = session;
-    }
+    const session = this.#followLease();
     if (session === undefined) return;
     try {
       await this.#note(session);
@@ -275,6 +271,14 @@ export class Reports implements Component {
       const isChanged = fresh.length > 0 || taken.some((run, at) => run !== before[at]);
       return isChanged ? keptRuns([...fresh, ...taken], this.#saved(), now) : before;
     });
+  }
+
+  /** Takes back what waits to be sent once its lease is over: another collector may have taken it over. It waits for no database. */
+  #followLease(): string | undefined {
+    const session = this.#runs.session();
+    if (session !== this.#session) for (const id of this.#underWay.keys()) this.#post?.takeBack(id);
+    this.#session = session;
+    return session;
   }
 
   /** Makes a report and hands it to its actions. Never throws. */

@@ -20,6 +20,8 @@ interface SharedPlaces<T> {
 /** Others write seldom: so many changes in a row do not come between a reading and a writing. */
 const mostTries = 50;
 const retryMs = 1000;
+/** How often it is read without a notification: nobody says that the database has gone away. */
+const lookMs = 10_000;
 /** It is asked so often, and after this time each, whether a write was carried out whose answer was lost. */
 const asks = 40;
 const askMs = 250;
@@ -128,10 +130,11 @@ export class SharedState<T> implements KeptState<T> {
     return turn;
   }
 
-  async #refresh(): Promise<undefined> {
+  async #refresh(): Promise<number> {
     await this.#read();
     // The first collector brings what it had before.
     if (this.#version === undefined && this.#state !== this.#form.empty) await this.#write(this.#state);
+    return lookMs;
   }
 
   /** Makes the state that of the database. @returns the sessions that live. @throws NotKept */
