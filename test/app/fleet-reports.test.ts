@@ -184,11 +184,11 @@ test("a letter is taken back once the lease is over, though the database does no
   t.mock.timers.tick(2000);
   await until("it is handed over", () => isHandedOver);
   // The next one that is due cannot be noted.
-  let answer = (): void => {};
+  let goOnReading = (): void => {};
   let isAsked = false;
   world.states.answers = () => {
     isAsked = true;
-    return new Promise((resolve) => (answer = resolve));
+    return new Promise((resolve) => (goOnReading = resolve));
   };
   world.now = due + 61_000;
   t.mock.timers.tick(2000);
@@ -200,14 +200,18 @@ test("a letter is taken back once the lease is over, though the database does no
     ["one"],
   );
   world.states.answers = async () => {};
-  answer();
+  goOnReading();
   goOn();
 });
 
 test("runs of reports that have gone are kept for some days, and not without a limit", async (t) => {
   const world = new World(t);
   const run = { by: "", holder: "b", state: "sent", from: due, to: due, due, deliveries: [] } as const;
-  const gone = Array.from({ length: 1500 }, (_, at) => ({ ...run, id: `${at}`, report: `gone-${Math.floor(at / 50)}` }));
+  const gone = Array.from({ length: 1500 }, (_, at) => ({
+    ...run,
+    id: `${at}`,
+    report: `gone-${Math.floor(at / 50)}`,
+  }));
   await world.states.write("reports", { after: undefined, version: "1", text: runsForm.format(gone) });
   const a = await world.join("a");
   await define(a, "One");
