@@ -289,6 +289,7 @@ const walks: Readonly<
       "PowerNet-MIB::rPDUOutletStatusTable": 24,
       "PowerNet-MIB::rPDUPowerSupplyDevice": 1,
       "PowerNet-MIB::rPDUStatusBankTable": 2,
+      "PowerNet-MIB::sPDUOutletControlTable": 24,
       "SNMPv2-MIB::snmp": 1,
       "SNMPv2-MIB::system": 1,
       "TCP-MIB::tcp": 1,
