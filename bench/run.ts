@@ -25,6 +25,7 @@ const benches: Readonly<Record<string, string>> = {
   "flow-tee": "flow/tee-bench.js",
   "first-seen": "enrich/first-seen-bench.js",
   "first-seen-scopes": "enrich/first-seen-scopes-bench.js",
+  "own-names": "enrich/own-names-bench.js",
   "flow-curve": "flow/flow-curve-bench.js",
   "api-calls": "api/api-calls-bench.js",
   "api-long": "api/api-long-bench.js",

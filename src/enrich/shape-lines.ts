@@ -9,15 +9,41 @@ import {
   type Value,
 } from "../record/index.ts";
 
+/** Names as lines have them, by the hash of their bytes. */
+class NameTable {
+  readonly #byHash = new Map<number, Buffer[]>();
+  /** A bit for the upper bits of each hash: most names are in no table. */
+  #bits = 0;
+
+  constructor(names: Iterable<string>) {
+    for (const name of names) {
+      const bytes = Buffer.from(JSON.stringify(name).slice(1, -1));
+      let hash = 0;
+      for (const byte of bytes) hash = hashWith(hash, byte);
+      this.#byHash.set(hash, [...(this.#byHash.get(hash) ?? []), bytes]);
+      this.#bits |= 1 << (hash >>> 27);
+    }
+  }
+
+  has(hash: number, line: Buffer, start: number, end: number): boolean {
+    if ((this.#bits & (1 << (hash >>> 27))) === 0) return false;
+    const names = this.#byHash.get(hash);
+    return names !== undefined && names.some((name) => name.compare(line, start, end) === 0);
+  }
+}
+
+function hashWith(hash: number, byte: number): number {
+  return Math.imul(hash ^ byte, 0x9e3779b1);
+}
+
 /** Fields that a line gets. */
 export interface GivenFields {
   readonly fields: ReadonlyMap<string, Value>;
   /** As they stand in lines. */
   readonly text: RenderedFields;
-  /** How the names begin in a line that has them, or names below them. */
-  readonly names: readonly Buffer[];
-  /** The names above them, as they stand in a line that has a value there. */
-  readonly above: readonly Buffer[];
+  readonly names: NameTable;
+  /** The names above them. */
+  readonly above: NameTable;
 }
 
 export function givenFields(fields: ReadonlyMap<string, Value>): GivenFields {
@@ -28,8 +54,8 @@ export function givenFields(fields: ReadonlyMap<string, Value>): GivenFields {
   return {
     fields,
     text: renderFields([...fields]),
-    names: Array.from(fields.keys(), (name) => Buffer.from(`"${name}`)),
-    above: Array.from(above, (name) => Buffer.from(`"${name}":`)),
+    names: new NameTable(fields.keys()),
+    above: new NameTable(above),
   };
 }
 
@@ -108,24 +134,33 @@ type Fields = readonly (readonly [start: number, end: number])[];
 
 const noFields: Fields = [];
 const quote = 0x22;
-const colon = 0x3a;
-const comma = 0x2c;
+const backslash = 0x5c;
+const dot = 0x2e;
 
 /**
- * Finds the fields of a line whose names it is to get anew, each with the comma before it.
+ * Finds the fields of a line whose names it is to get anew, each with the comma before it. It goes over the line once: a search for each name
+ * took half of the time of records that have many.
  *
- * @returns undefined where that is not enough: names below those, values above them, or texts that look alike.
+ * @param line without the brace at its end.
+ * @returns undefined where that is not enough: names below those, values above them, or one that the line begins with.
  */
 function findInTheWay(line: Buffer, { names, above }: GivenFields): Fields | undefined {
   let found: [number, number][] | undefined;
-  for (const name of names) {
-    const at = line.indexOf(name);
-    if (at < 0) continue;
-    const end = at + name.length;
-    if (line[at - 1] !== comma || line[end] !== quote || line[end + 1] !== colon) return undefined;
-    if (line.includes(name, end)) return undefined;
-    (found ??= []).push([at - 1, endOfValue(line, end + 2, line.length)]);
+  for (let at = 1, next = 1; at < line.length; at = next) {
+    const start = at + 1;
+    let hash = 0;
+    let end = start;
+    for (let byte = line[end] as number; byte !== quote; byte = line[++end] as number) {
+      if (byte === dot && names.has(hash, line, start, end)) return undefined;
+      hash = hashWith(hash, byte);
+      if (byte === backslash) hash = hashWith(hash, line[++end] as number);
+    }
+    const valueEnd = endOfValue(line, end + 2, line.length);
+    if (names.has(hash, line, start, end)) {
+      if (at === 1) return undefined;
+      (found ??= []).push([at - 1, valueEnd]);
+    } else if (above.has(hash, line, start, end)) return undefined;
+    next = valueEnd + 1;
   }
-  for (const name of above) if (line.includes(name)) return undefined;
-  return found?.sort(([a], [b]) => a - b) ?? noFields;
+  return found ?? noFields;
 }

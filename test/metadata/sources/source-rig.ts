@@ -95,9 +95,9 @@ export async function startSources(
 ): Promise<Rig> {
   const memory = memoryFileIo();
   const kept = scopesFile === undefined ? {} : { stateDirectory: memory.folder };
-  const own = over === undefined ? storeOn(memory, kept).store : undefined;
-  const store = over?.store ?? (own as CollectorUdmStore);
-  await own?.start();
+  const own = storeOn(memory, kept).store;
+  const store = over?.store ?? own;
+  await own.start();
   const metrics = createMetrics();
   const health = createHealth();
   const lines: { level: string; message: string }[] = [];
@@ -172,7 +172,7 @@ export async function startSources(
     async stop() {
       await rig.sources.stop();
       await scopes?.stop();
-      await own?.stop();
+      await own.stop();
     },
   };
   await rig.sources.start();
