@@ -168,6 +168,17 @@ test("metrics are in base units, and none is called as a part of a histogram", a
 const joined =
   /^(?:PDU2-MIB::\w+SensorMeasurementsTable|Sentry4-MIB::st4\w+MonitorTable|HOST-RESOURCES-MIB::hrSWRunPerfTable)$/;
 
+test("an index of a vendor's module is that of the vendor whose columns it stands for", async () => {
+  const vendorOf = (oid: string): string | undefined => /^\.1\.3\.6\.1\.4\.1\.\d+/.exec(oid)?.[0];
+  const strange = [...(await shipped()).objects.values()].flatMap(({ id, index, attributes }) => {
+    const vendors = new Set(Array.from(attributes.values(), ({ oidText }) => vendorOf(oidText)));
+    return index
+      .filter(({ oidText }) => !vendors.has(vendorOf(oidText) ?? vendors.values().next().value))
+      .map(() => id);
+  });
+  assert.deepEqual(strange, []);
+});
+
 test("the columns of a table are of one row, and what it overrides has the same name", async () => {
   const definitions = await shipped();
   for (const object of definitions.objects.values()) {
