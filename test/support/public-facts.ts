@@ -12,7 +12,8 @@ import { factRows } from "./fact-rows.ts";
  * - ALCATEL-IND1-… and ALCATEL-ENT1-…-MIB: LibreNMS, Checkmk, and the modules as pysnmp has them.
  * - SPAGENT-MIB: Centreon's plugin, Observium, LibreNMS.
  * - CPI-UNITY-MIB: the module itself (hundredths of an ampere, tenths of a volt, volt-amperes, degrees Fahrenheit), LibreNMS.
- * - SP2-MIB: Centreon's plugin, LibreNMS (hundredths of a volt, whole degrees).
+ * - SP2-MIB: the module itself (a flag says whether currents are amperes or tenths), Centreon's plugin, Observium, LibreNMS (hundredths of a volt, whole degrees).
+ * - IPI-CMM-IPMI-MIB: the module as pysnmp has it (thousandths of what the column of units says), LibreNMS.
  * - KEEPALIVED-MIB: the module in keepalived's own sources, as its documentation describes it; Checkmk.
  * - SYNOLOGY-…: the vendor's guide to its MIB; the generated module of snmp_exporter; Centreon's plugin.
  * - IPI-CMM-CHASSIS-MIB, ALCATEL-ENT1-PORT-MIB, MWRM-RADIO-MIB: the modules as pysnmp has them, Observium, LibreNMS.
@@ -150,6 +151,21 @@ export const publicFacts = [
     "powerSystemStatus 2.1 INTEGER",
     "loadCurrentValue 9.2.5 INTEGER",
     "batteryCurrentsValue 10.6.5 INTEGER",
+    "powerSystemCurrentDecimalSetting 2.15 INTEGER labels:ampere=0,deciAmpere=1",
+    "mainsStatus 3.1 INTEGER labels:error=0,normal=1,minorAlarm=2,majorAlarm=3,disabled=4,disconnected=5,notPresent=6,minorAndMajor=7,majorLow=8,minorLow=9,majorHigh=10,minorHigh=11,event=12,valueVolt=13,valueAmp=14,valueTemp=15,valueUnit=16,valuePerCent=17,critical=18,warning=19",
+    "mainsVoltageEntry 3.4.1 ROW index:mainsVoltageIndex",
+    "mainsVoltageIndex 3.4.1.1 INTEGER32",
+    "mainsVoltageStatus 3.4.1.2 INTEGER labels:error=0,normal=1,minorAlarm=2,majorAlarm=3,disabled=4,disconnected=5,notPresent=6,minorAndMajor=7,majorLow=8,minorLow=9,majorHigh=10,minorHigh=11,event=12,valueVolt=13,valueAmp=14,valueTemp=15,valueUnit=16,valuePerCent=17,critical=18,warning=19",
+    "mainsVoltageDescription 3.4.1.3 OCTETSTR",
+    "mainsVoltageValue 3.4.1.6 INTEGER32",
+  ]),
+  ...factRows("IPI-CMM-IPMI-MIB", "1.3.6.1.4.1.36673.100.1.5.1", [
+    "cmmIpmiDeviceSensorEntry 1 ROW index:cmmIpmiDeviceSensorIndex",
+    "cmmIpmiDeviceSensorIndex 1.1 INTEGER32",
+    "cmmIpmiDeviceSensorName 1.2 OCTETSTR",
+    "cmmIpmiDeviceSensorValue 1.3 INTEGER32",
+    "cmmIpmiDeviceSensorUnits 1.4 OCTETSTR",
+    "cmmIpmiDeviceSensorState 1.5 OCTETSTR",
   ]),
   ...factRows("KEEPALIVED-MIB", "1.3.6.1.4.1.9586.100.5.2.3", [
     "vrrpInstanceEntry 1 ROW index:vrrpInstanceIndex",
