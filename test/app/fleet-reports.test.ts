@@ -56,6 +56,8 @@ class World {
   readonly states = new MemoryStates();
   readonly sent: Sent[] = [];
   now = due - 3_600_000;
+  /** How far its clock is ahead, milliseconds. */
+  ahead = 0;
   readonly #t: TestContext;
 
   constructor(t: TestContext) {
@@ -64,7 +66,7 @@ class World {
 
   /** @param isAble whether it has records, and actions. */
   async join(name: string, isAble = true): Promise<Member> {
-    const clock = { ...systemClock, now: () => this.now };
+    const clock = { ...systemClock, now: () => this.now, monotonic: () => systemClock.monotonic() + this.ahead };
     const options = { states: this.states, session: () => member.session };
     const saved = await openSaved(this.#t, options);
     const runs = await openShared(this.#t, "reports", runsForm, options);
@@ -159,12 +161,44 @@ test("what a collector had when its lease ended another one sends, under the sam
   const [id] = a.taken;
   await until("b sends it", async () => {
     await world.tick(b);
+    world.ahead += 10_000;
     return world.sent.length > 0;
   });
   goOn();
   await until("it is sent", async () => (await world.statesOf(b))[0] === "sent");
   await world.tick(a, b);
   assert.deepEqual(world.sent, [{ member: "b", id }]);
+});
+
+test("what was sent while the database was away is noted when it is back, and not sent by another one", async (t) => {
+  const world = new World(t);
+  const [a, b] = [await world.join("a"), await world.join("b")];
+  await define(a, "One");
+  await until("both know it", () => b.views.now().report.size === 1);
+  let isAway = false;
+  let tries = 0;
+  world.states.answers = async () => {
+    if (!isAway) return;
+    tries++;
+    throw new Error("the database is away");
+  };
+  a.receive = async () => {
+    isAway = true;
+    return undefined;
+  };
+  world.now = due + 1000;
+  await world.tick(a);
+  await until("it cannot be noted", () => world.sent.length === 1 && tries > 0);
+  world.end(a);
+  isAway = false;
+  await until("it is noted", async () => {
+    await world.tick(b);
+    return (await world.statesOf(b))[0] === "sent";
+  });
+  assert.deepEqual(
+    world.sent.map(({ member }) => member),
+    ["a"],
+  );
 });
 
 test("a letter is taken back once the lease is over, though the database does not answer", async (t) => {

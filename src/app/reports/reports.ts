@@ -33,6 +33,8 @@ const mostWaiting = 10;
 const dayMs = 86_400_000;
 const tickMs = 2000;
 const retryMs = 30_000;
+/** Others wait for what is to be noted: {@link KeptState.patienceMs}. */
+const noteMs = 1000;
 /** A collector that cannot make or send reports leaves them to others of its fleet for this time, and then says what is missing. */
 const othersMs = 600_000;
 const stopMs = 3000;
@@ -76,6 +78,8 @@ export class Reports implements Component {
   readonly #underWay = new Map<string, Promise<void>>();
   /** A run of this id is tried again at this time of the monotonic clock. */
   readonly #notBefore = new Map<string, number>();
+  /** By run and session: when it was first seen that its collector lives no more, by the monotonic clock. */
+  readonly #leftSince = new Map<string, number>();
   /** A report of this id is due next then. */
   readonly #next = new Map<string, Due>();
   #session: string | undefined;
@@ -260,17 +264,29 @@ export class Reports implements Component {
     });
     const isOther = ({ state, holder, due: at }: Run): boolean =>
       state === "waiting" && holder !== session && mayTake(at);
-    if (due.length === 0 && !runs.some(isOther)) return;
+    const others = new Set(runs.filter(isOther).map(leftKey));
+    for (const key of this.#leftSince.keys()) if (!others.has(key)) this.#leftSince.delete(key);
+    if (due.length === 0 && others.size === 0) return;
     await this.#runs.change((before, isAlive) => {
       // Another one would take over at once what it notes.
       if (!isAlive(session)) throw new Error("its lease in the fleet has just ended");
       const fresh = due
         .filter(({ report, at }) => !before.some(isOf(report, at)))
         .map(({ report, at }) => runOf(report, at, session));
-      const taken = before.map((run) => (isOther(run) && !isAlive(run.holder) ? { ...run, holder: session } : run));
+      const taken = before.map((run) =>
+        isOther(run) && !isAlive(run.holder) && this.#isLeft(run) ? { ...run, holder: session } : run,
+      );
       const isChanged = fresh.length > 0 || taken.some((run, at) => run !== before[at]);
       return isChanged ? keptRuns([...fresh, ...taken], this.#saved(), now) : before;
     });
+  }
+
+  /** Whether the collector that had a run, and lives no more, has had the time to note what it has sent. */
+  #isLeft(run: Run): boolean {
+    const now = this.#clock.monotonic();
+    const since = this.#leftSince.get(leftKey(run)) ?? now;
+    this.#leftSince.set(leftKey(run), since);
+    return now - since >= this.#runs.patienceMs;
   }
 
   /** Takes back what waits to be sent once its lease is over: another collector may have taken it over. It waits for no database. */
@@ -336,7 +352,7 @@ export class Reports implements Component {
         return;
       } catch (error) {
         this.#log.warn({ error, report: run.report }, "it cannot be noted that a report was sent");
-        await pause(retryMs, undefined, { signal: this.#stopping.signal });
+        await pause(noteMs, undefined, { signal: this.#stopping.signal });
       }
     }
   }
@@ -389,6 +405,8 @@ export class Reports implements Component {
     this.#health.set({ name: "reports", ready: true, ...(detail !== undefined && { degraded: true, detail }) });
   }
 }
+
+const leftKey = ({ id, holder }: Run): string => `${id} ${holder}`;
 
 /** Says why a report is never due; undefined: it is. Only a state that was changed by hand has such. */
 function faultOf({ schedule, zone, changedAt }: Report): string | undefined {

@@ -88,6 +88,9 @@ export class FileState<T> implements Component {
     return this.#unread;
   }
 
+  /** What a session that is over has done and could not note, it may note for so long: no other one has the file. */
+  readonly patienceMs = 0;
+
   /** Whose work in the state is that of this collector; undefined: it may take none at present. */
   session(): string | undefined {
     return this.#session;
@@ -147,4 +150,6 @@ function temporaryOf(path: string): string {
 
 /** A state that is replaced as a whole, wherever it is kept: each change is made of what the one before left, and counts when it is kept. */
 export type KeptState<T> = Component &
-  Pick<FileState<T>, "isKept" | "failures" | "now" | "problem" | "session" | "change">;
+  Pick<FileState<T>, "isKept" | "failures" | "now" | "problem" | "session" | "change"> & {
+    readonly patienceMs: number;
+  };

@@ -33,6 +33,8 @@ const askMs = 250;
 export class SharedState<T> implements KeptState<T> {
   readonly name: string;
   readonly isKept = true;
+  /** Who was cut off from the database writes again within a second when it is back. */
+  readonly patienceMs = 10_000;
   readonly #places: SharedPlaces<T>;
   readonly #form: StateForm<T>;
   readonly #log: Log;
