@@ -49,28 +49,24 @@ const vlans = scalar("a VLAN from 0 to 4095, or two with a - between them", (giv
   return first !== "" && range[0] <= range[1] && range[1] <= maxVlan ? range : undefined;
 });
 
-const line = mapping(
-  {
-    vrf: optional(
-      oneOrList(vrf),
-      "VRFs of the side: of the way in for the source of a flow, of the way out for its destination.",
-    ),
-    exporter: optional(
-      oneOrList(exporter),
-      "Exporters. Alone in a row it is for exporters and polled devices themselves, too.",
-    ),
-    interface: optional(
-      oneOrList(netif),
-      "Interfaces of the side, by ifIndex or name. `*` stands for any characters, `?` for one.",
-    ),
-    vlan: optional(oneOrList(vlans), "VLANs of the side: `100`, `100-199`."),
-  },
-  {
-    check(given, at) {
-      if (Object.keys(given).length === 0) at.error("names nothing: expected vrf, exporter, interface or vlan");
-    },
-  },
-).to((given): ScopeMatch => given);
+const line = mapping({
+  vrf: optional(
+    oneOrList(vrf),
+    "VRFs of the side: of the way in for the source of a flow, of the way out for its destination.",
+  ),
+  exporter: optional(
+    oneOrList(exporter),
+    "Exporters. Alone in a row it is for exporters and polled devices themselves, too.",
+  ),
+  interface: optional(
+    oneOrList(netif),
+    "Interfaces of the side, by ifIndex or name. `*` stands for any characters, `?` for one.",
+  ),
+  vlan: optional(oneOrList(vlans), "VLANs of the side: `100`, `100-199`."),
+}).to((given, at): ScopeMatch | undefined => {
+  const isEmpty = Object.keys(given).length === 0;
+  return isEmpty ? at.error("names nothing: expected vrf, exporter, interface or vlan") : given;
+});
 
 const scope = mapping({
   match: defaulted(
