@@ -1,33 +1,33 @@
 import type { RenderedFields } from "./record-fields.ts";
 import type { RecordFields, Value } from "./record-fields.ts";
 
-/** Memory that a thread can hand to another; it goes through `postMessage`. */
+/** Memory that one thread can pass to another by `postMessage`. */
 export interface WorkspaceMemory {
-  /** Undefined where the engine runs without WebAssembly, or has no addresses for it. */
+  /** Undefined if the engine runs without WebAssembly, or has too little address space for it. */
   readonly wasm: WebAssembly.Memory | undefined;
   readonly buffer: SharedArrayBuffer;
 }
 
 /**
- * The one memory in which a thread decodes: what the kernel of `src/flow/kernel` reads and writes has to lie there, from the
- * datagram to the lines. Its size is fixed; what is not used of it takes no memory.
+ * The one memory in which a thread decodes. All that the kernel of `src/flow/kernel` reads and writes lies there, from the
+ * datagram to the lines. Its size is fixed; unused parts take no physical memory.
  */
 export interface Workspace {
   readonly memory: WorkspaceMemory;
   readonly bytes: Buffer;
   readonly view: DataView;
   /**
-   * Takes memory for good. All of it is zero.
+   * Allocates zeroed memory permanently.
    *
-   * @returns where it begins, a multiple of 64; eight bytes and more behind it may be read and written.
-   * @throws RangeError when there is not so much.
+   * @returns its offset, a multiple of 64. At least eight bytes behind it may be read and written, too.
+   * @throws RangeError if the workspace has too little room.
    */
   allocate(bytes: number): number;
-  /** Takes the kernel's share. @returns false when someone has it already: there is one kernel in a workspace. */
+  /** Claims the kernel's part. @returns false if it is taken already: a workspace has one kernel. */
   takeKernel(): boolean;
 }
 
-/** The first bytes of a workspace belong to the kernel. */
+/** Number of bytes at the start of a workspace that belong to the kernel. */
 export const kernelReserve = 16 * 1024 * 1024;
 const page = 65_536;
 const maxPages = 65_536;
@@ -35,7 +35,7 @@ const alignment = 64;
 /** More than the kernel reads behind anything, when it only asks for memory that may be needed. */
 const slack = 256;
 
-/** @param bytes in addition to the kernel's own, with the slack of each allocation. @throws RangeError for more than 4 GiB. */
+/** Creates the memory of a workspace. @param bytes beyond the kernel's own, with the slack of each allocation. @throws RangeError above 4 GiB. */
 export function createWorkspaceMemory(bytes: number): WorkspaceMemory {
   const pages = Math.ceil((kernelReserve + bytes) / page);
   const wasm = tryWasmMemory(pages);
@@ -48,13 +48,13 @@ function tryWasmMemory(pages: number): WebAssembly.Memory | undefined {
   try {
     return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
   } catch (error) {
-    // The engine takes 8 GiB of addresses for it, which `ulimit -v` may forbid.
+    // The engine reserves 8 GiB of address space, which `ulimit -v` may forbid.
     if (error instanceof RangeError && pages <= maxPages) return undefined;
     throw error;
   }
 }
 
-/** @param taken bytes behind the kernel's that others use. */
+/** Creates a workspace. @param taken bytes behind the kernel's that others use. */
 export function createWorkspace({ wasm, buffer: given }: WorkspaceMemory, taken = 0): Workspace {
   const buffer = wasm?.buffer ?? given;
   let end = kernelReserve + taken;
@@ -84,115 +84,116 @@ export function spaceFor(bytes: number): number {
 }
 
 /**
- * The additions of an enricher for lines that a compiled decoder writes without making a record first: bytes are copied into the line.
- * The bytes are those that the enricher's fields become on the other way, in the same order: first `numbers`, then `apps`, then
+ * The additions of an enricher for lines that a compiled decoder writes without making a record first: it copies bytes into the line.
+ * These bytes equal the rendered fields that {@link Enricher.enrich} adds, in the same order: first `numbers`, then `apps`, then
  * `addresses`, each in the order of its list.
  */
 export interface LineEnricher {
-  /** Called before the records of each datagram: the time to look at the clock. */
+  /** Called before the records of each datagram, so that the clock is read once for all of them. */
   begin(): void;
   readonly numbers: readonly NumberAdditions[];
   readonly apps?: readonly AppAdditions[];
   readonly addresses: readonly AddressAdditions[];
   /**
-   * Returns what all records of an exporter get, behind what its address adds; undefined when they must become fields. Called once a datagram.
+   * Returns the fields that all records of an exporter get, behind those of its address; undefined if the records must become fields.
+   * Called once per datagram.
    *
-   * @param text what its address adds, right until the call returns.
+   * @param text the fields that its address adds, valid until the call returns.
    */
   readonly exporter?: ((exporter: string, text: RenderedFields) => RenderedFields | undefined) | undefined;
-  /** Tells whether additions to records of an exporter may meet other names in them, so that they must become fields. */
+  /** Reports whether additions to an exporter's records may conflict with names in them, so that the records must become fields. */
   readonly needsFields?: ((exporter: string) => boolean) | undefined;
-  /** The workspace that holds the tables of its addresses; undefined when it has none. */
+  /** The workspace that holds the tables of its addresses; undefined if it has none. */
   readonly workspace?: Workspace | undefined;
 }
 
 /** The position of an object in a record, for {@link AddressAdditions}. */
 export const lineObjects = { src: 0, dst: 1, export: 2 } as const;
 
-/** The additions of addresses, in a table of a workspace that is laid out as {@link addressLayout} says. */
+/** The additions of addresses, in a table of a workspace with the layout of {@link addressLayout}. */
 export interface AddressAdditions {
   /** No address adds more bytes than this. */
   readonly maxLength: number;
   /** The offset of the table's control block. */
   readonly control: number;
-  /** The scopes of addresses. Left out: there are none. */
+  /** Returns the scopes of addresses. Absent if there are none. */
   readonly scopes?: (() => LineScopes) | undefined;
   /**
-   * Copies what an address of 4 or 16 bytes adds below its object to the start of `into`. An IPv4-mapped address is the IPv4 address.
+   * Copies the fields that an address of 4 or 16 bytes adds below its object to the start of `into`. An IPv4-mapped address counts as IPv4.
    *
-   * @param place of {@link lineObjects}, with the number of its scope in the bits above.
-   * @returns how many bytes that are; -1 when the record must become fields, because what is to be added may meet other names in it.
+   * @param place one of {@link lineObjects}, with the number of its scope in the bits above.
+   * @returns the number of bytes; -1 if the record must become fields, because the additions may conflict with names in it.
    */
   append(place: number, address: DataView, into: DataView): number;
   /**
-   * Looks an address of four words up that is not in the table, or no longer right there; IPv4 comes in its mapped form.
+   * Looks up an address of four words that the table lacks or whose entry is out of date. IPv4 comes in its mapped form.
    *
-   * @returns the offset of its slot, right until something else is asked for.
+   * @returns the offset of its slot, valid until the next lookup.
    */
   readonly locate: (place: number, a: number, b: number, c: number, d: number) => number;
   /**
-   * Puts addresses into the table that are not there, or no longer right, at most {@link addressLayout.maxListed}: what they wait for, they
-   * wait for together.
+   * Looks up addresses that the table lacks or whose entries are out of date, at most {@link addressLayout.maxListed}, so that their memory
+   * accesses overlap.
    *
-   * @param at where they are listed in the workspace, as {@link addressLayout} says.
-   * @returns how many were looked up; the others were known, or are to be asked for when their records come.
+   * @param at the offset of their list in the workspace, in the form of {@link addressLayout}.
+   * @returns the number of addresses looked up. The others were known, or must be looked up when their records come.
    */
   readonly locateAll: (at: number, count: number) => number;
-  /** Asks for room in front of fragments for where their fields begin, before anything is looked up. */
+  /** Reserves room in front of fragments for the offsets of their fields. To be called before the first lookup. */
   keepFields(): void;
 }
 
-/** Says in which scope of the metadata an address of a record is. */
+/** Determines the metadata scope of an address of a record. */
 export interface LineScopes {
-  /** Another number for other scopes; 0: there are none. */
+  /** Returns a number that changes with the scopes; 0 if there are none. */
   serial(): number;
   /**
-   * Returns the number of the scope of an object; 0 for none. What it says of both ends of flows follows from the exporter and, on the way in
-   * or out, from VRF, interface and VLAN, with the names of these.
+   * Returns the number of the scope of an object; 0 for none. The scopes of a flow's ends depend on the exporter and on VRF, interface and
+   * VLAN at ingress or egress, with their names.
    *
-   * @param object of {@link lineObjects}. @param get gives the fields of the record.
+   * @param object one of {@link lineObjects}. @param get returns the fields of the record.
    */
   of(object: number, get: (name: string) => Value | undefined): number;
 }
 
-/** The fields that each number adds. */
+/** The fields to add, by number. */
 export type NumberTable = Pick<ReadonlyMap<number, RenderedFields>, "get"> & {
-  /** Names of which a record that has one of them itself must become fields. */
+  /** A record that itself has one of these names must become fields. */
   readonly unless?: readonly string[];
 };
 
-/** Fields that follow from the number that another one has, by the exporter: the name of an interface by its index. */
+/** Fields that depend on the number in another field and on the exporter, such as an interface's name by its index. */
 export interface NumberAdditions {
   /** The decoded field with the number. */
   readonly field: string;
-  /** A second one, of at most 16 bits; what is looked up is {@link scopedNumber}. A record without it gets nothing. */
+  /** A second field with a number of at most 16 bits; {@link scopedNumber} of both is looked up. A record without it gets nothing. */
   readonly scope?: string;
-  /** The names of what is added; a record that has one of them already gets nothing, also where additions earlier in the list gave it. */
+  /** The names of the added fields. A record that already has one of them gets nothing, even if an earlier addition put it there. */
   readonly adds: readonly string[];
   /**
-   * Returns what each number adds in the records of an exporter; undefined when nothing. Called once a datagram. The same table for as long as
-   * it says the same: what follows from it is kept.
+   * Returns the additions by number for the records of an exporter; undefined if there are none. Called once per datagram. Returns the same
+   * object until the additions change, because callers cache what they derive from it.
    *
-   * @param text what the address of the exporter adds, right until the call returns.
+   * @param text the fields that the address of the exporter adds, valid until the call returns.
    */
   tableFor(exporter: string, text: RenderedFields): NumberTable | undefined;
-  /** Called with how many records of a datagram got the field. */
+  /** Called with the number of a datagram's records that got the field. */
   added(records: number): void;
-  /** True if it says at once what others say one by one, and so is asked before them. */
+  /** True if it gives at once what others give one by one, and so comes before them. */
   readonly isWhole?: boolean;
 }
 
-/** Applications that follow from the address and the port of an end of a flow. A record that has `app.name` gets nothing. */
+/** Applications by the address and the port of an end of a flow. A record that has `app.name` gets nothing. */
 export interface AppAdditions {
   /** No application adds more bytes than this. */
   readonly maxLength: number;
-  /** A bit for each port that there are applications at; another object after each change, undefined where there are none. Asked for once a datagram. */
+  /** Returns a bit for each port with applications: a new object after each change, undefined if there are none. Called once per datagram. */
   ports(): Uint8Array | undefined;
   /**
-   * Returns what one of the ends adds. An IPv4-mapped address is the IPv4 address.
+   * Returns the fields that one of the ends adds. An IPv4-mapped address counts as IPv4.
    *
-   * @param source, destination where the addresses are, of 4 or 16 bytes.
-   * @param sourcePort, destinationPort -1: this end is not asked about.
+   * @param source, destination the addresses, of 4 or 16 bytes.
+   * @param sourcePort, destinationPort the ports; -1 skips this end.
    */
   find(
     from: DataView,
@@ -203,28 +204,28 @@ export interface AppAdditions {
     destinationLength: number,
     destinationPort: number,
   ): AppText | undefined;
-  /** Called with how many records of a datagram got an application. */
+  /** Called with the number of a datagram's records that got an application. */
   added(records: number): void;
 }
 
 /** The fields that an application adds, below `app.`. */
 export interface AppText {
   readonly text: RenderedFields;
-  /** True if it adds names that may meet others in the record, so that they must become fields. */
+  /** True if its names may conflict with others in the record, so that they must become fields. */
   readonly needsFields: boolean;
 }
 
-/** The number that stands for a number and its scope. */
+/** Combines a number and its scope into one number. */
 export function scopedNumber(scope: number, number: number): number {
   return scope * 2 ** 32 + number;
 }
 
-/** The scope of what {@link scopedNumber} returned. */
+/** Returns the scope in a result of {@link scopedNumber}. */
 export function scopeOf(scoped: number): number {
   return Math.floor(scoped / 2 ** 32);
 }
 
-/** Several as one, for enrichers that run one after the other; undefined when one of them is missing. */
+/** Joins the line enrichers of enrichers that run one after the other; undefined if one of them is missing. */
 export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]): LineEnricher | undefined {
   const present = parts.filter((part) => part !== undefined);
   if (present.length < parts.length) return undefined;
@@ -244,13 +245,15 @@ export function joinLineEnrichers(parts: readonly (LineEnricher | undefined)[]):
   };
 }
 
-/** Adds to a record what is known about what it names. Never waits and never throws. */
+/** Adds known facts about addresses, ports and interfaces to a record. Never waits and never throws. */
 export interface Enricher {
   /**
-   * @param rendered for a record that is about to become a line: fields that no other field of the record can have the name
-   *   of may be put there instead of into the record.
+   * Adds fields to a record.
+   *
+   * @param rendered for a record that is about to become a line: fields with names that no other field of the record can have
+   *   may go there instead of into the record.
    */
   enrich(record: RecordFields, rendered?: RenderedFields[]): void;
-  /** The same for lines that are written without a record. Without it every record becomes fields: correct, but slower. */
+  /** The same additions for lines that are written without a record. If absent, every record becomes fields: correct, but slower. */
   readonly lines?: LineEnricher | undefined;
 }

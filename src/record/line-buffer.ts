@@ -3,10 +3,10 @@ import { fieldStart, type RecordFields, type RenderedFields, type Value } from "
 /**
  * Copies bytes between two buffers that do not overlap.
  *
- * Lines lie in memory that other threads see. The engine copies from there a byte at a time, unless both ends are aligned
- * alike: `Buffer.copy` and `set` take ten times as long as from other memory. `fill` is one call of the system's copy.
+ * Lines lie in memory shared with other threads. From there the engine copies one byte at a time, unless source and target have the same
+ * alignment: `Buffer.copy` and `set` take ten times as long as from other memory. `fill` is one call of the system's copy.
  *
- * @returns where the copy ends.
+ * @returns the offset in `to` behind the copy.
  */
 export function copyLines(from: Uint8Array, start: number, end: number, to: Buffer, at: number): number {
   if (start === end) return at;
@@ -14,14 +14,14 @@ export function copyLines(from: Uint8Array, start: number, end: number, to: Buff
   return at + end - start;
 }
 
-/** Below this a loop is quicker than a call of the engine. */
+/** Number of bytes below which a loop is faster than a call of the engine. */
 export const fewBytes = 384;
 
 /**
  * Copies bytes between two arrays that do not overlap, four at a time.
  *
- * @param to has three bytes more than what is copied: they may be written, too.
- * @returns where the copy ends.
+ * @param to has room for three bytes more than are copied, because they may be overwritten.
+ * @returns the offset in `to` behind the copy.
  */
 export function copyBytes(from: DataView, start: number, end: number, to: DataView, at: number): number {
   if (end - start > fewBytes || end + 3 > from.byteLength) {
@@ -34,10 +34,10 @@ export function copyBytes(from: DataView, start: number, end: number, to: DataVi
 }
 
 /**
- * Leaves lines out, or changes them.
+ * Removes or changes lines.
  *
- * @param lines whole lines, each with its line feed, of `count` records; they stay as they are.
- * @returns lines in memory of their own, or the same where nothing is changed; undefined when none is left.
+ * @param lines whole lines of `count` records, each with its line feed; they are not modified.
+ * @returns lines in memory of their own, or the same memory if nothing changed; undefined if no line is left.
  */
 export type ShapeLines = (
   lines: Uint8Array,
@@ -45,43 +45,43 @@ export type ShapeLines = (
 ) => { readonly lines: Uint8Array; readonly count: number } | undefined;
 
 /**
- * Lines that are taken share a slab of this size. Whoever keeps one keeps the whole slab alive, so it is small; a longer
- * chunk gets a slab of its own.
+ * Size in bytes of the slab that chunks of lines share. A reference to one chunk keeps the whole slab alive, so the slab is small.
+ * A longer chunk gets a slab of its own.
  */
 const slabSize = 256 * 1024;
 
-/** Names come from the network too (enterprise elements), so the number remembered is limited. */
+/** Most names to remember. Names also come from the network (enterprise elements), so their number needs a limit. */
 const maxNames = 16_384;
 
-/** Most fields at the beginning that are compared with those of the line before. */
+/** Most leading fields that are compared with those of the previous line. */
 const maxPrefix = 16;
 
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
 
-/** Gives memory for lines: `bytes` of it or more. It is asked again only when what it gave is full. */
+/** Allocates at least `bytes` of memory for lines. It is called again only when that memory is full. */
 export type AllocateSlab = (bytes: number) => Buffer;
 
 const allocateOwn: AllocateSlab = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** Tells whether a line is wanted that lies from `start` up to `end`. */
+/** Reports whether to keep the line from `start` up to `end`. */
 export type AcceptLine = (bytes: Buffer, start: number, end: number) => boolean;
 
 /** The destination of rendered records. */
 export interface Sink {
   /**
-   * Takes whole NDJSON lines (each ends in a line feed) holding `count` records; the bytes are the sink's from then
-   * on. Never waits and never throws: what a slow or broken output cannot take is dropped and counted by the sink.
+   * Takes whole NDJSON lines (each ends in a line feed) holding `count` records. The sink owns the bytes from then on.
+   * Never waits and never throws: the sink drops and counts the lines that a slow or broken output cannot take.
    */
   write(lines: Uint8Array, count: number): void;
   /**
-   * The same for bytes that are leased: they stay as they are until `done` is called, once. A sink without it is given a copy.
+   * Takes leased lines: the bytes do not change until the sink calls `done`, once. A sink without this method gets a copy.
    */
   lease?(lines: Uint8Array, count: number, done: () => void): void;
 }
 
-/** Leases lines to a sink; one that takes no leases gets a copy. */
+/** Leases lines to a sink, or copies them for a sink that takes no leases. */
 export function leaseLines(sink: Sink, lines: Uint8Array, count: number, done: () => void): void {
   if (sink.lease !== undefined) sink.lease(lines, count, done);
   else {
@@ -92,13 +92,13 @@ export function leaseLines(sink: Sink, lines: Uint8Array, count: number, done: (
 
 /** Renders records as NDJSON into memory and hands the bytes over in chunks. */
 export class LineBuffer {
-  /** The memory that lines are written to. Another one after `open` or `append`. */
+  /** The memory that lines are written to. `open` and `append` may replace it. */
   view: DataView;
-  /** The same bytes. */
+  /** The bytes of {@link view}. */
   bytes: Buffer;
   /** Records appended since the last `take`. */
   count = 0;
-  /** Their bytes. */
+  /** Bytes of these records. */
   byteLength = 0;
   readonly #allocate: AllocateSlab;
   readonly #accept: AcceptLine | undefined;
@@ -106,18 +106,18 @@ export class LineBuffer {
   #start = 0;
   #end = 0;
   /**
-   * The fields with which all lines of this chunk have begun so far, and their ends: records of one datagram share what its header
-   * says.
+   * The leading fields that all lines of this chunk share so far, and their ends. Records of one datagram share the fields of its
+   * header.
    */
   readonly #prefix: { readonly name: string; readonly value: Value; readonly end: number }[] = [];
   #isFirst = true;
   #isInPrefix = false;
-  /** In the prefix, of the field that is next. */
+  /** The position in the prefix of the next field. */
   #position = 0;
 
   /**
-   * @param allocate where lines lie that another thread is to read.
-   * @param accept judges each line that is appended; left out: all are wanted.
+   * @param allocate allocates memory, such as memory that another thread reads.
+   * @param accept judges each appended line; by default all are kept.
    */
   constructor(allocate: AllocateSlab = allocateOwn, accept?: AcceptLine) {
     this.#allocate = allocate;
@@ -127,13 +127,13 @@ export class LineBuffer {
   }
 
   /**
-   * Adds one line, a flat JSON object (RFC 8259, UTF-8) and a line feed. Fields keep their order. Numbers are written
-   * with all their digits, doubles in the shortest form that reads back the same; NaN and the infinities, which JSON does
-   * not have, as null. A lone surrogate is written as its `\u` escape. No line feed but the last is ever written.
+   * Adds one line: a flat JSON object (RFC 8259, UTF-8) and a line feed. Fields keep their order. Numbers are written
+   * with all their digits, doubles in the shortest form that reads back the same. NaN and the infinities, which JSON
+   * lacks, become null. A lone surrogate is written as its `\u` escape. The only line feed is the last byte.
    *
-   * A line that is not wanted is taken back.
+   * A line that `accept` rejects is removed again.
    *
-   * @param rendered further fields, which stand behind those of the record and have other names.
+   * @param rendered further fields, written behind those of the record; their names differ from the record's.
    */
   append(record: RecordFields, rendered: readonly RenderedFields[] = []): void {
     const line = this.#end - this.#start;
@@ -159,8 +159,8 @@ export class LineBuffer {
   }
 
   /**
-   * Makes room for one line of at most this many bytes, to be written by the caller into {@link view} from the
-   * returned offset on. Nothing has happened until {@link close}; bytes behind it may be overwritten.
+   * Makes room for one line of at most this many bytes. The caller writes it into {@link view} from the returned offset on.
+   * The line counts only after {@link close}. Bytes behind it may be overwritten.
    */
   open(bytes: number): number {
     this.#reserve(bytes);
@@ -168,9 +168,9 @@ export class LineBuffer {
   }
 
   /**
-   * Adds the lines that were written since `open`; the last ends before `end`, with its line feed.
+   * Adds the lines that were written since `open`. The last one, with its line feed, ends before `end`.
    *
-   * @param lines how many there are. Default: one.
+   * @param lines the number of lines; 1 by default.
    */
   close(end: number, lines = 1): void {
     this.#end = end;
@@ -178,7 +178,7 @@ export class LineBuffer {
     this.byteLength = end - this.#start;
   }
 
-  /** Changes what was appended since the last `take`. */
+  /** Changes the lines appended since the last `take`. */
   shape(shape: ShapeLines): void {
     const given = this.bytes.subarray(this.#start, this.#end);
     const shaped = shape(given, this.count);
@@ -193,13 +193,13 @@ export class LineBuffer {
     this.#prefix.length = 0;
   }
 
-  /** Gives away what was appended since the last call, for good: it is not written to again. */
+  /** Returns the lines appended since the last call. Their memory is not written to again. */
   take(): Uint8Array {
     const taken = this.bytes.subarray(this.#start, this.#end);
     this.#start = this.#end;
     this.count = 0;
     this.byteLength = 0;
-    // Setting a length is a call of the engine, also where nothing changes.
+    // Setting a length calls the engine even if nothing changes.
     if (this.#prefix.length > 0) this.#prefix.length = 0;
     return taken;
   }
@@ -228,7 +228,7 @@ export class LineBuffer {
     if (this.#isFirst && prefix.length < maxPrefix) prefix.push({ name, value, end: this.#end - this.#start });
   };
 
-  /** Copies what the line begins with from the first line of the chunk; later lines have no more in common with it. */
+  /** Copies the prefix of the line from the first line of the chunk. Later lines share no more than that with it. */
   #leavePrefix(): void {
     this.#isInPrefix = false;
     this.#prefix.length = this.#position;
@@ -238,7 +238,7 @@ export class LineBuffer {
     this.#end += length;
   }
 
-  /** Returns `,"name":` in bytes. */
+  /** Returns the bytes of `,"name":`. */
   #nameBytes(name: string): Uint8Array {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
@@ -273,7 +273,7 @@ export class LineBuffer {
   }
 
   #putText(text: string): void {
-    // No UTF-16 unit becomes more than three bytes.
+    // A UTF-16 unit becomes at most three bytes.
     this.#reserve(3 * text.length);
     this.#end += this.bytes.write(text, this.#end);
   }
@@ -315,12 +315,12 @@ export class LineBuffer {
   }
 }
 
-/** The same memory, to be read and written in whole numbers. */
+/** Returns a view that reads and writes numbers in the same memory. */
 export function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
   return new DataView(buffer, byteOffset, length);
 }
 
-/** Returns how many decimal digits a uint32 has. */
+/** Returns the number of decimal digits of a uint32. */
 function decimalDigits(value: number): number {
   if (value < 100_000) {
     if (value < 100) return value < 10 ? 1 : 2;

@@ -11,14 +11,14 @@ const nine = 0x39;
 const safeDigits = 15;
 
 /**
- * Reads the fields of a line of ours: a flat object whose values are scalars or arrays of them, without white space. Whole numbers
- * beyond 2^53 become bigints.
+ * Reads the fields of a line of the collector: a flat object whose values are scalars or arrays of scalars, without white space. Whole
+ * numbers beyond 2^53 become bigints.
  *
- * @param start where its brace is, @param end behind its last field, where no brace has to be.
+ * @param start the offset of its brace. @param end the offset behind its last field, where no brace is needed.
  */
 export function readLine(bytes: Buffer, start: number, end: number): RecordFields {
   const text = bytes.toString("utf8", start, end);
-  // At once, as nearly all lines: no number of theirs is beyond 2^53, and no name is one, which an object would put first.
+  // Nearly all lines can be parsed at once: no number is beyond 2^53, and no name is a number, which an object would put first.
   if (!/[0-9]{16}|"[0-9]+":/.test(text))
     return new Map(Object.entries(JSON.parse(`${text}}`) as Record<string, Value>));
   const record: RecordFields = new Map();
@@ -32,11 +32,11 @@ export function readLine(bytes: Buffer, start: number, end: number): RecordField
   return record;
 }
 
-/** Reads the value of a line of ours that begins at `at`; the line is the whole of `bytes`. */
+/** Reads the value that begins at `at`. `bytes` is one line of the collector. */
 function readValueAt(bytes: Buffer, at: number): Value {
   const first = bytes[at] as number;
   if (first >= zero && first <= nine) {
-    // Most numbers have few digits; the others are read as exactly as all values are.
+    // Most numbers have few digits; all others take the general, exact way.
     let value = 0;
     let p = at;
     for (let digit = first; digit >= zero && digit <= nine; digit = bytes[++p] as number)
@@ -51,7 +51,7 @@ function readValueAt(bytes: Buffer, at: number): Value {
   return readValue(bytes, at, end);
 }
 
-/** Splits a fragment of a line, which has a comma before each field, into names, and values as they stand there. */
+/** Splits a fragment of a line, with a comma before each field, into names and the JSON texts of their values. */
 export function splitFields(fragment: Uint8Array): (readonly [name: string, value: string])[] {
   const bytes = Buffer.from(fragment.buffer, fragment.byteOffset, fragment.length);
   const fields: [string, string][] = [];
@@ -65,14 +65,14 @@ export function splitFields(fragment: Uint8Array): (readonly [name: string, valu
   return fields;
 }
 
-/** Behind the closing quote. */
+/** Returns the offset behind the closing quote. */
 function stringEnd(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (bytes[end] !== quote) end += bytes[end] === backslash ? 2 : 1;
   return end + 1;
 }
 
-/** Returns where the value of a line of ours ends that begins at `at`. */
+/** Returns the end of the value that begins at `at` in a line of the collector. */
 export function endOfValue(bytes: Buffer, at: number, end: number): number {
   if (bytes[at] === quote) return stringEnd(bytes, at);
   let p = at;
@@ -103,15 +103,15 @@ function readScalar(text: string): string | number | bigint | boolean {
   return isInexact ? BigInt(text) : value;
 }
 
-/** Names come from settings and requests; more of them are looked up without being remembered. */
+/** Most names to remember. Names come from settings and requests; further names are looked up without being remembered. */
 const maxNames = 1024;
 
-/** The fields of one line of ours after the other; each is looked for when it is asked for. */
+/** Reads fields of one line of the collector at a time, and searches for a field only on request. */
 export class LineValues implements FieldValues {
   readonly #keys = new Map<string, Buffer>();
   #line: Buffer = Buffer.alloc(0);
 
-  /** Goes to the line from its brace at `start` up to `end`. Its bytes must stay as they are while it is asked. */
+  /** Selects the line from its brace at `start` up to `end`. Its bytes must not change while fields are read. */
   use(bytes: Buffer, start: number, end: number): void {
     this.#line = bytes.subarray(start, end);
   }
@@ -129,7 +129,7 @@ export class LineValues implements FieldValues {
     return key;
   }
 
-  /** Returns where the value begins; -1 when there is no such field. A quote within a text is escaped, so `,"name":` is not part of one. */
+  /** Returns the offset of the value; -1 if there is no such field. A quote within a text is escaped, so `,"name":` is never part of a text. */
   #findValue(key: Buffer): number {
     if (key.compare(this.#line, 1, key.length, 1) === 0) return key.length;
     const at = this.#line.indexOf(key);

@@ -1,12 +1,12 @@
 export type VisitField<Use> = (use: Use, name: number, value: number, end: number) => void;
 
-/** A name as it stands in lines, from its first quote to the colon. */
+/** A field name as lines have it, from its first quote to the colon. */
 interface Name<Use> {
   readonly length: number;
-  /** Its bytes, four each; the last four overlap those before. */
+  /** The bytes of the name, four to a word; the last word overlaps the one before. */
   readonly words: Int32Array;
   readonly use: Use | undefined;
-  /** The names that followed it last, and before that. */
+  /** The two names that followed it last, the latest first. */
   next: Name<Use> | undefined;
   other: Name<Use> | undefined;
 }
@@ -20,29 +20,29 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 const slotCount = 1024;
-/** Most names to keep: metadata of operators and elements of vendors can have many. Names beyond are looked at each time. */
+/** Most names to keep: operators' metadata and vendors' elements can have many. Further names are looked up each time. */
 const maxNames = 8192;
-/** The shortest name that can be compared: `"a":`. */
+/** Length of the shortest name that can be compared: `"a":`. */
 const minLength = 4;
 
 /**
  * Reads the fields of lines as the collector writes them: flat objects without blanks.
  *
- * Lines of one template have the same names in the same order, and most others differ in few. So each name remembers the two
- * that followed it last, which are compared first, four bytes at a time; only another one is read byte by byte and looked up.
+ * Lines of one template have the same names in the same order, and most other lines differ in few. So each name remembers the two
+ * names that followed it last. These are compared first, four bytes at a time. Only a different name is read byte by byte and looked up.
  */
 export class LineWalker<Use> {
   readonly #useOf: (name: string) => Use | undefined;
   readonly #slots = Array.from({ length: slotCount }, (): Name<Use>[] => []);
-  /** Stands before the first name of a line. */
+  /** A placeholder before the first name of a line. */
   readonly #first = nameOf<Use>(new Uint8Array(minLength), undefined);
   #room = maxNames;
   #view: DataView = new DataView(new ArrayBuffer(0));
   #viewed: Uint8Array | undefined;
 
   /**
-   * @param useOf what a field is for; undefined: it is passed over. Called once for each name, and each time for names beyond
-   *   some thousands.
+   * @param useOf returns the use of a field, or undefined to skip it. It is called once for each name; beyond some thousands of
+   *   names it is called each time.
    */
   constructor(useOf: (name: string) => Use | undefined) {
     this.#useOf = useOf;
@@ -51,7 +51,7 @@ export class LineWalker<Use> {
   /**
    * Calls back for each field that has a use, in the order of the line.
    *
-   * @param visit is given the use of the field, where its name and its value begin, and where the value ends.
+   * @param visit gets the use of the field, the offsets of its name and its value, and the end of the value.
    */
   walk(lines: Uint8Array, start: number, end: number, visit: VisitField<Use>): void {
     if (this.#viewed !== lines) {
@@ -83,7 +83,7 @@ export class LineWalker<Use> {
     }
   }
 
-  /** Returns the name that stands from `at` up to `value`. */
+  /** Returns the name from `at` up to `value`. */
   #lookUp(lines: Uint8Array, at: number, value: number): Name<Use> | undefined {
     const length = value - at;
     if (length < minLength) return undefined;
@@ -110,13 +110,13 @@ function nameOf<Use>(own: Uint8Array, use: Use | undefined): Name<Use> {
   return { length: own.length, words, use, next: undefined, other: undefined };
 }
 
-/** The name without its quotes and colon, escapes undone. */
+/** Returns the name without its quotes and colon, with escapes decoded. */
 function textOf(lines: Uint8Array, at: number, value: number): string {
   const text = Buffer.from(lines.buffer, lines.byteOffset + at, value - at - 1).toString();
   return text.includes("\\") ? (JSON.parse(text) as string) : text.slice(1, -1);
 }
 
-/** @param at the first quote. @param length up to the colon. */
+/** Returns the slot of a name. @param at the offset of its first quote. @param length the length up to the colon. */
 function slotOf(bytes: Uint8Array, at: number, length: number): number {
   const first = bytes[at + (length >> 1)] ?? 0;
   const second = bytes[at + length - 3] ?? 0;
@@ -131,7 +131,7 @@ function stands<Use>({ length, words }: Name<Use>, view: DataView, at: number): 
   return true;
 }
 
-/** Returns the end of the value that begins at `from`: the offset of the comma or brace behind it. */
+/** Returns the end of the value that begins at `from`: the offset of the comma or brace after it. */
 function endOfValue(lines: Uint8Array, view: DataView, from: number, end: number): number {
   const byte = lines[from];
   if (byte === quote) return Math.min(end, endOfText(lines, view, from + 1, end) + 1);
@@ -158,12 +158,12 @@ const highBits = 0x80808080 | 0;
 const quotes = quote * lowBits;
 const backslashes = backslash * lowBits;
 
-/** The offset of the quote that ends the text whose first character is at `from`; `end` where there is none. */
+/** Returns the offset of the quote that ends the text whose first character is at `from`; `end` if there is none. */
 function endOfText(lines: Uint8Array, view: DataView, from: number, end: number): number {
   let at = from;
   while (at + 4 <= end) {
     const word = view.getInt32(at, true);
-    // A byte of a difference is zero where the bytes are the same; the lowest high bit that is left marks the first of them.
+    // A byte of the XOR is zero if both bytes are equal. The lowest high bit that remains marks the first such byte.
     const x = word ^ quotes;
     const y = word ^ backslashes;
     const marks = (((x - lowBits) & ~x) | ((y - lowBits) & ~y)) & highBits;

@@ -1,4 +1,4 @@
-/** Fields as they stand in a line, each with a comma before it. For those that go into many lines alike. */
+/** Fields as the bytes of a line, each after a comma, for fields that many lines share. */
 export type RenderedFields = Uint8Array;
 
 /** Renders fields by the rules of {@link LineBuffer.append}. */
@@ -6,7 +6,7 @@ export function renderFields(fields: readonly (readonly [name: string, value: Va
   return Buffer.from(fields.map(([name, value]) => renderField(name, value)).join(""));
 }
 
-/** The text of one of them. */
+/** Returns the text of one rendered field. */
 export function renderField(name: string, value: Value): string {
   return fieldStart(name) + renderValue(value);
 }
@@ -22,13 +22,13 @@ export function renderValue(value: Value): string {
 }
 
 /**
- * The segments that may follow directly after an object (`flow.src`, `flow.dst`, `flow.export`) in a name that a decoder gives: a
- * decoder's `flow.src.l4.port.id` needs `l4` here. A name below an object with any other segment there belongs to the operator's
- * metadata alone, so it needs no check against the record. Two names are never one the beginning of the other (`flow.src.l4` and
- * `flow.src.l4.port.id`): Elasticsearch refuses such a line.
+ * The segments that a decoder's name may have directly after an object (`flow.src`, `flow.dst`, `flow.export`): a decoder's
+ * `flow.src.l4.port.id` needs `l4` here. A name with any other segment there belongs to the operator's metadata alone, so it needs no
+ * check against the record. No name may be a prefix of another (`flow.src.l4` and `flow.src.l4.port.id`), because Elasticsearch rejects
+ * such a line.
  *
- * Reserved within these for what metadata adds: `ip.subnet.*`, `vlan.tag.id` and `isInternal`; no decoder puts a value
- * at `ip`, `ip.subnet`, `vlan` or `vlan.tag` themselves.
+ * Of these names `ip.subnet.*`, `vlan.tag.id` and `isInternal` are reserved for metadata. No decoder puts a value at `ip`, `ip.subnet`,
+ * `vlan` or `vlan.tag` themselves.
  */
 export const decodedSegments: ReadonlySet<string> = new Set([
   "agent",
@@ -67,22 +67,22 @@ export const decodedSegments: ReadonlySet<string> = new Set([
 
 export type Scalar = string | number | bigint | boolean;
 
-/** A field's value. Numbers are exact: what does not fit a double without rounding is a bigint. */
+/** A field's value. Numbers are exact: a number that a double cannot hold without rounding is a bigint. */
 export type Value = Scalar | readonly Scalar[];
 
 /**
  * The fields of one record by dotted name, in output order. A decoder or the poller builds it, enrichers add to it, the
- * line writer writes it; each has it to itself for that time. A Map, because names come from operators and from the
+ * line writer writes it; only one of them uses it at a time. It is a Map because names come from operators and from the
  * network: `__proto__` and `0` are names like any other.
  */
 export type RecordFields = Map<string, Value>;
 
-/** The values of a record, for code that derives something from it. */
+/** Read access to the values of a record. */
 export interface FieldValues {
   get(name: string): Value | undefined;
 }
 
-/** A record for those who only add to it. */
+/** A record that can be read and added to. */
 export interface FieldsUnderWay extends FieldValues {
   has(name: string): boolean;
   set(name: string, value: Value): unknown;

@@ -2,13 +2,13 @@ import { findField } from "./fields/field-table.ts";
 import { LineValues } from "./line-values.ts";
 import { LineWalker } from "./line-walker.ts";
 
-/** The fields that say in which scope the ends of a flow are. */
+/** The fields with the scopes of a flow's ends. */
 export const scopeFields = { source: "flow.src.scope", destination: "flow.dst.scope" } as const;
 
-/** Which ends have to be in one of a caller's scopes for a field to be shown to the caller. */
+/** The ends that must be in one of a caller's scopes before the caller may see a field. */
 export type ShownWith = "any" | "source" | "destination" | "both";
 
-/** What a record says of the packets alone: no word of anybody's metadata, of an exporter or of an interface. */
+/** Fields that describe the packets alone: they carry no metadata, exporter or interface. */
 const plainFields: ReadonlySet<string> = new Set([
   "@timestamp",
   "flow.start.timestamp",
@@ -32,8 +32,8 @@ const plainFields: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What is of the connection, and so of neither end: beginnings of names. All others are of the provider's network, whoever's packets these are:
- * of exporters, interfaces, VRFs, labels, next hops.
+ * Prefixes of field names that describe the connection, and so belong to neither end. All other fields describe the provider's network:
+ * exporters, interfaces, VRFs, labels, next hops.
  */
 const ofConnection: readonly string[] = [
   "app.",
@@ -52,10 +52,10 @@ const ofConnection: readonly string[] = [
 ];
 
 /**
- * Says when a field of a flow is shown to callers who are limited to scopes. Of an end in another scope, or in none, they get address, port
- * and protocol alone; what is of the connection where both ends are in their scopes.
+ * Returns the ends that must be in a limited caller's scopes before the caller sees a field of a flow. Of an end in another scope, or in none,
+ * the caller sees only address, port and protocol. Fields of the connection are shown only if both ends are in the caller's scopes.
  *
- * @returns undefined: never.
+ * @returns undefined if the field is never shown.
  */
 export function shownWith(field: string): ShownWith | undefined {
   if (plainFields.has(field)) return "any";
@@ -71,7 +71,7 @@ const newline = 0x0a;
 const scopeKey = Buffer.from('.scope":"');
 const ends = [Buffer.from('"flow.src'), Buffer.from('"flow.dst')];
 
-/** Finds the flows with an end in some scopes among lines, and leaves of them what callers who are limited to these scopes may see. */
+/** Finds the lines of flows with an end in given scopes, and removes the fields that callers limited to these scopes may not see. */
 export class LimitedLines {
   readonly #scopes: ReadonlySet<unknown>;
   readonly #values = new LineValues();
@@ -81,11 +81,11 @@ export class LimitedLines {
     this.#scopes = new Set(scopes);
   }
 
-  /** Returns where the next flow with an end in the scopes begins and ends, from the beginning of a line on; undefined: there is none. */
+  /** Returns the start and end of the next flow with an end in the scopes; undefined if there is none. `from` is the start of a line. */
   next(lines: Buffer, from: number): { readonly start: number; readonly end: number } | undefined {
     for (let at = lines.indexOf(scopeKey, from); at >= 0; at = lines.indexOf(scopeKey, at + 1)) {
       const value = at + scopeKey.length;
-      // A quote within a text is escaped: this is a field, and no part of a text.
+      // A quote within a text is escaped, so a match is a field and not part of a text.
       const isOfEnd = ends.some(
         (end) => at >= end.length && lines.compare(end, 0, end.length, at - end.length, at) === 0,
       );
@@ -95,7 +95,7 @@ export class LimitedLines {
     return undefined;
   }
 
-  /** Returns the line of a flow with what is shown of it. */
+  /** Returns the line of a flow with only the fields that the caller may see. */
   shown(lines: Buffer, start: number, end: number): Buffer {
     this.#values.use(lines, start, end);
     const source = this.#scopes.has(this.#values.get(scopeFields.source));

@@ -1,6 +1,6 @@
 import { bool, filterText, int, list, oneOf, path, plainText, row } from "../base/settings/index.ts";
 
-/** The settings of what happens to records of all kinds on their way to outputs. */
+/** Settings that affect records of all kinds on their way to the outputs. */
 export const recordSettings = {
   SVC_PROCESSOR_FILTER_KEEP: row(
     filterText,

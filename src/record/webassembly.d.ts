@@ -1,4 +1,4 @@
-// The part of WebAssembly that is used. The types of Node leave it to those of browsers.
+// The part of the WebAssembly API that is used. Node's types leave its declaration to the types of browsers.
 declare namespace WebAssembly {
   class Memory {
     constructor(descriptor: { initial: number; maximum: number; shared: true });
@@ -14,6 +14,6 @@ declare namespace WebAssembly {
     readonly exports: Readonly<Record<string, unknown>>;
   }
 
-  /** What the engine throws when code traps. */
+  /** The error that the engine throws when code traps. */
   class RuntimeError extends Error {}
 }

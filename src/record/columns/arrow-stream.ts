@@ -6,25 +6,25 @@ import { LineColumns } from "./line-columns.ts";
 /** The media type of a stream. */
 export const arrowStreamType = "application/vnd.apache.arrow.stream";
 
-/** Rows of a batch at most. */
+/** Most rows of a batch. */
 const maxRows = 4096;
 
-/** Numbers of the format: https://github.com/apache/arrow/tree/main/format, the files Message.fbs and Schema.fbs. */
+/** Constants of the format: https://github.com/apache/arrow/tree/main/format, the files Message.fbs and Schema.fbs. */
 const version5 = 4;
 const headers = { schema: 1, recordBatch: 3 } as const;
 const types = { int: 2, floatingPoint: 3, utf8: 5, bool: 6, timestamp: 10, list: 12 } as const;
 const doublePrecision = 2;
 const nanoseconds = 3;
 const alignment = 8;
-/** Stands before the length of a message. A length of zero ends a stream. */
+/** The marker before the length of a message. A length of zero ends a stream. */
 const continuation = 0xffffffff;
 
 /** Types of values in a stream. Addresses are texts. */
 type ValueType = Exclude<ColumnType, "address">;
 
 /**
- * Lines as a stream of Arrow (the IPC format, version 5): a schema, then batches of rows. Texts are written out, not as codes of dictionaries: readers
- * that know no dictionaries, or none that change, are many, and a batch's own one would name the texts of all columns in each.
+ * Writes lines as a stream of Arrow (the IPC format, version 5): a schema, then batches of rows. Texts are written in full, without
+ * dictionaries. Many readers support no dictionaries, or none that change, and a dictionary per batch would repeat the texts of all columns.
  */
 export class ArrowStream {
   readonly #columns: readonly Column[];
@@ -32,8 +32,8 @@ export class ArrowStream {
   readonly #reader: LineColumns;
 
   /**
-   * @param columns their names are those of fields; of one name there is one.
-   * @param options `hasRest`: what has no column, or does not fit there, is JSON in a column `rest`.
+   * @param columns columns named as their fields, each with a different name.
+   * @param options `hasRest`: a column `rest` has, as JSON, the fields without a column and the values that do not fit theirs.
    */
   constructor(columns: readonly Column[], { hasRest }: { readonly hasRest: boolean }) {
     this.#columns = columns.map((column) => ({ ...column, type: valueType(column.type) }));
@@ -41,7 +41,7 @@ export class ArrowStream {
     this.#reader = new LineColumns(this.#columns, { maxRows, hasRest });
   }
 
-  /** Rows that no batch has taken yet. */
+  /** Rows that are in no batch yet. */
   get rows(): number {
     return this.#reader.rows;
   }
@@ -60,7 +60,7 @@ export class ArrowStream {
     return message(builder, headers.schema, builder.endObject(), []);
   }
 
-  /** Reads whole lines. @returns the batches that they have filled. */
+  /** Reads whole lines. @returns the batches that they filled. */
   take(lines: Uint8Array): readonly Uint8Array[] {
     const full: Uint8Array[] = [];
     for (let at = 0; at < lines.length;) {
@@ -71,9 +71,9 @@ export class ArrowStream {
   }
 
   /**
-   * Makes a batch of the rows that wait, however few.
+   * Makes a batch of the pending rows, however few.
    *
-   * @param notes texts by names, which readers find as the metadata of the batch.
+   * @param notes texts by name, which become the metadata of the batch.
    */
   flush(notes: Readonly<Record<string, string>> = {}): Uint8Array {
     const bytes = new BatchBody(this.#reader.batch()).message(notes);
@@ -91,7 +91,7 @@ function valueType(type: ColumnType): ValueType {
   return type === "address" ? "text" : type;
 }
 
-/** Adds a field of the schema. @returns its place. */
+/** Adds a field to the schema. @returns its offset. */
 function addField(builder: Builder, { field, type, isArray }: Column): number {
   const children = isArray ? [addField(builder, { field: "item", type, isArray: false })] : [];
   const childVector = offsetVector(builder, children);
@@ -106,7 +106,7 @@ function addField(builder: Builder, { field, type, isArray }: Column): number {
   return builder.endObject();
 }
 
-/** @returns the number of a type, and the place of what is said of it. */
+/** Adds a type. @returns its number and the offset of its table. */
 function addType(builder: Builder, type: ValueType): readonly [number, number] {
   switch (type) {
     case "text":
@@ -156,7 +156,7 @@ function pairVector(builder: Builder, pairs: readonly (readonly [number, number]
   return builder.endVector();
 }
 
-/** Ends a message. @param body its parts, each of which begins at a multiple of 8 bytes. */
+/** Finishes a message. @param body its parts, each of which begins at a multiple of 8 bytes. */
 function message(
   builder: Builder,
   type: number,
@@ -201,7 +201,7 @@ function padded(length: number): number {
 /** The columns of a batch as buffers of Arrow. */
 class BatchBody {
   readonly #rows: number;
-  /** Of each column, and of the items of each list: how many values, and how many of them are lacking. */
+  /** The number of values and of missing values, for each column and for the items of each list. */
   readonly #nodes: (readonly [number, number])[] = [];
   readonly #parts: Uint8Array[] = [];
 
@@ -232,7 +232,7 @@ class BatchBody {
     const rows = this.#rows;
     const lacking = rows - column.count;
     this.#nodes.push([rows, lacking]);
-    // A buffer of no bytes says that all are there.
+    // An empty buffer means that no value is missing.
     this.#parts.push(lacking === 0 ? new Uint8Array(0) : column.presence);
     if (!column.column.isArray) return this.#values(column, rows, texts);
     const items = column.data.length;
@@ -260,7 +260,7 @@ class BatchBody {
     for (let i = 0; i < count; i++) {
       const code = codes[i] as number;
       const to = offsets[code + 1] as number;
-      // Most texts are so short that a call of the engine takes longer.
+      // Most texts are so short that a call of the engine would take longer.
       for (let from = offsets[code] as number; from < to; from++) written[at++] = bytes[from] as number;
     }
     this.#parts.push(bytesOf(ends), written);
@@ -271,7 +271,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Arra
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Bytes that are 0 or 1 as bits, the lowest one first. */
+/** Packs bytes of 0 or 1 into bits, the lowest bit first. */
 function bitsOf(values: Uint8Array, count: number): Uint8Array {
   const bits = new Uint8Array(Math.ceil(count / 8));
   for (let i = 0; i < count; i++) bits[i >> 3] = (bits[i >> 3] as number) | ((values[i] as number) << (i & 7));

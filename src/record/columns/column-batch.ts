@@ -1,10 +1,10 @@
 import type { Column, ColumnType } from "./column.ts";
 
-/** The values of a type, as columns hold them. */
+/** The array that holds a column's values, by type. */
 export interface ColumnData {
   /** Codes of the batch's texts; 0 is the empty text. */
   text: Uint32Array;
-  /** 16 bytes each in network order, IPv4 as `::ffff:192.0.2.1`. */
+  /** 16 bytes per value in network order; IPv4 in its mapped form, `::ffff:192.0.2.1`. */
   address: Uint8Array;
   integer: BigInt64Array;
   unsigned: BigUint64Array;
@@ -19,34 +19,34 @@ export interface BatchColumn<Type extends ColumnType = ColumnType> {
   readonly column: Column & { readonly type: Type };
   /** Rows that have a value. */
   readonly count: number;
-  /** A bit for each row, `row & 7` of the byte `row >> 3`: whether it has a value. */
+  /** A bit for each row, set if it has a value: bit `row & 7` of byte `row >> 3`. */
   readonly presence: Uint8Array;
-  /** A value for each row, zeros where it has none; of an array column a value for each item. */
+  /** A value for each row, zero where it has none. An array column has a value for each item. */
   readonly data: ColumnData[Type];
-  /** Of an array column: where the items of each row begin, and behind the last where they end; else empty. */
+  /** Start offsets of each row's items in an array column, then the end of the last row's. Empty for other columns. */
   readonly offsets: Uint32Array;
 }
 
 /** Texts by their codes. */
 export interface TextTable {
   readonly count: number;
-  /** Where each text begins in `bytes`, and behind the last where it ends. */
+  /** Start offsets of the texts in `bytes`, then the end of the last one. */
   readonly offsets: Uint32Array;
-  /** UTF-8, as they are: without quotes and escapes. */
+  /** The texts in UTF-8, without quotes and escapes. */
   readonly bytes: Uint8Array;
 }
 
-/** Rows by columns: views on memory that is used again, valid until its reader takes or clears rows. */
+/** A batch of rows by columns: views of reused memory, valid until the reader takes or clears rows. */
 export interface ColumnBatch {
   readonly rows: number;
   /**
-   * Rows whose line was cut off, or does not end as one does: the field at the cut is lost, and those behind it. Rows with a field that is no JSON, too, which
-   * `rest` lacks.
+   * Rows whose line was cut off or ends wrongly; they lose the field at the cut and all fields after it. Rows with a field
+   * that is not valid JSON count too; `rest` lacks that field.
    */
   readonly cutRows: number;
   /** All declared columns, in their order. */
   readonly columns: readonly BatchColumn[];
-  /** Of each record the fields that have no column, or whose value does not fit theirs, as a JSON object. */
+  /** A JSON object for each record with the fields that have no column, or whose value does not fit theirs. */
   readonly rest: BatchColumn<"text"> | undefined;
   /** The texts of all columns. */
   readonly texts: TextTable;

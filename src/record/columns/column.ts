@@ -2,13 +2,13 @@ import { findField } from "../fields/field-table.ts";
 import type { FieldType } from "../fields/record-field.ts";
 
 /**
- * The type of the values of a column. An address has 16 bytes, a time nanoseconds since the epoch; `integer` and `unsigned` have 64 bits.
+ * The type of the values of a column. An address has 16 bytes, a time is in nanoseconds since the epoch; `integer` and `unsigned` have 64 bits.
  */
 export type ColumnType = "text" | "address" | "integer" | "unsigned" | "double" | "boolean" | "time";
 
 /** A field of records as a column. */
 export interface Column {
-  /** As records have it. */
+  /** The field's name as in records. */
   readonly field: string;
   /** The type of the value, or of each value of an array. */
   readonly type: ColumnType;
@@ -28,13 +28,13 @@ export const columnTypes: Readonly<Record<FieldType, ColumnType>> = {
   geo_point: "text",
 };
 
-/** Returns the column for a field by its name; undefined when records have no such name. */
+/** Returns the column of the named field; undefined if records have no such name. */
 export function columnOf(field: string): Column | undefined {
   const found = findField(field);
   if (found === undefined) return undefined;
   if ("pattern" in found) {
     const { type } = found;
-    // Metadata keys of the operator, mostly, whose values are texts.
+    // Fields of any type are mostly the operator's metadata keys, whose values are texts.
     return type === "inner" ? undefined : { field, type: type === "any" ? "text" : columnTypes[type], isArray: false };
   }
   return { field, type: columnTypes[found.type], isArray: found.isArray };

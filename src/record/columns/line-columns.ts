@@ -6,7 +6,7 @@ import type { BatchColumn, ColumnBatch, ColumnData } from "./column-batch.ts";
 import { columnReader } from "./gen/column-reader.ts";
 import * as layout from "./layout.ts";
 
-/** What `assembly/index.ts` exports. Offsets are those of its memory. */
+/** The exports of `assembly/index.ts`. Offsets refer to its memory. */
 interface Reader {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly rows: { readonly value: number };
@@ -42,10 +42,10 @@ const widthOfAddress = 16;
 const restField: Column & { readonly type: "text" } = { field: "", type: "text", isArray: false };
 
 /**
- * Reads lines of records into columns: WebAssembly, in a memory of its own that grows with the longest line and the fullest batch.
+ * Reads lines of records into columns. It runs WebAssembly in a memory of its own that grows with the longest line and the fullest batch.
  *
- * Each line becomes a row. Of one that is cut off, the fields before the cut are read, and it is counted; so is one with a field that
- * is no JSON, which `rest` lacks.
+ * Each line becomes a row. A line that is cut off is counted, and the fields before the cut are read. A line with a field that is not
+ * valid JSON is counted too, and `rest` lacks that field.
  */
 export class LineColumns {
   readonly #declared: readonly Column[];
@@ -57,9 +57,9 @@ export class LineColumns {
   #reader: Reader;
 
   /**
-   * @param columns those of one name are an error.
-   * @param options `maxRows` of a batch; `hasRest`: what has no column, or does not fit there, is kept as JSON; `arraysAsJson`: those are
-   *   columns of texts, which are JSON.
+   * @param columns the columns, each with a different name; a duplicate is an error.
+   * @param options `maxRows`: rows of a batch; `hasRest`: fields without a column, and values that do not fit theirs, are kept as JSON;
+   *   `arraysAsJson`: array columns are columns of JSON texts.
    */
   constructor(
     columns: readonly Column[],
@@ -78,7 +78,7 @@ export class LineColumns {
     this.#begin();
   }
 
-  /** Rows that are there. */
+  /** Rows in the batch. */
   get rows(): number {
     return this.#reader.rows.value;
   }
@@ -86,14 +86,14 @@ export class LineColumns {
   /**
    * Reads whole lines from an offset on into rows, until all are read or the batch is full.
    *
-   * @returns the offset of the first line that is not read.
-   * @throws WebAssembly.RuntimeError when it cannot, as for want of memory: then all rows are forgotten.
+   * @returns the offset of the first unread line.
+   * @throws WebAssembly.RuntimeError on failure, such as lack of memory; all rows are then lost.
    */
   take(lines: Uint8Array, from: number): number {
     try {
       return this.#take(lines, from);
     } catch (error) {
-      // Its memory may be in any state.
+      // After a trap the memory may be in any state.
       this.#reader = this.#instantiate();
       this.#begin();
       throw error;
@@ -135,12 +135,12 @@ export class LineColumns {
     };
   }
 
-  /** Forgets all rows and texts. */
+  /** Removes all rows and texts. */
   clear(): void {
     this.#reader.clear();
   }
 
-  /** From now on `rest` lacks the fields whose names the lines have had so far: who wants their names alone has seen them. */
+  /** Excludes from `rest` all field names seen so far. A caller that collects only names has already seen these. */
   leaveOutKnown(): void {
     this.#reader.leaveOutKnown();
   }
@@ -184,7 +184,7 @@ export class LineColumns {
   }
 }
 
-/** Views on one column, made when they are asked for: of hundreds of columns most have no value. */
+/** Views of one column, created on request: of hundreds of columns most have no value. */
 class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
   readonly column: Column & { readonly type: Type };
   readonly count: number;
@@ -225,7 +225,7 @@ class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
     return (this.#offsets ??= new Uint32Array(...this.#place(layout.columnOffsets, 4 * length), length));
   }
 
-  /** Where a part of it is; of a column that never had a value new memory of zeros. */
+  /** Returns the memory and offset of a part of the column; new zeroed memory if the column never had a value. */
   #place(field: number, bytes: number): [ArrayBuffer, number] {
     const at = this.#at(field);
     return at === 0 ? [new ArrayBuffer(bytes), 0] : [this.#descriptors.buffer, at];
@@ -236,7 +236,7 @@ class ColumnView<Type extends ColumnType> implements BatchColumn<Type> {
   }
 }
 
-/** Views on the values of a column, by its type. */
+/** Functions that make a view of a column's values, by the column's type. */
 const viewData: {
   readonly [Type in ColumnType]: (buffer: ArrayBuffer, at: number, length: number) => ColumnData[Type];
 } = {
@@ -249,12 +249,12 @@ const viewData: {
   time: (buffer, at, length) => new BigInt64Array(buffer, at, length),
 };
 
-/** Numbers of WebAssembly have a sign. */
+/** Returns an unsigned offset: numbers from WebAssembly are signed. */
 function offsetOf(value: number): number {
   return value >>> 0;
 }
 
-/** With its line feed, where it has one. */
+/** Returns the length of the line at `from`, with its line feed if it has one. */
 function lengthOfLine(lines: Uint8Array, from: number): number {
   const end = Buffer.from(lines.buffer, lines.byteOffset, lines.length).indexOf(lineFeed, from);
   return (end < 0 ? lines.length : end + 1) - from;
@@ -268,13 +268,13 @@ function parseText(text: string): string | undefined {
   }
 }
 
-/** Returns NaN for what is no number of JSON, or infinite. */
+/** Parses a JSON number. Returns NaN for any other text and for infinite values. */
 function parseDouble(text: string): number {
   const value = /^-?[0-9]/.test(text) ? Number(text) : Number.NaN;
   return Number.isFinite(value) ? value : Number.NaN;
 }
 
-/** Holds the code of all readers of this thread. */
+/** The compiled code that all readers of this thread share. */
 let compiled: WebAssembly.Module | undefined;
 
 function compile(): WebAssembly.Module {

@@ -3,7 +3,7 @@ import type { FieldGroup, FieldPattern, FieldType, RecordField } from "./record-
 
 export { protoRest } from "./fields.gen.ts";
 
-/** Every name that records may have, but those of {@link fieldPatterns} and others that definitions give to metrics of SNMP. */
+/** All fields that records may have, except those of {@link fieldPatterns} and those that definitions give to SNMP metrics. */
 export const recordFields: readonly RecordField[] = JSON.parse(fieldsJson) as readonly RecordField[];
 
 /** The numbers of fields in `proto/flow/v1/flow.proto` with their types, by the field's name. */
@@ -16,7 +16,7 @@ export const fieldNumbers: ReadonlyMap<
   ),
 );
 
-/** The fields of records by what they are about, in the order of the docs. */
+/** The fields of records by subject, in the order of the docs. */
 export const fieldGroups: Readonly<Record<FieldGroup, readonly RecordField[]>> = {
   export: ofGroup("export"),
   flow: ofGroup("flow"),
@@ -35,7 +35,7 @@ function ofGroup(name: FieldGroup): readonly RecordField[] {
   return recordFields.filter(({ group }) => group === name);
 }
 
-/** Names that follow from what exporters send and from what operators say. */
+/** Patterns of names that depend on exporters and on operators' metadata. */
 export const fieldPatterns: readonly FieldPattern[] = [
   {
     pattern: "flow.ie.*",
@@ -172,8 +172,8 @@ export const fieldPatterns: readonly FieldPattern[] = [
 const byName: ReadonlyMap<string, RecordField> = new Map(recordFields.map((field) => [field.name, field]));
 
 /**
- * Finds the field or pattern of a record's name: a field of the table, else that which an `inner` pattern makes of one
- * (`flow.reverse.bytes`), else the pattern that covers it.
+ * Finds the field or pattern of a record's name: a field of the table, else the field that an `inner` pattern derives from one
+ * (`flow.reverse.bytes`), else the pattern that covers the name.
  */
 export function findField(name: string): RecordField | FieldPattern | undefined {
   const own = byName.get(name);
@@ -187,17 +187,17 @@ export function findField(name: string): RecordField | FieldPattern | undefined 
   return inner === undefined || "pattern" in inner ? inner : { ...inner, name };
 }
 
-/** The conflict of a further name with the names that records have. */
+/** A conflict of a new name with the names that records have. */
 export interface FieldConflict {
-  /** It is a field's name, fields lie below it, or it lies below a field. */
+  /** `same`: the name is a field's. `above`: fields lie below it. `below`: it lies below a field. */
   readonly kind: "same" | "above" | "below";
   /** The first such field. */
   readonly field: string;
 }
 
 /**
- * Finds the field whose name gets in the way of a further one: no name of a record may be there twice, or be a value and a group of
- * others at once (`ip` and `ip.addr`).
+ * Returns a function that finds the field whose name conflicts with a new one. A record may not have a name twice, and no name may be both
+ * a value and a group of others (`ip` and `ip.addr`).
  */
 export function createFindConflict(): (name: string) => FieldConflict | undefined {
   const names = new Set(recordFields.map(({ name }) => name));
@@ -214,7 +214,7 @@ export function createFindConflict(): (name: string) => FieldConflict | undefine
   };
 }
 
-/** `a.b.c`: `a`, `a.b`. */
+/** Returns the groups that a name lies in: `a` and `a.b` for `a.b.c`. */
 function groupsOf(name: string): string[] {
   const groups: string[] = [];
   for (let dot = name.indexOf(".", 1); dot >= 0; dot = name.indexOf(".", dot + 1)) groups.push(name.slice(0, dot));

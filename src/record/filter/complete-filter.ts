@@ -3,19 +3,19 @@ import { readTokens, type Token } from "./syntax/read-tokens.ts";
 import { keywords, operatorOf } from "./syntax/parse-expression.ts";
 import type { KnownField, ValueType } from "./vocabulary.ts";
 
-/** What may stand at a place in a filter, and the text there that it would replace. */
+/** A place in a filter: what it may contain, and the text there that a completion replaces. */
 export interface FilterPlace {
   readonly expects: "field" | "operator" | "value" | "joiner";
-  /** The part of it that is written already, without quotes. */
+  /** The part that is written already, without quotes. */
   readonly written: string;
   /** The offsets of the text that is replaced. */
   readonly from: number;
   readonly to: number;
-  /** Before an operator and a value: the name of the field. */
+  /** The name of the field, if an operator or a value is expected. */
   readonly field?: string;
 }
 
-/** Finds what is expected at an offset of a text that need not be a filter yet. Undefined: in a comment, or behind what no filter has. */
+/** Finds what is expected at an offset of a possibly incomplete filter. Undefined in a comment, and after text that no filter can begin with. */
 export function filterPlace(text: string, cursor: number): FilterPlace | undefined {
   const before = text.slice(0, cursor);
   const open = openQuote(before);
@@ -29,7 +29,7 @@ export function filterPlace(text: string, cursor: number): FilterPlace | undefin
   const last = tokens.at(-1);
   const isUnderWay =
     open === undefined && last !== undefined && last.at + last.length === cursor && /^(?:word|name)$/.test(last.kind);
-  // An operator such as && is a word that is complete.
+  // An operator such as && is a complete word.
   const isWord = isUnderWay && /[^!&|]/.test(text.slice(last.at, cursor));
   const place = expectedBehind(isWord ? tokens.slice(0, -1) : tokens);
   if (
@@ -47,7 +47,7 @@ export function filterPlace(text: string, cursor: number): FilterPlace | undefin
   return { ...place, written: isWord ? last.text : "", from: isWord ? last.at : cursor, to: cursor + rest };
 }
 
-/** The offset of a quote that is not closed. */
+/** Returns the offset of an unclosed quote. */
 function openQuote(text: string): number | undefined {
   for (let at = 0; at < text.length; at++) {
     const character = text.charAt(at);
@@ -67,7 +67,7 @@ function openQuote(text: string): number | undefined {
 
 type Expected = Pick<FilterPlace, "expects" | "field">;
 
-/** What comes behind tokens; undefined where they are no beginning of a filter. */
+/** Returns what is expected after tokens; undefined if no filter begins with them. */
 function expectedBehind(tokens: readonly Token[]): Expected | undefined {
   let expects: FilterPlace["expects"] | "more" = "field";
   let field = "";
@@ -119,7 +119,7 @@ const operatorsOf: Readonly<Record<ValueType, readonly string[]>> = {
 /** Returns the operators that a field may have, the usual ones first. */
 export const operatorsFor = ({ type }: KnownField): readonly string[] => [...operatorsOf[type], "exists", "not exists"];
 
-/** Writes a value as filters have it: in quotes where it is no word. */
+/** Returns a value as text of a filter: in quotes if it is not a word. */
 export function valueInFilter(value: string): string {
   return /^[^\s"'`()[\]{},=!<>~#&|]+$/.test(value) && !keywords.has(value.toLowerCase())
     ? value

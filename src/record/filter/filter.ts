@@ -1,17 +1,17 @@
 import type { Key } from "../../base/ip/index.ts";
 
 /**
- * Thrown for a text that is no filter. The message names the source, line and column, says what is wrong and what would be right, and
+ * Thrown for a text that is not a valid filter. The message names the source, line and column, explains the fault and its remedy, and
  * shows the line with a caret below the fault.
  */
 export class FilterError extends Error {
   readonly code = "bad_filter";
   /** The position of the fault in the text: columns and lines count from 1, columns in UTF-16 units. */
   readonly location: { readonly line: number; readonly column: number };
-  /** The text of the fault, without the location and the line. */
+  /** The message of the fault, without the location and the line. */
   readonly fault: string;
 
-  /** @param at, length of the fault in the text, in UTF-16 units. */
+  /** @param at, length the place of the fault in the text, in UTF-16 units. */
   constructor(source: string, text: string, at: number, length: number, fault: string) {
     const lineStart = text.lastIndexOf("\n", at - 1) + 1;
     const lineEnd = text.indexOf("\n", lineStart) < 0 ? text.length : text.indexOf("\n", lineStart);
@@ -27,7 +27,7 @@ export class FilterError extends Error {
 const shownBefore = 60;
 const shownBehind = 60;
 
-/** The part of a line around a fault, and a caret below it. Control characters stand as blanks, so that the caret fits. */
+/** Returns the part of a line around a fault, with a caret below it. Control characters become blanks, so that the caret is aligned. */
 function excerpt(line: string, at: number, length: number): string {
   const from = Math.max(0, at - shownBefore);
   const to = Math.min(line.length, at + length + shownBehind);
@@ -38,26 +38,26 @@ function excerpt(line: string, at: number, length: number): string {
   return `  ${start}${part}${end}\n  ${" ".repeat(start.length + at - from)}${carets}`;
 }
 
-/** Times are nanoseconds since the epoch. */
+/** A number or a time; times are in nanoseconds since the epoch. */
 export type Quantity = number | bigint;
 
-/** Both ends belong to it. */
+/** A range that includes both ends. */
 export interface QuantityRange {
   readonly first: Quantity;
   readonly last: Quantity;
 }
 
 /**
- * A filter whose names and values were checked: plain data, to be evaluated, or written in another language. A record without
- * a field has no value of it, so no term but a `not` matches it. A term with several fields matches when one of them does; the same holds
- * for the values of an array.
+ * A filter whose names and values were checked. It is plain data, which can be evaluated or translated into another language. A record
+ * without a field matches no term on it, except under `not`. A term with several fields matches if one of them does; the same
+ * holds for the values of an array.
  */
 export type Filter =
   | { readonly kind: "and" | "or"; readonly filters: readonly Filter[] }
   | { readonly kind: "not"; readonly filter: Filter }
   | FilterTerm;
 
-/** A condition on fields: names as records have them, one, or both ends of a flow. */
+/** A condition on fields, by their names in records: on one field, or on that field of both ends of a flow. */
 export type FilterTerm = { readonly fields: readonly string[] } & (
   | { readonly kind: "exists" }
   | {
@@ -70,11 +70,11 @@ export type FilterTerm = { readonly fields: readonly string[] } & (
   | { readonly kind: "quantities"; readonly of: "number" | "time"; readonly ranges: readonly QuantityRange[] }
   /** Addresses, prefixes and ranges of them that lie within one of these. IPv4-mapped addresses count as IPv4. */
   | { readonly kind: "addresses"; readonly keys: readonly Key[] }
-  /** One of these texts; a number or boolean is compared as it is written. */
+  /** One of these texts; a number or boolean is compared in its written form. */
   | { readonly kind: "texts"; readonly values: readonly string[] }
-  /** A text that has the pattern somewhere in it, case not counting: `*` is any text, `?` any character, `^` and `$` are its ends, `\` quotes. */
+  /** A text that contains the pattern, ignoring case: `*` is any text, `?` any character, `^` and `$` are the text's ends, `\` escapes. */
   | { readonly kind: "pattern"; readonly pattern: string }
-  /** A text that has somewhere what a regular expression in the syntax of RE2 says, which takes time in proportion to the text. */
+  /** A text that contains a match of a regular expression in the syntax of RE2. Matching takes time in proportion to the text. */
   | { readonly kind: "regex"; readonly expression: string }
   | { readonly kind: "flag"; readonly value: boolean }
 );

@@ -6,7 +6,7 @@ import type { Vocabulary } from "./vocabulary.ts";
 /**
  * Reads a filter. `docs/filters.md` has the grammar.
  *
- * @param source what the text is called in errors: a setting, a file, a field of a request.
+ * @param source the name of the text in errors: a setting, a file, a field of a request.
  * @throws FilterError, whose message has the position, the line and a caret.
  */
 export function parseFilter(text: string, source: string, vocabulary: Vocabulary): Filter {

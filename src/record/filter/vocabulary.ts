@@ -17,7 +17,7 @@ const udmFields = new Map<string, KnownField>([
 
 const metadata = "metadata.";
 
-/** Names of the fields of metadata entries; behind `metadata.` any key may stand, which may have dots itself. */
+/** Names of the fields of metadata entries. Any key may follow `metadata.`, even one with dots. */
 export const udmVocabulary: Vocabulary = {
   find(name) {
     const field = udmFields.get(name);
@@ -30,34 +30,34 @@ export const udmVocabulary: Vocabulary = {
 };
 
 /**
- * The type of a field's values, as far as a filter is concerned. `any`: nobody knows beforehand. `protocol` is a number that has names.
+ * The type of a field's values in filters. `any`: not known in advance. `protocol` is a number that has names.
  */
 export type ValueType = "address" | "number" | "time" | "text" | "boolean" | "protocol" | "any";
 
 /** The meaning of a name in a filter. */
 export interface KnownField {
-  /** Names as records have them; several when one of them is enough. */
+  /** Names of the fields in records; if there are several, a match in one is enough. */
   readonly fields: readonly string[];
   readonly type: ValueType;
-  /** Such as `bytes`; empty where there is none. */
+  /** The unit, such as `bytes`; empty if there is none. */
   readonly unit: string;
-  /** All texts that it can have; absent: nobody knows them beforehand. */
+  /** All texts that it can have; absent if they are not known in advance. */
   readonly words?: readonly string[];
 }
 
-/** The names that filters over one kind of thing may have. */
+/** The names that filters over one kind of object may use. */
 export interface Vocabulary {
-  /** Undefined: there is no such name. */
+  /** Finds a field by name; undefined if there is no such name. */
   find(name: string): KnownField | undefined;
-  /** A name that was found, but is so like another one that a slip is likelier; undefined: it is none. */
+  /** Returns the name that the writer probably meant, if a found name is very similar to it; else undefined. */
   slip(name: string): string | undefined;
-  /** All names, for the nearest one of a name that is not found. */
+  /** Returns all names, to suggest the nearest one for an unknown name. */
   names(): Iterable<string>;
-  /** Reads what stands for an address. Left out: it is one, a CIDR or a range. @throws KeyError */
+  /** Reads the value of an address field. If absent, the value is an address, a CIDR or a range. @throws KeyError */
   readonly readKey?: (text: string) => Key;
 }
 
-/** Short names of fields, in the order of the table; a name of several fields stands at the last of them. */
+/** Short names of fields, in the order of the table. A name of several fields takes the position of the last one. */
 export const shortNames: readonly {
   readonly name: string;
   readonly fields: readonly string[];
@@ -70,7 +70,7 @@ export const shortNames: readonly {
   }),
 );
 
-/** The short beginnings that a name may have in place of the beginning of a field's name. */
+/** Short prefixes that may replace the prefix of a field's name. */
 const shortBeginnings: readonly (readonly [short: string, full: string])[] = [
   ["src.", "flow.src."],
   ["dst.", "flow.dst."],
@@ -111,15 +111,15 @@ const isInTable = (name: string): boolean => {
 
 const namesInTable = recordFields.map(({ name }) => name);
 
-/** The name of a field for one that begins with a short beginning, such as `src.site.name`. */
+/** Returns the full name of a field for a name with a short prefix, such as `src.site.name`. */
 function inFull(name: string): string | undefined {
   for (const [short, full] of shortBeginnings) if (name.startsWith(short)) return full + name.slice(short.length);
   return undefined;
 }
 
 /**
- * Names of fields of records: those of the table, those that its patterns cover, and short names. Behind `src.`, `dst.` and `exporter.` any name of
- * metadata may stand.
+ * Names of fields of records: those of the table, those that its patterns cover, and short names. Any name of metadata may follow `src.`,
+ * `dst.` and `exporter.`.
  */
 export const recordVocabulary: Vocabulary = {
   find(name) {
@@ -141,7 +141,7 @@ export const recordVocabulary: Vocabulary = {
   },
 };
 
-/** Names that start with this text: short ones, and fields of the table. */
+/** Returns the names that start with a text: short names, and fields of the table. */
 function* namesOf(beginning: string): Iterable<string> {
   for (const { name } of shortNames) if (name.startsWith(beginning)) yield name;
   for (const [short, full] of shortBeginnings) {

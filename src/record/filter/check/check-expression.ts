@@ -8,7 +8,7 @@ import type { KnownField, ValueType, Vocabulary } from "../vocabulary.ts";
 import { maxRegexCost, regexCost, regexFault } from "../syntax/regex.ts";
 import { readInstant, readQuantity, unitNames } from "./read-quantity.ts";
 
-/** Protocols that filters may name, by IANA's keywords in lower case and what tools call them. */
+/** Protocols that filters may name, by IANA's keywords in lower case and by their names in common tools. */
 const protocolNumbers: Readonly<Record<string, number>> = {
   icmp: 1,
   igmp: 2,
@@ -42,14 +42,14 @@ interface CheckContext {
   readonly vocabulary: Vocabulary;
   /** @throws FilterError */
   readonly fail: (token: Token, fault: string) => never;
-  /** Costs of the regular expressions so far. */
+  /** The costs of the regular expressions read so far. */
   readonly regexCosts: number[];
 }
 
 /**
- * Gives the names and values of a filter their meaning.
+ * Resolves and checks the names and values of a filter.
  *
- * @throws FilterError for a name that there is not, and for a value or operator that does not fit the field.
+ * @throws FilterError for an unknown name, and for a value or operator that does not fit the field.
  */
 export function checkExpression(expression: Expression, text: string, source: string, vocabulary: Vocabulary): Filter {
   const fail = (token: Token, fault: string): never => {
@@ -79,7 +79,7 @@ function checkTerm(term: TermExpression, context: CheckContext): Filter {
 }
 
 function findName(name: Token, { vocabulary, fail }: CheckContext): KnownField {
-  // A name in backquotes is that of a record, whatever the table says.
+  // A name in backquotes is taken as a record's name, even if the table lacks it.
   if (name.kind === "name") return vocabulary.find(name.text) ?? { fields: [name.text], type: "any", unit: "" };
   const found = vocabulary.find(name.text);
   if (found === undefined) {
@@ -151,7 +151,7 @@ function valueOf({ values }: TermExpression): Token {
   return values[0] as Token;
 }
 
-/** `=` and `in`: one of some values. */
+/** Checks `=` and `in`, which match one of several values. */
 function checkSet(term: TermExpression, operator: "=" | "in", field: KnownField, context: CheckContext): Filter {
   const { fields, type } = field;
   const { values } = term;
@@ -179,7 +179,7 @@ function checkSet(term: TermExpression, operator: "=" | "in", field: KnownField,
   return { kind: "texts", fields, values: values.map((value) => textOf(value, term, field, context)) };
 }
 
-/** A word of the collector itself may be written in other case. */
+/** Returns the text of a value. Words that the collector defines may be written in any case. */
 function textOf(value: Token, term: TermExpression, { words }: KnownField, { fail }: CheckContext): string {
   if (words === undefined) return value.text;
   const wanted = value.text.toLowerCase();

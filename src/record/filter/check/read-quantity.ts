@@ -1,12 +1,12 @@
 import type { Quantity } from "../filter.ts";
 
-/** Units that a value may have, by the unit of its field: how many of the field's unit one of them is, as a fraction. */
+/** Units that a value may have, with the factor to the unit of its field as a fraction. */
 type UnitTable = Readonly<Record<string, readonly [times: number, by: number]>>;
 
 const prefixes = { "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 } as const;
 const binaryPrefixes = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 } as const;
 
-/** Each prefix before each of some units, one of which is `by` to the field's. */
+/** Returns the table of all prefixes before the given units; `by` of these units make one of the field's. */
 function prefixed(units: readonly string[], by = 1): UnitTable {
   const all = Object.entries({ ...prefixes, ...binaryPrefixes });
   return Object.fromEntries(units.flatMap((unit) => all.map(([prefix, times]) => [`${prefix}${unit}`, [times, by]])));
@@ -39,7 +39,7 @@ const units: Readonly<Record<string, UnitTable>> = {
   seconds: { "": [1, 1], ...durations(1e9) },
 };
 
-/** The units that a value of a field may have, as they are written; for messages. */
+/** Returns the spellings of the units that a field's value may have, for messages. */
 export function unitNames(unit: string): readonly string[] {
   return Object.keys(units[unit] ?? counts).filter((name) => name !== "");
 }
@@ -47,8 +47,8 @@ export function unitNames(unit: string): readonly string[] {
 /**
  * Reads a number with or without a unit: `1500`, `1_500`, `1.5MB`, `-3`. Whole numbers beyond 2^53 are bigints.
  *
- * @param unit of the field; the result is in it.
- * @returns undefined when the text is no such number.
+ * @param unit the unit of the field and of the result.
+ * @returns undefined if the text is no such number.
  */
 export function readQuantity(text: string, unit: string): Quantity | undefined {
   const match = /^(-?)([0-9][0-9_]*)(?:\.([0-9]+))?([A-Za-zµ/%]*)$/.exec(text);
@@ -58,7 +58,7 @@ export function readQuantity(text: string, unit: string): Quantity | undefined {
   const factor = Object.hasOwn(table, name) ? table[name] : undefined;
   if (factor === undefined) return undefined;
   const [times, by] = factor;
-  // Exact in whole numbers, whatever the unit.
+  // Whole numbers keep the result exact for every unit.
   const scaled = BigInt(whole.replaceAll("_", "") + fraction) * BigInt(times) * (sign === "" ? 1n : -1n);
   const divisor = 10n ** BigInt(fraction.length) * BigInt(by);
   if (scaled % divisor !== 0n) return Number(scaled) / Number(divisor);
@@ -67,9 +67,9 @@ export function readQuantity(text: string, unit: string): Quantity | undefined {
 }
 
 /**
- * Reads an instant: RFC 3339 with up to nine decimals, or a day, which is its first instant in UTC.
+ * Reads an instant: RFC 3339 with up to nine decimals, or a day, which means its first instant in UTC.
  *
- * @returns nanoseconds since the epoch; undefined when the text is no instant.
+ * @returns nanoseconds since the epoch; undefined if the text is no instant.
  */
 export function readInstant(text: string): bigint | undefined {
   const match = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?([Zz]|[+-]\d\d:\d\d))?$/.exec(text);
@@ -77,7 +77,7 @@ export function readInstant(text: string): bigint | undefined {
   const [, day = "", time = "00:00:00", fraction = "", zone = "Z"] = match;
   const milliseconds = Date.parse(`${day}T${time}${zone.toUpperCase()}`);
   if (Number.isNaN(milliseconds)) return undefined;
-  // A day that its month does not have becomes one of the next.
+  // JavaScript turns a day that its month lacks into one of the next month.
   const isReal = new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
   return isReal ? BigInt(milliseconds) * 1_000_000n + BigInt(fraction.padEnd(9, "0")) : undefined;
 }

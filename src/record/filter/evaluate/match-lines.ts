@@ -5,7 +5,7 @@ import type { Filter, FilterTerm, Quantity, TermOf } from "../filter.ts";
 import { Regex } from "../syntax/regex.ts";
 import { readInstant } from "../check/read-quantity.ts";
 
-/** Addresses that lie in some keys. IPv4-mapped IPv6 addresses count as IPv4. */
+/** A set of the addresses in some keys. IPv4-mapped IPv6 addresses count as IPv4. */
 export class AddressSet {
   /** Ascending ranges that do not touch one another. */
   readonly ranges: Readonly<Record<Family, ReturnType<typeof mergeRanges>>>;
@@ -13,7 +13,7 @@ export class AddressSet {
   readonly #lasts: Float64Array;
   readonly #read: (text: string) => Range | undefined;
 
-  /** @param readKey reads a text that is to be in the set, where it is a key of another form. */
+  /** @param readKey reads a text that is tested, if it may be a key of another form. */
   constructor(keys: readonly Key[], readKey?: (text: string) => Key) {
     this.#read = readKey === undefined ? rangeOf : (text) => readOr(readKey, text);
     this.ranges = { 4: mergeRanges(keys, 4), 6: mergeRanges(keys, 6) };
@@ -21,7 +21,7 @@ export class AddressSet {
     this.#lasts = Float64Array.from(this.ranges[4].last, Number);
   }
 
-  /** Tells whether a text is an address in the set, or a prefix or range of which every address is. */
+  /** Reports whether a text is an address in the set, or a prefix or range that lies in it completely. */
   hasText(text: string): boolean {
     const ipv4 = ipv4Number(text);
     if (ipv4 >= 0) {
@@ -48,7 +48,7 @@ function rangeOf(text: string): Range | undefined {
   return readOr(parseKey, text);
 }
 
-/** @returns undefined for what is no key. */
+/** Reads a key. @returns undefined if the text is not a key. */
 function readOr(readKey: (text: string) => Key, text: string): Range | undefined {
   try {
     return readKey(text);
@@ -75,7 +75,7 @@ function mergeRanges(
   return { first, last };
 }
 
-/** The position of the last value that is not above one; -1: all are. */
+/** Returns the position of the last value that is not above the given one; -1 if all are above it. */
 function lastNotAbove<T extends number | bigint>(ascending: ArrayLike<T>, value: T): number {
   let low = 0;
   let high = ascending.length;
@@ -87,7 +87,7 @@ function lastNotAbove<T extends number | bigint>(ascending: ArrayLike<T>, value:
   return low - 1;
 }
 
-/** A canonical IPv4 address as a number; -1 for any other text. Addresses are read for each record, so there is no bigint in between. */
+/** Returns a canonical IPv4 address as a number; -1 for any other text. It runs for each record, so it uses no bigint. */
 function ipv4Number(text: string): number {
   let value = 0;
   let part = -1;
@@ -106,15 +106,15 @@ function ipv4Number(text: string): number {
   return dots === 3 && part >= 0 ? value * 256 + part : -1;
 }
 
-/** A character that must be there, any character, or any text. */
+/** One part of a pattern: a given character, any character, or any text. */
 type Part = string | typeof anyCharacter | typeof anyText;
 const anyCharacter = 1;
 const anyText = 2;
 
 /**
- * Compiles a pattern: whether a text has it somewhere, case not counting. `*` is any text, `?` any character, `^` in front and `$` behind are
- * the ends of the text, `\` takes the special meaning from the next character. It takes at most the length of the text times that of the
- * pattern steps: at a mismatch only the last `*` is tried again.
+ * Compiles a pattern into a function that searches it in a text, ignoring case. `*` is any text, `?` any character. `^` in front and `$` at
+ * the end are the ends of the text. `\` escapes the next character. A match takes at most as many steps as the lengths of text and pattern
+ * multiplied: after a mismatch only the last `*` is tried again.
  */
 function compilePattern(pattern: string): (text: string) => boolean {
   const { parts, isPlain } = readPattern(pattern);
@@ -150,11 +150,11 @@ function readPattern(pattern: string): { readonly parts: readonly Part[]; readon
   return { parts, isPlain };
 }
 
-/** Tells whether the whole of a text is what the parts say. */
+/** Reports whether the parts match the whole text. */
 function matchesParts(text: readonly string[], parts: readonly Part[]): boolean {
   let at = 0;
   let part = 0;
-  /** The part to go on with after a mismatch: behind the last `*`, which then takes one character more. */
+  /** The part to continue with after a mismatch: the one behind the last `*`, which then takes one more character. */
   let retryPart = -1;
   let retryAt = 0;
   while (at < text.length) {
@@ -174,13 +174,13 @@ function matchesParts(text: readonly string[], parts: readonly Part[]): boolean 
   return part === parts.length;
 }
 
-/** Tells whether something with fields matches a filter. Never throws. */
+/** Reports whether an object with fields matches a filter. Never throws. */
 export type Matches = (of: FieldValues) => boolean;
 
 /**
- * Compiles a filter, once for all that it is asked of.
+ * Compiles a filter into a function that can be called for many objects.
  *
- * @param readKey reads the values that stand for addresses, where they are keys of another form; throws a KeyError for what is none.
+ * @param readKey reads values of address fields that are keys of another form; throws a KeyError for a text that is not a key.
  */
 export function compileFilter(filter: Filter, readKey?: (text: string) => Key): Matches {
   if ("fields" in filter) return anyField(filter.fields, compileTerm(filter, readKey));
@@ -202,7 +202,7 @@ export function compileFilter(filter: Filter, readKey?: (text: string) => Key): 
   };
 }
 
-/** Makes one term of alternatives that ask the same fields for values of one kind: a field is then looked for once, however many they are. */
+/** Joins alternatives over the same fields and the same kind of value into one term, so that each field is searched only once. */
 function joinAlternatives(filters: readonly Filter[]): readonly Filter[] {
   const groups = new Map<unknown, [Filter, ...Filter[]]>();
   for (const filter of filters) {
@@ -267,7 +267,7 @@ function compileTerm(term: FilterTerm, readKey: ((text: string) => Key) | undefi
   return (value) => value === term.value;
 }
 
-/** The quantity that a value is; undefined when it is none. */
+/** Returns a value as a quantity; undefined if it is none. */
 function quantityOf(of: "number" | "time", value: Scalar): Quantity | undefined {
   if (of === "time") return typeof value === "string" ? readInstant(value) : undefined;
   return typeof value === "number" || typeof value === "bigint" ? value : undefined;
@@ -287,7 +287,7 @@ function compareJudge({ of, operator, value: limit }: TermOf<"compare">): Judge 
   };
 }
 
-/** Numbers with a fraction may lie between whole ones, so ranges are looked through and not merged. */
+/** Returns a judge of ranges. Fractions may lie between whole numbers, so ranges are searched one by one and not merged. */
 function rangesJudge({ of, ranges }: TermOf<"quantities">): Judge {
   const single = new Set(ranges.filter(({ first, last }) => first === last).map(({ first }) => first));
   const wide = ranges.filter(({ first, last }) => first !== last);
@@ -298,10 +298,10 @@ function rangesJudge({ of, ranges }: TermOf<"quantities">): Judge {
   };
 }
 
-/** Tells whether the line of a record matches a filter, from its brace at `start` up to `end`. */
+/** Reports whether the line of a record, from its brace at `start` up to `end`, matches a filter. */
 export type MatchesLine = (bytes: Buffer, start: number, end: number) => boolean;
 
-/** Compiles a filter for lines as the collector writes them. */
+/** Compiles a filter for lines in the form that the collector writes. */
 export function compileLineFilter(filter: Filter): MatchesLine {
   const matches = compileFilter(filter);
   const values = new LineValues();

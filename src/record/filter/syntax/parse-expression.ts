@@ -4,7 +4,7 @@ import { readTokens, type Token } from "./read-tokens.ts";
 export const operatorNames = ["=", "!=", "<", "<=", ">", ">=", "~", "!~", "=~", "in", "exists"] as const;
 export type Operator = (typeof operatorNames)[number];
 
-/** A filter as it is written: names and values are words and texts with their locations. */
+/** A parsed but unchecked filter: names and values are words and texts with their locations. */
 export type Expression =
   | { readonly kind: "and" | "or"; readonly terms: readonly Expression[] }
   | { readonly kind: "not"; readonly term: Expression }
@@ -15,19 +15,19 @@ export interface TermExpression {
   readonly name: Token;
   readonly operator: Operator;
   readonly operatorToken: Token;
-  /** None for `exists`, one or more for `in`, else one. */
+  /** The values: none for `exists`, one or more for `in`, else one. */
   readonly values: readonly Token[];
 }
 
-/** Longer filters are refused, and deeper ones: they come over the network, too. */
+/** Longer filters are rejected, as are deeper ones, because filters also come over the network. */
 const maxLength = 65_536;
 const maxDepth = 100;
 
 /**
  * Reads a filter: terms, `and` before `or`, `not`, parentheses.
  *
- * @param source what the text is called in errors.
- * @throws FilterError when the text is not a filter.
+ * @param source the name of the text in errors.
+ * @throws FilterError if the text is not a filter.
  */
 export function parseExpression(text: string, source: string): Expression {
   if (text.length > maxLength) {
@@ -147,7 +147,7 @@ class Parser {
     const values = [this.#parseValue()];
     while (this.#peek().kind === "comma") {
       this.#next();
-      // A comma may stand behind the last value, too.
+      // A comma may follow the last value, too.
       if (this.#peek().kind !== "close") values.push(this.#parseValue());
     }
     if (this.#peek().kind !== "close") this.#fail(this.#peek(), "expected a comma or the closing bracket of the list");
@@ -157,10 +157,10 @@ class Parser {
 }
 
 const closing: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" };
-/** Words that are no values. */
+/** Words that cannot be values. */
 export const keywords: ReadonlySet<string> = new Set(["and", "or", "not", "in", "exists"]);
 
-/** Returns the operator that a token is; undefined: it is none. */
+/** Returns a token's operator; undefined if it is not an operator. */
 export function operatorOf(token: Token): Operator | undefined {
   const text = token.text.toLowerCase();
   if (token.kind !== "operator" && !(token.kind === "word" && (text === "in" || text === "exists"))) return undefined;

@@ -2,7 +2,7 @@ import { FilterError } from "../filter.ts";
 
 export type TokenKind = "word" | "text" | "name" | "operator" | "open" | "close" | "comma" | "end";
 
-/** A part of a filter. `text` is what is meant: without quotes, operators in their one form. */
+/** A part of a filter. `text` is its normal form: texts without quotes, operators in one spelling. */
 export interface Token {
   readonly kind: TokenKind;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface Token {
 const blank = /\s/;
 const wordCharacter = /[^\s"'`()[\]{},=!<>~#&|]/;
 const operators = ["==", "=~", "!=", "!~", "<=", ">=", "&&", "||", "=", "<", ">", "~", "!"];
-/** Other ways to write what has one form behind this. */
+/** The normal form of operators with several spellings. */
 const oneForm: Readonly<Record<string, string>> = { "==": "=", "&&": "and", "||": "or", "!": "not" };
 const brackets: Readonly<Record<string, TokenKind>> = {
   "(": "open",
@@ -27,11 +27,11 @@ const brackets: Readonly<Record<string, TokenKind>> = {
 };
 
 /**
- * Cuts a filter into tokens. Words have no quotes; texts are in quotes, with JSON's escapes in double ones; names are in backquotes. `#` begins a comment
- * up to the end of its line.
+ * Cuts a filter into tokens. Words have no quotes. Texts are in quotes, with JSON's escapes in double quotes. Names are in backquotes. `#`
+ * begins a comment up to the end of its line.
  *
- * @param source what the text is called in errors.
- * @throws FilterError for a quote that does not end, and for characters that begin nothing.
+ * @param source the name of the text in errors.
+ * @throws FilterError for an unclosed quote, and for characters that begin no token.
  */
 export function readTokens(text: string, source: string): readonly Token[] {
   const tokens: Token[] = [];
@@ -65,7 +65,7 @@ export function readTokens(text: string, source: string): readonly Token[] {
   return tokens;
 }
 
-/** Behind the closing quote. */
+/** Returns the offset behind the closing quote. */
 function quoteEnd(text: string, at: number, source: string): number {
   const quote = text.charAt(at);
   for (let i = at + 1; i < text.length; i++) {
@@ -78,7 +78,7 @@ function quoteEnd(text: string, at: number, source: string): number {
 function unquote(quoted: string, text: string, at: number, source: string): string {
   if (!quoted.startsWith('"')) return quoted.slice(1, -1);
   try {
-    // Line breaks and tabs may stand in a text as they are.
+    // A text may contain unescaped line breaks and tabs.
     return JSON.parse(quoted.replaceAll("\n", "\\n").replaceAll("\r", "\\r").replaceAll("\t", "\\t")) as string;
   } catch {
     const fault = String.raw`a backslash in a text in double quotes begins one of \" \\ \/ \n \r \t \b \f \uXXXX: use \\ for a backslash, or single quotes`;

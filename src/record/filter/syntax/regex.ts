@@ -2,18 +2,18 @@ import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
 import { quote } from "../../../base/text/index.ts";
 
-/** Steps of an expression as it is compiled: it takes at most so many for each character of a text. */
+/** Most steps of a compiled expression, and so the most steps for each character of a text. */
 const maxSize = 2000;
-/** The most that {@link regexCost} may be of all expressions of a filter. */
+/** The limit on the sum of {@link regexCost} over all expressions of a filter. */
 export const maxRegexCost = 2 * maxSize;
-/** A class such as `\\p{L}` takes as long to compile as so many steps. */
+/** Steps that take as long to compile as one class such as `\\p{L}`. */
 const classCost = 20;
-/** Of a text that has more characters, so many from its beginning are looked at, here and by stores of records. */
+/** The number of characters, from the start of a text, that are matched here and by stores of records. */
 export const maxRegexText = 4096;
 
 let engine: typeof RE2JS | undefined;
 
-/** Nearly all collectors have no expressions, and are to start without their engine. */
+/** Loads the engine on first use: nearly all collectors have no expressions, and start faster without it. */
 function engineOf(): typeof RE2JS {
   engine ??= (createRequire(import.meta.url)("re2js") as { RE2JS: typeof RE2JS }).RE2JS;
   return engine;
@@ -24,15 +24,15 @@ const regexTokens =
 const namedClass = /\\[pP]/g;
 
 /**
- * Returns an expression that all engines of RE2 take as this one does: older ones know groups with names as `(?P<name>` alone, and to some
- * a dot is a line feed, too.
+ * Returns an expression that all RE2 engines understand in the same way. Older ones know named groups only as `(?P<name>`, and in some
+ * a dot also matches a line feed.
  */
 export function portableRegex(expression: string): string {
   let before = "";
   let isGroup = false;
   let written = "(?-s)";
   for (const [token] of expression.matchAll(regexTokens)) {
-    // `(?<` alone begins a name: RE2 has no looking behind.
+    // `(?<` always begins a name, because RE2 has no lookbehind.
     written += isGroup && token === "<" ? "P<" : token;
     isGroup = before === "(" && token === "?";
     before = token;
@@ -41,17 +41,17 @@ export function portableRegex(expression: string): string {
 }
 
 /**
- * Returns about how many steps an expression has when it is compiled, named classes counting more. It says so before the engine
- * writes out repetitions, which `(x{0,1000})` a hundred times makes hundreds of megabytes of.
+ * Estimates the number of steps of a compiled expression; named classes count more. It runs before the engine expands repetitions:
+ * `(x{0,1000})` a hundred times would take hundreds of megabytes.
  */
 export function regexCost(expression: string): number {
   const outside: number[] = [];
   let sum = 0;
-  /** Of what a repetition behind it repeats. */
+  /** The cost of the part that a following repetition would repeat. */
   let last = 0;
   for (const { groups = {} } of expression.matchAll(regexTokens)) {
     const { quoted, named, set, flags, open, close, least, more, most } = groups;
-    // A repetition behind them repeats what stands before them.
+    // A repetition behind flags repeats the part before them.
     if (flags !== undefined) continue;
     if (open !== undefined) {
       outside.push(sum);
@@ -66,7 +66,7 @@ export function regexCost(expression: string): number {
       sum += last + (quoted?.length ?? 0);
     } else {
       const times = Math.max(Number(least) + (more === undefined ? 0 : 1), Number(most ?? 0));
-      // Each that may be missing is a branch.
+      // Each optional repetition is a branch.
       const repeated = Math.max(1, times) * (last + 1);
       sum += repeated - last;
       last = repeated;
@@ -75,7 +75,7 @@ export function regexCost(expression: string): number {
   return outside.reduce((all, each) => all + each, sum);
 }
 
-/** Expressions that were compiled of late: one is checked, asked for its groups and used, one after the other. */
+/** Recently compiled expressions: each is checked, asked for its groups and used in succession. */
 const recent = new Map<string, RE2JS>();
 const maxRecent = 64;
 
@@ -88,7 +88,7 @@ function compiled(expression: string): RE2JS {
   return made;
 }
 
-/** What is wrong with a regular expression whose {@link regexCost} is no more than allowed; undefined: nothing. */
+/** Returns the fault of a regular expression whose {@link regexCost} is within the limit; undefined if it has none. */
 export function regexFault(expression: string): string | undefined {
   try {
     const size = compiled(expression).programSize();
@@ -98,7 +98,7 @@ export function regexFault(expression: string): string | undefined {
   }
 }
 
-/** A regular expression in the syntax of RE2. What it is matched against takes no more than time in proportion to its length. */
+/** A regular expression in the syntax of RE2. Matching takes time at most in proportion to the length of the text. */
 export class Regex {
   /** The names of its groups. */
   readonly groups: readonly string[];
@@ -110,12 +110,12 @@ export class Regex {
     this.groups = Object.keys(this.#compiled.namedGroups());
   }
 
-  /** Tells whether a text has it somewhere. */
+  /** Reports whether a text contains a match. */
   test(text: string): boolean {
     return this.#compiled.matcher(cut(text)).find();
   }
 
-  /** What the named groups found in a text; undefined where it is not in there. A group that took no part is left out. */
+  /** Returns the matches of the named groups in a text, without groups that took no part; undefined if the text has no match. */
   find(text: string): ReadonlyMap<string, string> | undefined {
     const matcher = this.#compiled.matcher(cut(text));
     if (!matcher.find()) return undefined;
@@ -128,7 +128,7 @@ export class Regex {
   }
 }
 
-/** Characters, not halves of them: stores of records count so. */
+/** Cuts a text to the limit in characters, not in UTF-16 units, because stores of records count characters. */
 function cut(text: string): string {
   if (text.length <= maxRegexText) return text;
   let end = 0;
