@@ -50,10 +50,10 @@ export type ShapeLines = (
  */
 const slabSize = 256 * 1024;
 
-/** Most names to remember. Names also come from the network (enterprise elements), so their number needs a limit. */
+/** Maximum number of names to remember. Names also come from the network (enterprise elements), so their number needs a limit. */
 const maxNames = 16_384;
 
-/** Most leading fields that are compared with those of the previous line. */
+/** Maximum number of leading fields to compare with those of the previous line. */
 const maxPrefix = 16;
 
 const quote = 0x22;

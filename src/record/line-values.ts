@@ -103,7 +103,7 @@ function readScalar(text: string): string | number | bigint | boolean {
   return isInexact ? BigInt(text) : value;
 }
 
-/** Most names to remember. Names come from settings and requests; further names are looked up without being remembered. */
+/** Maximum number of names to remember. Names come from settings and requests; further names are looked up without being remembered. */
 const maxNames = 1024;
 
 /** Reads fields of one line of the collector at a time, and searches for a field only on request. */

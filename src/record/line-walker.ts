@@ -20,7 +20,7 @@ const openBracket = 0x5b;
 const closeBracket = 0x5d;
 
 const slotCount = 1024;
-/** Most names to keep: operators' metadata and vendors' elements can have many. Further names are looked up each time. */
+/** Maximum number of names to keep: operators' metadata and vendors' elements can have many. Further names are looked up each time. */
 const maxNames = 8192;
 /** Length of the shortest name that can be compared: `"a":`. */
 const minLength = 4;

@@ -82,7 +82,7 @@ export interface FieldValues {
   get(name: string): Value | undefined;
 }
 
-/** A record that can be read and added to. */
+/** A record for code that reads fields and adds some, but removes none. */
 export interface FieldsUnderWay extends FieldValues {
   has(name: string): boolean;
   set(name: string, value: Value): unknown;

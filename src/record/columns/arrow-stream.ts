@@ -6,7 +6,7 @@ import { LineColumns } from "./line-columns.ts";
 /** The media type of a stream. */
 export const arrowStreamType = "application/vnd.apache.arrow.stream";
 
-/** Most rows of a batch. */
+/** Maximum number of rows in a batch. */
 const maxRows = 4096;
 
 /** Constants of the format: https://github.com/apache/arrow/tree/main/format, the files Message.fbs and Schema.fbs. */
@@ -24,7 +24,8 @@ type ValueType = Exclude<ColumnType, "address">;
 
 /**
  * Writes lines as a stream of Arrow (the IPC format, version 5): a schema, then batches of rows. Texts are written in full, without
- * dictionaries. Many readers support no dictionaries, or none that change, and a dictionary per batch would repeat the texts of all columns.
+ * dictionaries. Many readers support no dictionaries, or none that change. Columns of a batch share one table of texts, so a dictionary for
+ * each column would repeat the texts of all columns.
  */
 export class ArrowStream {
   readonly #columns: readonly Column[];

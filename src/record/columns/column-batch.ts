@@ -40,7 +40,7 @@ export interface TextTable {
 export interface ColumnBatch {
   readonly rows: number;
   /**
-   * Rows whose line was cut off or ends wrongly; they lose the field at the cut and all fields after it. Rows with a field
+   * Number of rows whose line was cut off or ends wrongly; they lose the field at the cut and all fields after it. Rows with a field
    * that is not valid JSON count too; `rest` lacks that field.
    */
   readonly cutRows: number;

@@ -34,7 +34,7 @@ export function columnOf(field: string): Column | undefined {
   if (found === undefined) return undefined;
   if ("pattern" in found) {
     const { type } = found;
-    // Fields of any type are mostly the operator's metadata keys, whose values are texts.
+    // A field of the type `any` is mostly a metadata key of the operator, whose values are texts.
     return type === "inner" ? undefined : { field, type: type === "any" ? "text" : columnTypes[type], isArray: false };
   }
   return { field, type: columnTypes[found.type], isArray: found.isArray };

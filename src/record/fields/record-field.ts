@@ -32,7 +32,7 @@ const groups = [
 ] as const;
 export type FieldGroup = (typeof groups)[number];
 
-/** A field that records may have: a row of `definitions/fields.tsv`. */
+/** A field that records may have: a row of `definitions/fields.tsv`. `definitions/README.md` explains the columns. */
 export interface RecordField {
   readonly group: FieldGroup;
   readonly name: string;

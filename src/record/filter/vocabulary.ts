@@ -49,7 +49,7 @@ export interface KnownField {
 export interface Vocabulary {
   /** Finds a field by name; undefined if there is no such name. */
   find(name: string): KnownField | undefined;
-  /** Returns the name that the writer probably meant, if a found name is very similar to it; else undefined. */
+  /** Returns the name that the user probably meant, if the given name is valid only by a pattern and very similar to another; else undefined. */
   slip(name: string): string | undefined;
   /** Returns all names, to suggest the nearest one for an unknown name. */
   names(): Iterable<string>;

@@ -2,13 +2,13 @@ import { createRequire } from "node:module";
 import type { RE2JS } from "re2js";
 import { quote } from "../../../base/text/index.ts";
 
-/** Most steps of a compiled expression, and so the most steps for each character of a text. */
+/** Maximum number of steps of a compiled expression, and so for each character of a text. */
 const maxSize = 2000;
 /** The limit on the sum of {@link regexCost} over all expressions of a filter. */
 export const maxRegexCost = 2 * maxSize;
 /** Steps that take as long to compile as one class such as `\\p{L}`. */
 const classCost = 20;
-/** The number of characters, from the start of a text, that are matched here and by stores of records. */
+/** The maximum number of characters, from the start of a text, that are matched here and by stores of records. */
 export const maxRegexText = 4096;
 
 let engine: typeof RE2JS | undefined;
