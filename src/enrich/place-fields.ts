@@ -1,20 +1,19 @@
 import type { FieldValues, RecordFields, Scalar, Value } from "../record/index.ts";
 
-/** Returns which of the fields that a record is about to get it has by rules that are decided once, and keeps. */
+/** Returns those of the fields to add that the record has, and keeps, by rules that are decided once. */
 export type FindRuled = (record: FieldValues, fields: ReadonlyMap<string, Value>) => readonly string[];
 
 /**
- * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), whatever the
- * names are. A name that the record has already takes the new value. Of the others
+ * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), for any names. A name that the
+ * record already has takes the new value. Other names may change:
  *
- * - one that other names lie below goes out with `.value` after it: `site` as `site.value`;
- * - one that lies below a value of the record goes out with an underscore for the dot: `flow.src.ip.addr.rack` as
- *   `flow.src.ip.addr_rack`;
- * - an underscore is put after a name so found that is taken.
+ * - A name that other names lie below gets `.value` at its end: `site` becomes `site.value`.
+ * - A name below a value of the record gets an underscore for the dot: `flow.src.ip.addr.rack` becomes `flow.src.ip.addr_rack`.
+ * - If the name so found is taken, it gets an underscore at its end.
  *
  * Fields are placed in the order of their names, so the outcome does not depend on the order of the map.
  *
- * @returns the names of those that had to go out under another one, and that one.
+ * @returns the names that changed, each with its new name.
  */
 export function placeFields(record: RecordFields, fields: ReadonlyMap<string, Value>): Map<string, string> {
   const pending: string[] = [];
@@ -31,7 +30,7 @@ export function placeFields(record: RecordFields, fields: ReadonlyMap<string, Va
   return renamed;
 }
 
-/** Ends because each step makes the name longer or lessens its dots. */
+/** Returns a free name. It ends, because each step makes the name longer or removes a dot. */
 function freeName(name: string, record: RecordFields, fields: ReadonlyMap<string, Value>): string {
   let free = name;
   for (;;) {
@@ -43,7 +42,7 @@ function freeName(name: string, record: RecordFields, fields: ReadonlyMap<string
   }
 }
 
-/** The name of the record that the name lies below. */
+/** Returns the name of the record that this name lies below. */
 function valueAbove(name: string, record: RecordFields): string | undefined {
   for (let dot = name.indexOf(".", 1); dot >= 0; dot = name.indexOf(".", dot + 1)) {
     const above = name.slice(0, dot);
@@ -60,7 +59,7 @@ function hasBelow(name: string, names: Iterable<string>): boolean {
   return false;
 }
 
-/** Collects values by name: one is itself, several different ones of a name are a list in the order of arrival. */
+/** Collects values by name. A name with several different values gets a list in the order of arrival. */
 export function gatherValues(fields: Iterable<readonly [string, Value]>): Map<string, Value> {
   const gathered = new Map<string, Value>();
   for (const [name, value] of fields) {

@@ -1,9 +1,9 @@
 /**
- * Values by key, at most a fixed number, of which those used lately stay.
+ * Values by key, at most a fixed number. Values that were used lately stay.
  *
- * It has two halves: what is used goes to the young one; when that is full it becomes the old one, and what the old one still
- * holds is dropped. So the last `maxSize / 2` values used are always there, and using one of the young half costs no more than
- * the look-up, where a strict order of use would cost two more changes of the map.
+ * The cache has two halves. A value that is used goes to the young half; when this is full, it becomes the old half, and the rest of
+ * the old half is dropped. So the last `maxSize / 2` values used are always there. A value of the young half costs one look-up, where a
+ * strict order of use would cost two more changes of the map.
  */
 export class RecentCache<Value, Key = string> {
   readonly #half: number;
@@ -33,12 +33,12 @@ export class RecentCache<Value, Key = string> {
     this.#young = new Map();
   }
 
-  /** Returns how many values it holds. */
+  /** Returns the number of values. */
   get size(): number {
     return this.#young.size + this.#old.size;
   }
 
-  /** Returns how many values have been dropped to make room. */
+  /** Returns the number of values that were dropped to make room. */
   get evictions(): number {
     return this.#evictions;
   }

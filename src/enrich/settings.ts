@@ -1,6 +1,6 @@
 import { bool, int, list, nameServer, oneOf, path, row, type SettingType } from "../base/settings/index.ts";
 
-/** The facts that databases may have of a place. */
+/** The facts that a database may have about a place. */
 export const geoValues = [
   "city",
   "continent",
@@ -12,14 +12,14 @@ export const geoValues = [
 ] as const;
 export type GeoValue = (typeof geoValues)[number];
 
-/** A language of MaxMind's names. */
+/** A code of a language in which MaxMind has names. */
 const languageCode: SettingType<string> = {
   expected: "a language code such as en or pt-BR",
   parse: (value) => (/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/.test(value) ? value : undefined),
   format: (value) => value,
 };
 
-/** The settings of what addresses, applications and interfaces add to records. */
+/** The settings for what addresses, applications and interfaces add to records. */
 export const enrichSettings = {
   SVC_PROCESSOR_EXPAND_CLISRV: row(
     bool,
@@ -204,7 +204,7 @@ export const enrichSettings = {
   ),
 };
 
-/** Rules about records. */
+/** The settings for rules about records. */
 export const ruleSettings = {
   SVC_PROCESSOR_ENRICH_RULES_PATH: row(
     path,
@@ -219,7 +219,7 @@ export const ruleSettings = {
   ),
 };
 
-/** Names of numbers in records. */
+/** The settings for names of the numbers in records. */
 export const nameSettings = {
   SVC_PROCESSOR_ENRICH_PORT_NAME_ENABLE: row(
     bool,

@@ -9,10 +9,10 @@ import {
   type Value,
 } from "../record/index.ts";
 
-/** Names as lines have them, by the hash of their bytes. */
+/** Names in the form that lines have, by the hash of their bytes. */
 class NameTable {
   readonly #byHash = new Map<number, Buffer[]>();
-  /** A bit for the upper bits of each hash: most names are in no table. */
+  /** A bit for the upper bits of each hash: most names are in no table, and one test shows it. */
   #bits = 0;
 
   constructor(names: Iterable<string>) {
@@ -36,13 +36,13 @@ function hashWith(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x9e3779b1);
 }
 
-/** Fields that a line gets. */
+/** The fields to add to a line. */
 export interface GivenFields {
   readonly fields: ReadonlyMap<string, Value>;
-  /** As they stand in lines. */
+  /** The fields in the form that lines have. */
   readonly text: RenderedFields;
   readonly names: NameTable;
-  /** The names above them. */
+  /** The names that these fields lie below. */
   readonly above: NameTable;
 }
 
@@ -59,7 +59,7 @@ export function givenFields(fields: ReadonlyMap<string, Value>): GivenFields {
   };
 }
 
-/** The values of a line, each read once. */
+/** The values of a line; each is read once. */
 class RememberedValues implements FieldValues {
   readonly #line = new LineValues();
   readonly #read = new Map<string, Value | undefined>();
@@ -78,15 +78,15 @@ class RememberedValues implements FieldValues {
   }
 }
 
-/** Gives fields to lines. Those that get none stay where they are. */
+/** Adds fields to lines. Lines that get none are not copied. */
 export class LineShaper {
   readonly #values = new RememberedValues();
   readonly #given: (values: FieldValues) => GivenFields | undefined;
   readonly #place: (record: RecordFields, fields: ReadonlyMap<string, Value>) => void;
 
   /**
-   * @param given the fields of a line by its values; undefined: none.
-   * @param place puts the fields into the record of a line that has names in their way.
+   * @param given returns the fields to add to a line with these values; undefined for none.
+   * @param place adds the fields to the record of a line whose names are in their way.
    */
   constructor(
     given: (values: FieldValues) => GivenFields | undefined,
@@ -96,7 +96,7 @@ export class LineShaper {
     this.#place = place;
   }
 
-  /** @param lines whole lines. @returns lines in memory of their own, or the same where nothing is changed. */
+  /** @param lines whole lines. @returns lines in memory of their own, or the same bytes if nothing changes. */
   shape(lines: Uint8Array): Uint8Array {
     const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
     const parts: Uint8Array[] = [];
@@ -106,7 +106,7 @@ export class LineShaper {
       this.#values.use(from, at, end);
       const given = this.#given(this.#values);
       if (given === undefined) continue;
-      // Up to the brace at the end.
+      // The position of the brace at the end.
       const brace = end - (from[end - 1] === lineFeed ? 2 : 1);
       const inTheWay = findInTheWay(from.subarray(at, brace), given);
       if (inTheWay !== undefined) {
@@ -138,11 +138,12 @@ const backslash = 0x5c;
 const dot = 0x2e;
 
 /**
- * Finds the fields of a line whose names it is to get anew, each with the comma before it. It goes over the line once: a search for each name
- * took half of the time of records that have many.
+ * Finds the fields of a line whose names the given fields replace, each with the comma before it. It reads the line once: a search for
+ * each name took half of the time of records with many names.
  *
  * @param line without the brace at its end.
- * @returns undefined where that is not enough: names below those, values above them, or one that the line begins with.
+ * @returns undefined if removal is not enough: for names below the given ones, values above them, or such a name at the beginning of
+ *   the line.
  */
 function findInTheWay(line: Buffer, { names, above }: GivenFields): Fields | undefined {
   let found: [number, number][] | undefined;

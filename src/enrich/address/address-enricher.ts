@@ -9,44 +9,44 @@ import { RecordAddresses } from "./apply-addresses.ts";
 import { noScopes, ScopeChooser } from "./choose-scope.ts";
 
 /**
- * Calls the listener with what is known now, if anything is, and with another object after each change, together with where
- * that may differ from what was given before; undefined: anywhere.
+ * Calls the listener with the current state, if there is any, and with another object after each change. `changed` has the ranges that
+ * may differ; undefined means any address.
  *
- * @returns a function that ends it.
+ * @returns a function that ends the calls.
  */
 export type WatchAddresses = (listener: (index: AddressIndex, changed?: readonly AddressRange[]) => void) => () => void;
 
 export interface AddressEnricherOptions {
-  /** The metadata; undefined when there is none. */
+  /** The metadata; undefined if there is none. */
   readonly watch?: WatchAddresses | undefined;
-  /** Further sources to ask about addresses. */
+  /** Further sources of facts about addresses. */
   readonly sources?: readonly AddressSource[];
-  /** True if records get the locality of their addresses: `.locality` of source and destination, `flow.locality`. */
+  /** True if records get the locality of their addresses: `.locality` of source and destination, and `flow.locality`. */
   readonly locality?: boolean;
-  /** The locality of addresses that metadata call internal; left out: internal. */
+  /** The name of the locality of addresses that metadata calls internal; `internal` if left out. */
   readonly internal?: "internal" | "private";
-  /** Milliseconds for which what is known of an address is used before it is looked up again. Zero: for one look-up. */
+  /** The time in ms for which facts about an address are used before the next look-up. 0 means one look-up only. */
   readonly ttlMs: number;
-  /** True if a change of the metadata shows at once. Otherwise it shows when what is cached has reached its age. */
+  /** True if a change of the metadata shows at once. Otherwise it shows when the cached facts expire. */
   readonly invalidate: boolean;
-  /** Most addresses to keep. */
+  /** The most addresses to keep. */
   readonly maxCached: number;
-  /** The workspace that holds its table, with room for {@link addressTableBytes}. Left out: one of its own. */
+  /** The workspace for its table, with room for {@link addressTableBytes}. If left out, it has one of its own. */
   readonly workspace?: Workspace | undefined;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** In more scopes than this an address is not looked for in each. */
+/** The most scopes in which a changed address is searched for one by one. */
 const mostForgotten = 64;
 
 /**
- * Puts user-defined metadata, and what the sources know, on the addresses of lines and records: `flow.src`, `flow.dst`,
- * `flow.export` and `system`, each by its `.ip.addr`. An IPv4-mapped address is looked up as IPv4. {@link Fragment} says what
- * is added; both ways use one table of addresses.
+ * Adds user-defined metadata and the facts of the sources to the addresses of lines and records: `flow.src`, `flow.dst`, `flow.export`
+ * and `system`, each by its `.ip.addr`. An IPv4-mapped address is looked up as IPv4. {@link Fragment} lists the fields; both ways use
+ * one table of addresses.
  *
- * Follows the store and the sources from `start` to `stop`; records that come before the store's first state go without it.
+ * It follows the store and the sources from `start` to `stop`. Records that come before the store's first state get no metadata.
  */
 export class AddressEnricher implements Enricher, Component {
   readonly name = "address enricher";
@@ -59,10 +59,10 @@ export class AddressEnricher implements Enricher, Component {
   readonly #history = new ChangeHistory();
   readonly #table: AddressTable;
   readonly #records: RecordAddresses;
-  /** The metadata of now; undefined before there is any. */
+  /** The current metadata; undefined before there is any. */
   #index: AddressIndex | undefined;
   #scopes = noScopes;
-  /** Grows with each change that is to show at once. */
+  /** Grows with each change that must show at once. */
   #stamp = 0;
   #unwatch: (() => void)[] = [];
 
@@ -93,7 +93,7 @@ export class AddressEnricher implements Enricher, Component {
     if (this.#watch === undefined) return;
     const end = this.#watch((current, changed) => {
       if (current === this.#index) return;
-      // Fragments made before there was any metadata would otherwise stay without it for as long as they are kept.
+      // Without this, fragments made before the first metadata would lack it for as long as they are kept.
       if (this.#invalidate || this.#index === undefined) this.#noteChange(this.#index && changed);
       this.#index = current;
       this.#takeScopes(current);
@@ -112,14 +112,14 @@ export class AddressEnricher implements Enricher, Component {
     this.#records.add(record, rendered);
   }
 
-  /** Does the same for addresses that are in a scope, whatever the record says. @param scope its name. */
+  /** Does the same for addresses in a given scope, in place of the scope by the record. @param scope its name. */
   enrichIn(scope: string, record: RecordFields, rendered?: RenderedFields[]): void {
     if (!this.#isOn()) return;
     this.#setTime();
     this.#records.add(record, rendered, this.#scopes.numberOf(scope));
   }
 
-  /** A number may be another scope's now, so that nothing that was made stays. */
+  /** Takes the scopes of new metadata. A number may now mean another scope, so all fragments are dropped. */
   #takeScopes(index: AddressIndex): void {
     const list = index.scopes?.();
     if (list === undefined || list === this.#scopes.list) return;

@@ -5,7 +5,7 @@ import { type AddressScope, copyBytes, Literal } from "./address-limbs.ts";
 import { enrichedObjects, localities, localityOf } from "./enriched-object.ts";
 import { type MergedEntries, fieldStart, type MetadataKey } from "./merge-entries.ts";
 
-/** The facts of all sources about the address under way. The same list is filled again for each address. */
+/** The facts of all sources about the current address. The same list is filled again for each address. */
 export class FactList implements FoundFacts {
   readonly #renderers: FactRenderer[] = [];
   readonly #facts: number[] = [];
@@ -13,12 +13,12 @@ export class FactList implements FoundFacts {
   #source = 0;
   count = 0;
 
-  /** Begins with the facts of another address. */
+  /** Clears the list for another address. */
   clear(): void {
     this.count = 0;
   }
 
-  /** Says of which source is what is added from now on. */
+  /** Sets the source of the facts that are added next. */
   setSource(source: number): void {
     this.#source = source;
   }
@@ -34,7 +34,7 @@ export class FactList implements FoundFacts {
     return (this.#renderers[i] as FactRenderer).render(this.#facts[i] as number, position);
   }
 
-  /** Adds three numbers for each of the facts: the same numbers mean the same facts. @returns false where one is of one address only. */
+  /** Adds three numbers for each fact; equal numbers mean equal facts. @returns false if a fact belongs to one address only. */
   putKey(key: FragmentKey): boolean {
     for (let i = 0; i < this.count; i++) {
       const { generation } = this.#renderers[i] as FactRenderer;
@@ -48,11 +48,12 @@ export class FactList implements FoundFacts {
 }
 
 /**
- * The fields that an address adds below an object, each with a comma before it. One behind the other: the fields, the VLAN, the number
- * of the autonomous system, its organisation, and metadata that may meet other names (open).
+ * The fields that an address adds below an object, each with a comma before it. The parts follow one another: the fields, the VLAN, the
+ * number of the autonomous system, its organisation, and open metadata, whose names may collide with others.
  *
- * Names: `<object>.scope`, `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.isInternal` (only when true), those of facts, `.locality`,
- * `<object>.x` for a metadata key `.x`, `.vlan.tag.id`, `.as.asn`, `.as.org` with `.as.label`, and `x` for a metadata key `x`.
+ * The names are `<object>.scope`, `<object>.ip.subnet.name`, `.ip.subnet.tags`, `.isInternal` (only if true), those of facts,
+ * `.locality`, `<object>.x` for a metadata key `.x`, `.vlan.tag.id`, `.as.asn`, `.as.org` with `.as.label`, and `x` for a metadata key
+ * `x`.
  */
 export interface Fragment {
   /** The lengths of the parts, in bytes. */
@@ -61,13 +62,13 @@ export interface Fragment {
   readonly number: number;
   readonly organisation: number;
   readonly open: number;
-  /** The number of the autonomous system; 0 where there is none, or only a label. */
+  /** The number of the autonomous system; 0 if there is none, or only a label. */
   readonly system: number;
   /** The position in {@link localities}. */
   readonly locality: number;
-  /** True if any of it is metadata. */
+  /** True if any part is metadata. */
   readonly hasMetadata: boolean;
-  /** True if it was more than there was room for; nothing else counts then. */
+  /** True if the fragment did not fit; then nothing else counts. */
   readonly isCut: boolean;
 }
 
@@ -89,7 +90,7 @@ const starts = enrichedObjects.map(({ name, vlanName }) => ({
 }));
 type FieldStarts = (typeof starts)[number];
 
-/** Writes what an address adds to an object. */
+/** Writes the fields that an address adds to an object. */
 export class FragmentWriter {
   readonly #internal: "internal" | "private";
   #isInScope = false;
@@ -108,17 +109,17 @@ export class FragmentWriter {
     isCut: false,
   };
 
-  /** @param internal what the locality of internal addresses is called. */
+  /** @param internal the name of the locality of internal addresses. */
   constructor(internal: "internal" | "private") {
     this.#internal = internal;
   }
 
   /**
-   * @param within the name of the scope; undefined: it is in none.
+   * @param within the name of the scope; undefined if it is in none.
    * @param entries undefined before there is any metadata.
-   * @param scope undefined where localities are not asked for.
-   * @param room bytes that may be written from `at` on.
-   * @returns what may be read until the next call.
+   * @param scope undefined if localities are off.
+   * @param room the bytes that may be written from `at` on.
+   * @returns the fragment, valid until the next call.
    */
   write(
     position: number,
@@ -197,7 +198,7 @@ export class FragmentWriter {
     }
   }
 
-  /** @returns the facts with the autonomous system: the first that have one. */
+  /** @returns the first facts that have an autonomous system. */
   #putFacts(facts: FactList, position: number): RenderedFacts | undefined {
     let system: RenderedFacts | undefined;
     for (let i = 0; i < facts.count; i++) {

@@ -1,12 +1,12 @@
 import { unmapAddress, type Address, parseKey } from "../../base/ip/index.ts";
 import { addressLayout } from "../../record/index.ts";
 
-/** Tells whether the words are those of an IPv4 address. */
+/** Reports whether the words are those of an IPv4 address. */
 export function isIpv4(a: number, b: number, c: number): boolean {
   return c === 0xffff && a === 0 && b === 0;
 }
 
-/** The address of four words, unmapped. */
+/** Returns the address of four words, unmapped. */
 export function addressOf(a: number, b: number, c: number, d: number): Address {
   if (isIpv4(a, b, c)) return { family: 4, value: BigInt(d >>> 0) };
   const words = [a, b, c, d].map((word) => BigInt(word >>> 0));
@@ -20,7 +20,7 @@ export function addressNumber(a: number, b: number, c: number, d: number): Addre
   return isIpv4(a, b, c) ? d : addressOf(a, b, c, d).value;
 }
 
-/** The address of such a key, unmapped. */
+/** Returns the address of such a key, unmapped. */
 export function addressOfNumber(number: AddressNumber): Address {
   return typeof number === "number" ? { family: 4, value: BigInt(number >>> 0) } : { family: 6, value: number };
 }
@@ -40,9 +40,9 @@ export function setWords(words: Int32Array, { family, value }: Address): void {
 export type AddressScope = "private" | "public" | "multicast";
 
 /**
- * Addresses that mean nothing beyond an organisation's network, or beyond a link or host: RFC 1918, RFC 6598 (shared by
- * customers of a carrier), RFC 4193 (unique local), RFC 3927 and RFC 4291 section 2.5.6 (link-local), loopback, `0.0.0.0/8`,
- * the limited broadcast and the unspecified address (RFC 6890).
+ * The prefixes whose addresses mean nothing beyond an organisation's network, a link or a host: RFC 1918, RFC 6598 (shared by customers
+ * of a carrier), RFC 4193 (unique local), RFC 3927 and RFC 4291 section 2.5.6 (link-local), loopback, `0.0.0.0/8`, the limited
+ * broadcast and the unspecified address (RFC 6890).
  */
 const privatePrefixes = prefixes(
   "10.0.0.0/8",
@@ -58,10 +58,10 @@ const privatePrefixes = prefixes(
   "::/127",
 );
 
-/** RFC 5771, RFC 4291 section 2.7. */
+/** The multicast prefixes of RFC 5771 and RFC 4291 section 2.7. */
 const multicastPrefixes = prefixes("224.0.0.0/4", "ff00::/8");
 
-/** By the first byte of an IPv4 address: 0 where all are public. */
+/** The marks by the first byte of an IPv4 address; 0 means that all such addresses are public. */
 const hasSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
   [...privatePrefixes, ...multicastPrefixes].some(({ words, masks }) => {
     const mask = (masks[3] as number) & 0xff00_0000;
@@ -71,7 +71,7 @@ const hasSpecial = Uint8Array.from({ length: 256 }, (_, byte) =>
     : 0,
 );
 
-/** @param a to d: the words of the address, IPv4 in its mapped form. */
+/** Returns the scope of an address. @param a to d: the words of the address, IPv4 in its mapped form. */
 export function addressScope(a: number, b: number, c: number, d: number): AddressScope {
   // Most addresses are public, and their first byte shows it.
   if (a === 0 && b === 0 && c === 0xffff && hasSpecial[d >>> 24] === 0) return "public";
@@ -93,7 +93,7 @@ function isIn(list: ReturnType<typeof prefixes>, a: number, b: number, c: number
   return false;
 }
 
-/** Prefixes by words: an address is in one when its words, masked, are those. */
+/** Returns prefixes in words: an address is in a prefix if its masked words equal those of the prefix. */
 function prefixes(...texts: readonly string[]): { readonly words: Int32Array; readonly masks: Int32Array }[] {
   return texts.map((text) => {
     const { family, first, last } = parseKey(text);
@@ -101,25 +101,25 @@ function prefixes(...texts: readonly string[]): { readonly words: Int32Array; re
     const masks = new Int32Array(4);
     setWords(words, { family, value: first });
     setWords(masks, { family, value: first ^ last });
-    // The words before those of IPv4 are all of its prefix.
+    // The words before those of IPv4 belong to the prefix as a whole.
     if (family === 4) masks.fill(0, 0, 3);
     return { words, masks: masks.map((word) => ~word) };
   });
 }
 
-/** Holds addresses at places that are looked up together. */
+/** Addresses at places that are looked up together. */
 export class AddressList {
-  /** The positions of the objects, each with the number of the scope in the bits above. */
+  /** The positions of the objects, each with the number of its scope in the bits above. */
   readonly places: Int32Array;
   /** The numbers of the scopes. */
   readonly scopes: Int32Array;
-  /** True if any is in a scope. */
+  /** True if any address is in a scope. */
   hasScopes = false;
-  /** Four words of each address. */
+  /** Four words for each address. */
   readonly words: Int32Array;
   count = 0;
 
-  /** @param size how many there are at most. */
+  /** @param size the most addresses. */
   constructor(size: number) {
     this.places = new Int32Array(size);
     this.scopes = new Int32Array(size);
@@ -140,8 +140,8 @@ export class AddressList {
 }
 
 /**
- * Copies text in UTF-8 by eight bytes at a time: for the short texts of fields that is many times faster than asking the engine. The eight are a
- * double, because integers of 64 bits are objects here: the only bits that a double may lose are those of a NaN, which no such text has.
+ * Copies UTF-8 text eight bytes at a time: for the short texts of fields this is many times faster than a call into the engine. It
+ * copies doubles, because 64-bit integers are objects here. A double may only lose the bits of a NaN, which no such text has.
  */
 export function copyBytes(from: DataView, start: number, end: number, into: DataView, at: number): void {
   const move = at - start;
@@ -154,10 +154,10 @@ export function copyBytes(from: DataView, start: number, end: number, into: Data
   for (; i < end; i++) into.setUint8(i + move, from.getUint8(i));
 }
 
-/** Holds bytes that are copied again and again. */
+/** Bytes that are copied often. */
 export class Literal {
   readonly view: DataView;
-  /** Kept apart: a view takes many times longer to say it. */
+  /** A field of its own, because a view takes many times longer to return it. */
   readonly length: number;
 
   constructor({ buffer, byteOffset, length }: Uint8Array) {

@@ -6,7 +6,7 @@ import { asLabel, enrichedObjects, type EnrichedObject } from "./enriched-object
 /** First and last addresses, ascending, without overlap. */
 type Intervals = readonly [firsts: readonly (number | bigint)[], lasts: readonly (number | bigint)[]];
 
-/** Selects addresses: those of `include`, all where it is empty, without those of `exclude`. */
+/** Selects the addresses of `include` (all if it is empty) without those of `exclude`. */
 export class AddressSelection {
   readonly #isAll: boolean;
   readonly #included: Readonly<Record<Family, Intervals>>;
@@ -55,45 +55,48 @@ export interface RenderedFacts {
   readonly from: DataView;
   readonly start: number;
   readonly fieldsEnd: number;
-  /** The number of the autonomous system follows the other fields, because exporters report it, too; then its organisation. */
+  /**
+   * The end of the system's number. The number follows the other fields, because exporters report it, too; then follows its
+   * organisation.
+   */
   readonly numberEnd: number;
   readonly end: number;
-  /** That number; 0 for none. */
+  /** The number of the autonomous system; 0 for none. */
   readonly system: number;
 }
 
-/** Renders facts when they are written, which for addresses that share a text is once. */
+/** Renders facts when they are written, which is once for addresses that share a text. */
 export interface FactRenderer {
   /**
-   * A number that no other renderer of the source ever has, where facts follow from their number. Addresses with the same facts may
-   * then share a text. Undefined where each address has a text of its own.
+   * A number that no other renderer of the source ever has, if facts follow from their number. Addresses with the same facts may then
+   * share a text. Undefined if each address has a text of its own.
    */
   readonly generation: number | undefined;
   /**
-   * @param fact what was added together with the renderer.
+   * @param fact the number that was added with the renderer.
    * @param position of the object in `enrichedObjects`.
-   * @returns what may be read until the next call.
+   * @returns the fields, valid until the next call.
    */
   render(fact: number, position: number): RenderedFacts;
 }
 
-/** Takes what sources know of an address. */
+/** Takes the facts that sources know of an address. */
 export interface FoundFacts {
-  /** No field of these facts is given by a decoder, nor by another source. */
+  /** Adds facts. No decoder and no other source may give a field of these facts. */
   add(renderer: FactRenderer, fact: number): void;
 }
 
-/** Something that knows addresses. It answers at once with what it knows, and reports when it would answer differently. */
+/** A source of facts about addresses. It answers at once with what it knows, and reports when its answer would differ. */
 export interface AddressSource {
-  /** The objects whose addresses it is asked about: `flow.src`, … */
+  /** The objects whose addresses are looked up in it, such as `flow.src`. */
   readonly objects: ReadonlySet<string>;
   /**
-   * Adds what it knows of an address of four words, IPv4 in its mapped form.
+   * Adds the facts about an address of four words, IPv4 in its mapped form.
    *
-   * @returns for how many milliseconds that holds; infinite: until it reports a change.
+   * @returns the time for which they hold, in ms; infinite until it reports a change.
    */
   find(a: number, b: number, c: number, d: number, found: FoundFacts): number;
-  /** @param changed gets the address of which something else is known now; undefined for all addresses. */
+  /** @param changed gets the address whose facts have changed; undefined for all addresses. */
   watch(changed: (address: Address | undefined) => void): () => void;
 }
 
@@ -104,7 +107,7 @@ export const endpointObjects: ReadonlySet<string> = new Set(["flow.src", "flow.d
 export class Listeners {
   readonly #listeners = new Set<(address: Address | undefined) => void>();
 
-  /** Adds a listener, and to the source behind this one, if there is any. @returns what ends that. */
+  /** Adds a listener here, and to the source behind this one, if there is any. @returns a function that removes it. */
   add(listener: (address: Address | undefined) => void, next?: AddressSource): () => void {
     this.#listeners.add(listener);
     const end = next?.watch(listener);
@@ -119,7 +122,7 @@ export class Listeners {
   }
 }
 
-/** A source that is asked about some addresses only. */
+/** A source that is used for some addresses only. */
 export class SelectedSource implements AddressSource {
   readonly objects: AddressSource["objects"];
   readonly #source: AddressSource;
@@ -140,27 +143,27 @@ export class SelectedSource implements AddressSource {
     return this.#listeners.add(changed, this.#source);
   }
 
-  /** Takes the selection of a file that was read. Before the first all addresses are asked about. */
+  /** Applies the selection of a file that was read. Before the first one, all addresses are selected. */
   use(selection: AddressSelection): void {
     this.#selection = selection;
     this.#listeners.report(undefined);
   }
 }
 
-/** A name below the object that has the address, with a dot before it (`.geo.country.code`), and its value. */
+/** A name below the object with the address, with a dot before it (`.geo.country.code`), and its value. */
 export type Fact = readonly [suffix: string, value: Value];
 
 /** The facts of one source about an address. */
 export interface AddressFacts {
   readonly fields: readonly Fact[];
   readonly as?: { readonly number: number; readonly organisation: string | undefined } | undefined;
-  /** In place of the system's: the label where the exporter names no system. */
+  /** The label that replaces the system's if the exporter names no system. */
   readonly label?: string;
 }
 
 const nothing: RenderedFields = new Uint8Array();
 
-/** Renders the facts of one address, or of all with the same: they have a generation. */
+/** Creates a renderer of the facts of one address, or, with a generation, of all addresses with the same facts. */
 export function createFactRenderer(facts: AddressFacts, generation?: number): FactRenderer {
   const rendered: RenderedFacts[] = [];
   return {
@@ -190,7 +193,7 @@ function renderFacts({ fields, as, label }: AddressFacts, object: EnrichedObject
   };
 }
 
-/** Renders the names of a system: its organisation, where that is known, and its label. */
+/** Renders the names of a system: its organisation, if known, and its label. */
 function renderSystem(
   { number, organisation }: NonNullable<AddressFacts["as"]>,
   object: EnrichedObject,
@@ -201,7 +204,7 @@ function renderSystem(
 
 const privateSystem = "PRIVATE";
 
-/** Says of private addresses at the ends of flows that they are of the system `PRIVATE`, as NetObserv does. */
+/** Creates a source that gives private addresses at the ends of flows the system `PRIVATE`, as NetObserv does. */
 export function createPrivateSystems(): AddressSource {
   const renderer = createFactRenderer({ fields: [[".as.org", privateSystem]], label: privateSystem }, 1);
   return {

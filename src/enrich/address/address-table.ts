@@ -16,18 +16,18 @@ const startWord = addressLayout.slotStart / 4;
 const lengthsWord = addressLayout.slotLengths / 4;
 const expiresWord = addressLayout.slotExpires / 4;
 
-/** Returns how many slots a table of this many addresses has. */
+/** Returns the number of slots in a table for this many addresses. */
 function slotsFor(addresses: number): number {
   return 2 ** Math.ceil(Math.log2(1.5 * addresses + maxProbes));
 }
 
-/** A hash table of addresses below objects, by open addressing, where the kernel of flows reads it, too. */
+/** A hash table of addresses below objects, by open addressing, in memory that the flow kernel reads, too. */
 class AddressSlots {
   /** The offset of the slots. */
   readonly at: number;
-  /** Less one: how many slots there are, a power of two. */
+  /** The number of slots, a power of two, less one. */
   readonly mask: number;
-  /** All slots; one begins at an offset. */
+  /** All slots. A slot begins at its offset. */
   readonly words: Int32Array;
   /** The number of slots in use. */
   used = 0;
@@ -40,10 +40,10 @@ class AddressSlots {
   }
 
   /**
-   * Looks for an address.
+   * Searches for an address.
    *
    * @param place its object, with its scope in the bits above.
-   * @returns its offset; when it is not there, the offset for it, less than 0 as its complement (`~`).
+   * @returns the address's offset. If it is not there, the complement (`~`) of the offset for it, which is less than 0.
    */
   find(place: number, a: number, b: number, c: number, d: number): number {
     const { words, mask } = this;
@@ -66,9 +66,9 @@ class AddressSlots {
   }
 
   /**
-   * Asks for the memory of the slots of addresses that are listed as {@link addressLayout} says: it comes side by side.
+   * Reads ahead the slots of the listed addresses ({@link addressLayout}), so that their waits for memory overlap.
    *
-   * @returns something that depends on all of it, because otherwise nothing would be read.
+   * @returns a number that depends on all reads, because the engine would otherwise drop them.
    */
   touch(list: Int32Array, start: number, count: number): number {
     const { words, mask } = this;
@@ -97,7 +97,7 @@ class AddressSlots {
     words[at + tagWord] = tag | (place + 1);
   }
 
-  /** Puts what other slots have at an offset at one that is free. */
+  /** Copies a slot of other slots to a free offset. */
   copy(from: AddressSlots, at: number, to: number): void {
     if (this.words[to + tagWord] === 0) this.used++;
     for (let w = 0; w < slotWords; w++) this.words[to + w] = from.words[at + w] as number;
@@ -110,23 +110,25 @@ class AddressSlots {
   }
 }
 
-/** Room for the text of a flow's locality. */
+/** The room for the text of a flow's locality. */
 const textBytes = 32;
 
-/** Holds what the kernel of flows reads to find addresses by itself, laid out as {@link addressLayout} says, and what it counts. */
+/**
+ * The memory that the flow kernel reads to find addresses by itself, laid out as {@link addressLayout} says, and the kernel's counts.
+ */
 class ControlBlock {
   static readonly bytes = spaceFor(controlBytes) + 3 * spaceFor(textBytes);
   readonly at: number;
   readonly #view: DataView;
 
-  /** @param locality whether flows get a locality by both their ends. */
+  /** @param locality true if flows get a locality by both ends. */
   constructor(workspace: Workspace, locality: boolean) {
     this.#view = workspace.view;
     this.at = workspace.allocate(controlBytes);
     if (locality) this.#writeLocalities(workspace);
   }
 
-  /** Puts down what both ends of a flow add together, by their localities. */
+  /** Writes the field of a flow's locality for each pair of localities of its ends. */
   #writeLocalities(workspace: Workspace): void {
     this.#view.setUint32(this.at + addressLayout.controlHasFinish, 1, true);
     const starts = new Map(
@@ -148,7 +150,7 @@ class ControlBlock {
     });
   }
 
-  /** Shows the slots in use, and where their fragments lie. */
+  /** Publishes the slots in use and the offset of their fragments. */
   show(slots: AddressSlots, arenaAt: number): void {
     this.#view.setUint32(this.at + addressLayout.controlSlots, slots.at, true);
     this.#view.setUint32(this.at + addressLayout.controlMask, slots.mask, true);
@@ -161,7 +163,7 @@ class ControlBlock {
     this.#view.setUint32(this.at + addressLayout.controlIsOn, isOn ? 1 : 0, true);
   }
 
-  /** Says that fragments have room for where their fields begin. */
+  /** Marks that fragments have room for the places of their fields. */
   setFields(): void {
     this.#view.setUint32(this.at + addressLayout.controlHasFields, 1, true);
   }
@@ -175,21 +177,21 @@ class ControlBlock {
   }
 }
 
-/** Bytes kept for each address; those of few addresses are longer. */
+/** The bytes kept for each address on average; tables for few addresses have more. */
 const averageLength = 256;
-/** Expiry is kept in 32 bits of milliseconds: after this many the count begins again with an empty table. */
+/** Expiry is kept in 32 bits of milliseconds. After this many ms the count starts again with an empty table. */
 const epochMs = 2 ** 29;
 const expired = -1;
-/** Slots have so many bits of their stamp. Before these would repeat, the table begins again. */
+/** The bits of a stamp in a slot. Before stamps would repeat, the table starts again. */
 const stampMask = 2 ** (32 - keyBits) - 1;
 const mostStamps = 2 ** (31 - keyBits);
 
 /**
- * Holds what addresses add below objects, by address: fragments in memory of fixed size that the garbage collector does not look at.
- * All enrichment by address uses this table.
+ * Holds the fields that addresses add below objects, by address. The fragments are in memory of fixed size, which the garbage collector
+ * does not scan. All enrichment by address uses this table.
  *
- * Two generations: what is used is kept in the young one; when that is full, or its fragments are, it becomes the old one, and what
- * the old one still holds is dropped.
+ * It has two generations. A slot that is used is kept in the young one. When that or its arena is full, it becomes the old one, and the
+ * rest of the old one is dropped.
  */
 export class AddressTable implements AddressAdditions {
   readonly maxLength = maxLineLength;
@@ -215,21 +217,21 @@ export class AddressTable implements AddressAdditions {
   #matches = 0;
   #misses = 0;
   #evictions = 0;
-  /** The number of entries of the old generation that the young one has, too. */
+  /** The number of entries of the old generation that are in the young one, too. */
   #takenOver = 0;
   readonly #ofForgotten = new Int32Array(4);
   /** The addresses to look up. */
   readonly #list = new AddressList(maxListed);
   readonly #given: Int32Array;
-  /** The offset of the one made last, and that for one alone. */
+  /** The offset of the slot made last, and the offset for a single address. */
   #made = 0;
-  /** The sum of what is read ahead: the engine may drop a read without a use. */
+  /** The sum of the words read ahead: the engine may drop a read whose value is not used. */
   readonly #reads = { sum: 0 };
 
   /**
-   * @param workspace where the table is to lie; {@link addressTableBytes} says how much it takes of it.
-   * @param maxCached most addresses to keep; one that is source and destination takes two slots of twice as many.
-   * @param ttlMs how long what was made is used. Zero: it is made each time.
+   * @param workspace the memory for the table, of which it takes {@link addressTableBytes}.
+   * @param maxCached the most addresses to keep; an address that is source and destination takes two of twice as many slots.
+   * @param ttlMs the time for which a fragment is used, in ms. 0 means that it is made each time.
    */
   constructor(workspace: Workspace, known: AddressKnowledge, history: ChangeHistory, maxCached: number, ttlMs: number) {
     this.#history = history;
@@ -247,11 +249,11 @@ export class AddressTable implements AddressAdditions {
   }
 
   /**
-   * Sets the time for the calls that follow.
+   * Sets the time for the following calls.
    *
-   * @param time milliseconds of a clock that never goes back.
-   * @param stamp what was made under an earlier one is made again where something has changed since.
-   * @param isOn whether anything is known of any address.
+   * @param time in ms of a clock that never goes back.
+   * @param stamp the current stamp. A fragment of an earlier stamp is made again if something has changed since.
+   * @param isOn true if anything is known of any address.
    */
   setTime(time: number, stamp: number, isOn: boolean): void {
     if (!(time - this.#epochStart < epochMs) || (stamp - this.#firstStamp) >>> 0 >= mostStamps) {
@@ -271,13 +273,13 @@ export class AddressTable implements AddressAdditions {
   }
 
   readonly locate = (place: number, a: number, b: number, c: number, d: number): number => {
-    // The look-up may make another generation the young one.
+    // The look-up may start another young generation.
     const at = this.#find(place, a, b, c, d);
     return this.#young.at + 4 * at;
   };
 
   readonly locateAll = (at: number, count: number): number => {
-    // An address that is not kept, or would push the first ones out, is looked up when its record comes, and so is one alone.
+    // An address that is not kept, that would push out the first ones, or that is alone is looked up when its record comes.
     if (this.#ttlMs === 0 || 2 * count > this.#half) return 0;
     const list = this.#list;
     const given = this.#given;
@@ -313,13 +315,13 @@ export class AddressTable implements AddressAdditions {
     );
     const { words } = this.#young;
     const lengths = words[at + lengthsWord] as number;
-    // Open metadata has to be placed among the fields of a record.
+    // Open metadata must be placed among the fields of a record.
     if (lengths <= 0) return lengths === 0 ? 0 : -1;
     if ((lengths & metadataBit) !== 0) this.#matches++;
     return this.#store.copy(words[at + startWord] as number, into);
   }
 
-  /** Returns a copy of the fragment of an address; undefined when there is nothing to add. @param place as of {@link append}. */
+  /** Returns a copy of the fragment of an address; undefined if there is nothing to add. @param place as in {@link append}. */
   read(
     place: number,
     a: number,
@@ -334,7 +336,11 @@ export class AddressTable implements AddressAdditions {
     return start === 0 ? this.#finder.make(place, a, b, c, d) : this.#store.read(start);
   }
 
-  /** Has what was made of an address made again, in no scope and in some. @param address not IPv4-mapped. */
+  /**
+   * Drops the fragments of an address in no scope and in the given scopes, so that they are made again.
+   *
+   * @param address not IPv4-mapped.
+   */
   forget(address: Address, scopes: Iterable<number>): void {
     setWords(this.#ofForgotten, address);
     const [a, b, c, d] = this.#ofForgotten as unknown as readonly [number, number, number, number];
@@ -356,7 +362,7 @@ export class AddressTable implements AddressAdditions {
     return this.#misses;
   }
 
-  /** Look-ups for lines that found metadata. */
+  /** Returns the number of look-ups for lines that found metadata. */
   matches(): number {
     return this.#matches + this.#block.matches();
   }
@@ -369,7 +375,10 @@ export class AddressTable implements AddressAdditions {
     return this.#ttlMs === 0 ? 0 : this.#young.used + this.#old.used - this.#takenOver;
   }
 
-  /** Returns the offset of an address of four words in the young slots, looked up or made; right until something else is asked for. */
+  /**
+   * Returns the offset in the young slots of an address of four words, after it made the slot if necessary. It is valid until the next
+   * call.
+   */
   #find(place: number, a: number, b: number, c: number, d: number): number {
     const known = this.#reuse(place, a, b, c, d);
     if (known >= 0) {
@@ -384,9 +393,9 @@ export class AddressTable implements AddressAdditions {
   }
 
   /**
-   * Looks for an address in both generations.
+   * Searches for an address in both generations.
    *
-   * @returns its offset in the young one; where nothing right is known of it, the offset for it, less than 0 as its complement.
+   * @returns its offset in the young one. If nothing valid is known of it, the complement of the offset for it, which is less than 0.
    */
   #reuse(place: number, a: number, b: number, c: number, d: number): number {
     const young = this.#young;
@@ -408,7 +417,7 @@ export class AddressTable implements AddressAdditions {
     return true;
   }
 
-  /** Takes over what the old generation has at an offset. @returns whether there was room. */
+  /** Copies a slot of the old generation to the young one. @returns true if there was room. */
   #takeOver(aged: number, to: number): boolean {
     const young = this.#young;
     if (young.used >= this.#half) return false;
@@ -429,7 +438,7 @@ export class AddressTable implements AddressAdditions {
       const b = words[4 * i + 1] as number;
       const c = words[4 * i + 2] as number;
       const d = words[4 * i + 3] as number;
-      // One alone was just looked for; of several some are listed twice.
+      // A single address has just been searched for. In a list, an address may appear twice.
       const known = count === 1 ? ~this.#made : this.#reuse(place, a, b, c, d);
       if (known >= 0) continue;
       this.#made = this.#makeRoom(~known, place, a, b, c, d);
@@ -438,7 +447,7 @@ export class AddressTable implements AddressAdditions {
     }
   };
 
-  /** Makes room for a further address and its fragment. @returns the offset for it. */
+  /** Makes room for another address and its fragment. @returns the offset for it. */
   #makeRoom(at: number, place: number, a: number, b: number, c: number, d: number): number {
     this.#misses++;
     if (this.#young.used < this.#half && this.#store.hasRoom()) return at;
@@ -465,7 +474,7 @@ export class AddressTable implements AddressAdditions {
   }
 }
 
-/** Returns the bytes of a workspace that a table of this many addresses takes. */
+/** Returns the bytes of a workspace that a table for this many addresses takes. */
 export function addressTableBytes(maxCached: number): number {
   const slots = spaceFor(slotsFor(Math.max(1, maxCached)) * slotBytes);
   return 2 * slots + fragmentStoreBytes(arenaBytes(maxCached)) + ControlBlock.bytes;
@@ -475,7 +484,7 @@ function arenaBytes(maxCached: number): number {
   return Math.max(leastArena, 8 * Math.ceil((maxCached * averageLength) / 8));
 }
 
-/** The hash of an address of four words at a place. The kernel of flows looks for addresses by the same one. */
+/** Returns the hash of an address of four words at a place. The flow kernel uses the same hash. */
 export function hashOf(place: number, a: number, b: number, c: number, d: number): number {
   const mixed = Math.imul(
     d ^ Math.imul(c, 0x2c1b3c6d) ^ Math.imul(b, 0x297a2d39) ^ Math.imul(a, 0x1b873593),

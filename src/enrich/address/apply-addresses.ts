@@ -29,10 +29,10 @@ type Field = readonly [name: string, value: Value];
 
 const none = new Uint8Array();
 
-/** Texts of IPv6 addresses that are remembered, because reading one takes longer than all else. */
+/** The most texts of IPv6 addresses to keep, because parsing one takes longer than all other work. */
 const maxRemembered = 1024;
 
-/** Adds what a table has of addresses to records. */
+/** Adds the table's facts about addresses to records. */
 export class RecordAddresses {
   matches = 0;
   renamed = 0;
@@ -44,7 +44,7 @@ export class RecordAddresses {
   readonly #remembered = new Map<string, Int32Array>();
 
   /**
-   * @param locality whether flows get a locality by both their ends.
+   * @param locality true if flows get a locality by both ends.
    * @param log limited.
    */
   constructor(table: AddressTable, locality: boolean, log: Log) {
@@ -54,14 +54,14 @@ export class RecordAddresses {
   }
 
   /**
-   * Adds what is known of the addresses of `flow.src`, `flow.dst`, `flow.export` and `system`, each at its `.ip.addr`. Where an
-   * address is a list, its first counts. What happens to names that get in each other's way, {@link placeFields} says.
+   * Adds what is known of the addresses of `flow.src`, `flow.dst`, `flow.export` and `system`, each at its `.ip.addr`. If an address is
+   * a list, the first item counts. {@link placeFields} says what happens to names that collide.
    *
-   * @param rendered takes the fields that no other field of the record can have the name of.
-   * @param scope of all of them; left out: the record says it of each.
+   * @param rendered takes the fields whose names no other field of the record can have.
+   * @param scope the scope of all addresses; if left out, the record gives the scope of each.
    */
   add(record: RecordFields, rendered?: RenderedFields[], scope?: number): void {
-    // All addresses are read before anything is added: metadata may write any name, those of addresses too.
+    // All addresses are read before anything is added, because metadata may write any name, even that of an address.
     const added: AddedFragment[] = [];
     let isPlain = rendered !== undefined;
     let sourceIs = 0;
@@ -107,8 +107,10 @@ export class RecordAddresses {
   }
 
   /**
-   * @param value a text or a list, of which the first counts.
-   * @returns four words, IPv4 in its mapped form, which may be read until the next call; undefined when it is no address.
+   * Reads an address.
+   *
+   * @param value a text or a list, of which the first item counts.
+   * @returns four words, IPv4 in its mapped form, valid until the next call; undefined if it is no address.
    */
   #readAddress(value: Value | undefined): Int32Array | undefined {
     const text = typeof value === "object" ? value[0] : value;
@@ -129,7 +131,7 @@ export class RecordAddresses {
     return this.#words;
   }
 
-  /** Adds field by field, looking at all names. */
+  /** Adds the fields one by one and checks all names. */
   #addFields(record: RecordFields, added: readonly AddedFragment[]): void {
     const metadata: Field[] = [];
     for (const one of added) {
@@ -154,7 +156,7 @@ export class RecordAddresses {
   }
 }
 
-/** The fields that an address adds to the record under way. */
+/** The fields that an address adds to the current record. */
 class AddedFragment {
   readonly object: EnrichedObject;
   readonly fragment: Fragment;
@@ -168,7 +170,7 @@ class AddedFragment {
     this.#isInScope = isInScope;
   }
 
-  /** Hands over all of it as bytes, except the number of a system in place of the record's 0. */
+  /** Hands over all fields as bytes, except the number of a system that replaces the record's 0. */
   addRendered(record: RecordFields, rendered: RenderedFields[]): void {
     const { object, fragment } = this;
     const bytes = this.#bytes;
@@ -182,7 +184,7 @@ class AddedFragment {
     if (own === 0) record.set(object.asNumberName, fragment.system);
   }
 
-  /** Adds the system: that of the exporter counts, unless it is 0; the organisation is named where both mean one number. */
+  /** Adds the system. The exporter's number counts unless it is 0. The organisation is added if both numbers are the same. */
   addSystem(record: RecordFields): void {
     const { object, fragment } = this;
     if (fragment.organisation === 0) return;
@@ -193,9 +195,10 @@ class AddedFragment {
   }
 
   /**
-   * Reads the fields but for the VLAN and the system.
+   * Reads the fields except the VLAN and the system.
    *
-   * @param metadata takes those that are metadata. @param renamed is told of those of a scope that have another name.
+   * @param metadata takes the fields that are metadata.
+   * @param renamed called with each field of a scope that gets another name.
    */
   readFields(metadata: Field[], renamed: (name: string, as: string) => void, record: RecordFields): Field[] {
     const { object, fragment } = this;
@@ -233,7 +236,7 @@ class AddedFragment {
 /** The ends of a flow. */
 const ends = [lineObjects.src, lineObjects.dst].map((position) => enrichedObjects[position] as EnrichedObject);
 
-/** Returns labels of the systems that the record names and that nothing else is known of. */
+/** Returns labels of the systems that the record names and of which nothing else is known. */
 function labelsOf(record: RecordFields, added: readonly AddedFragment[]): [name: string, label: string][] {
   return ends.flatMap((object): [string, string][] => {
     const own = record.get(object.asNumberName);

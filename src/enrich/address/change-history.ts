@@ -1,23 +1,23 @@
 import type { AddressRange } from "../../metadata/index.ts";
 import { isIpv4 } from "./address-limbs.ts";
 
-/** Tells whether one stamp is later than another. */
+/** Reports whether one stamp is later than another. */
 export function isLater(stamp: number, than: number): boolean {
   return (stamp - than) << 3 > 0;
 }
 
 const mostSegments = 8192;
-/** The same in one scope, and the most scopes that have some of their own. */
+/** The most segments in one scope; below, the most scopes with segments of their own. */
 const mostInScope = 256;
 const mostScopes = 256;
 const flip = 0x8000_0000;
 
-/** Holds the segments of one family. */
+/** The segments of one family. */
 class Segments {
-  /** Words of an address. */
+  /** The words of an address. */
   readonly #width: number;
   readonly #most: number;
-  /** First address of each, as words with the highest bit flipped, which compare as signed numbers. */
+  /** The first address of each segment, in words whose highest bit is flipped, so that they compare as signed numbers. */
   readonly #starts: Int32Array;
   readonly #stamps: Int32Array;
   #count = 1;
@@ -63,7 +63,7 @@ class Segments {
     let to = from;
     if (!isJoined) this.#put(to++, start, stamp);
     if (hasRest) this.#put(to, after, rest);
-    // The one behind has the same stamp: the two are one.
+    // The next segment has the same stamp, so the two become one.
     else if (to < this.#count && stamps[to] === stamp) this.#move(to + 1, to);
   }
 
@@ -72,14 +72,14 @@ class Segments {
     this.#stamps[i] = stamp;
   }
 
-  /** Moves the segments from one position on to another. */
+  /** Moves the segments that begin at one position to another. */
   #move(from: number, to: number): void {
     this.#starts.copyWithin(to * this.#width, from * this.#width, this.#count * this.#width);
     this.#stamps.copyWithin(to, from, this.#count);
     this.#count += to - from;
   }
 
-  /** Finds the last that starts at the address or before it. */
+  /** Finds the last segment that starts at or before the address. */
   #find(address: Int32Array): number {
     let low = 0;
     let high = this.#count - 1;
@@ -110,23 +110,23 @@ function wordsOf(value: bigint, width: number): Int32Array {
 }
 
 /**
- * Tells when what is known of each address changed last, by stamps that go up and wrap around after 29 bits. All addresses lie in
- * segments with one stamp each:
+ * Knows the stamp of the last change at each address. Stamps go up and wrap around after 29 bits. All addresses lie in segments,
+ * and each segment has one stamp:
  *
  *     0.0.0.0 … 10.0.0.255 │ 10.0.1.0 … 10.0.1.255 │ 10.0.2.0 … 255.255.255.255
  *             0            │           7           │             0
  *
- * A change cuts segments and joins others, so that an address is found by a search in few of them, however many changes
- * there were. Where they become too many, all are one segment of the latest stamp: everything is made again once.
+ * A change splits segments and joins others, so that a search for an address goes through few segments after any number of
+ * changes. If there are too many, all become one segment of the latest stamp, and every fragment is made again once.
  */
 export class ChangeHistory {
   readonly #ipv4 = new Segments(1, mostSegments, 0);
   readonly #ipv6 = new Segments(4, mostSegments, 0);
-  /** Of changes in one scope alone. */
+  /** The changes that concern one scope only. */
   readonly #scopes = new Map<number, { readonly 4: Segments; readonly 6: Segments }>();
   readonly #words = new Int32Array(4);
 
-  /** @param changed undefined: anything. */
+  /** Notes a change. @param changed the ranges; undefined for any address. */
   note(stamp: number, changed: readonly AddressRange[] | undefined): void {
     if (changed === undefined) {
       this.#ipv4.joinAll(stamp);
@@ -140,7 +140,7 @@ export class ChangeHistory {
     }
   }
 
-  /** Returns the stamp of the last change at an address of four words, IPv4 in its mapped form, in a scope; 0: in none. */
+  /** Returns the stamp of the last change at an address of four words, IPv4 in its mapped form, in a scope; 0 means in no scope. */
   last(a: number, b: number, c: number, d: number, scope = 0): number {
     const words = this.#words;
     const family = isIpv4(a, b, c) ? 4 : 6;
@@ -159,7 +159,7 @@ export class ChangeHistory {
   #changeIn(scope: number, range: AddressRange, stamp: number): void {
     let segments = this.#scopes.get(scope);
     if (segments === undefined) {
-      // What changed in all that are forgotten counts as changed everywhere.
+      // The changes of all forgotten scopes count as changes everywhere.
       if (this.#scopes.size >= mostScopes) return this.note(stamp, undefined);
       const before = (stamp - 2 ** 28) | 0;
       segments = { 4: new Segments(1, mostInScope, before), 6: new Segments(4, mostInScope, before) };

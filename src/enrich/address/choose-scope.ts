@@ -2,20 +2,20 @@ import { parseAddress, parseKey, unmapAddress, type Key } from "../../base/ip/in
 import type { ScopeList, ScopeMatch } from "../../metadata/index.ts";
 import { addressLayout, lineObjects, type LineScopes, type Value } from "../../record/index.ts";
 
-/** What a row of a scope may ask of an end of a record. */
+/** The facts about an end of a record that a row of a scope may test. */
 interface ScopeSide {
   readonly exporter: Key["first"] | undefined;
   readonly family: Key["family"] | undefined;
-  /** Id, name and route distinguisher, those that are known. */
+  /** The known ones of id, name and route distinguisher. */
   readonly vrf: readonly string[];
-  /** Index and name. */
+  /** The index and the name. */
   readonly netif: readonly string[];
   readonly vlan: number | undefined;
 }
 
-/** A row of a scope, compiled. */
+/** A compiled row of a scope. */
 interface Row {
-  /** Its position among all rows. */
+  /** The position among all rows. */
   readonly order: number;
   readonly scope: number;
   fits(side: ScopeSide): boolean;
@@ -23,7 +23,7 @@ interface Row {
 
 type Get = (name: string) => Value | undefined;
 
-/** The names of the fields of a way through a device. */
+/** The names of the fields for a way through a device. */
 const ways = {
   in: {
     index: "flow.in.netif.index",
@@ -44,23 +44,23 @@ const { export: exportObject, dst: destination } = lineObjects;
 const exporterName = "flow.export.ip.addr";
 const systemName = "system.ip.addr";
 
-/** The first value as a text; undefined where there is none. A number 0 is none where it means that nothing is known. */
+/** Returns the first value as a text; undefined if there is none, or if it is a number 0 that means "unknown". */
 function textOf(value: Value | undefined, isZeroKnown: boolean): string | undefined {
   const first = typeof value === "object" ? value[0] : value;
   return first === undefined || (!isZeroKnown && Number(first) === 0) ? undefined : String(first);
 }
 
 /**
- * Says in which scope an end of a record is: the first, in the order of their definition, of which a row fits.
+ * Finds the scope of an end of a record: the first, in the order of definition, that has a matching row.
  *
- * The source of a flow is on the way in. Of its destination VRF, interface and VLAN count on the way out, each where the record has it, else on
- * the way in. An exporter, or a polled device, is in a scope by rows that name exporters alone.
+ * The source of a flow is on the way in. The VRF, interface and VLAN of its destination count on the way out, and each on the way in if
+ * the record lacks it there. An exporter or a polled device is in a scope only by rows that name nothing but exporters.
  */
 export class ScopeChooser implements LineScopes {
   readonly list: ScopeList;
   readonly #names: ReadonlyMap<number, string>;
   readonly #numbers: readonly number[];
-  /** Rows by what they name, so that few of many are tried. */
+  /** The rows by the fact that they test, so that only a few are tried. */
   readonly #byVrf = new Map<string, Row[]>();
   readonly #byExporter = new Map<bigint, Row[]>();
   readonly #others: Row[] = [];
@@ -75,7 +75,7 @@ export class ScopeChooser implements LineScopes {
     }
   }
 
-  /** True if there are none. */
+  /** True if there are no scopes. */
   get isEmpty(): boolean {
     return this.list.scopes.length === 0;
   }
@@ -84,12 +84,12 @@ export class ScopeChooser implements LineScopes {
     return this.isEmpty ? 0 : this.list.serial;
   }
 
-  /** Returns the numbers of all. */
+  /** Returns the numbers of all scopes. */
   numbers(): readonly number[] {
     return this.#numbers;
   }
 
-  /** Returns the number of a scope by its name; 0: there is no such scope. */
+  /** Returns the number of a scope by its name; 0 if there is no such scope. */
   numberOf(name: string): number {
     return this.list.scopes.find((scope) => scope.name === name)?.number ?? 0;
   }
@@ -180,11 +180,14 @@ function compile({ vrf, exporter, interface: netif, vlan }: ScopeMatch): Row["fi
   return (side) => tests.every((fits) => fits(side));
 }
 
-/** A pattern of which `*` is any text and `?` one character. It looks at each character of the text once for each of its own at most. */
+/**
+ * Compiles a pattern in which `*` is any text and `?` is one character. For each of its own characters it reads each character of the
+ * text at most once.
+ */
 function globOf(pattern: string): (text: string) => boolean {
   return (text) => {
     let [at, from] = [0, 0];
-    // Where the last star is, and how far it reaches.
+    // The position of the last star, and the end of the text that it covers.
     let star = -1;
     let reach = 0;
     while (from < text.length) {
@@ -206,7 +209,7 @@ function globOf(pattern: string): (text: string) => boolean {
 
 export const noScopes = new ScopeChooser({ serial: 0, scopes: [] });
 
-/** An object of a record in a scope, as one number. */
+/** Returns one number for an object of a record in a scope. */
 export function placeOf(object: number, scope: number): number {
   return object | (scope << addressLayout.objectBits);
 }

@@ -2,25 +2,29 @@ import { renderFields, lineObjects } from "../../record/index.ts";
 import type { AddressScope } from "./address-limbs.ts";
 import { udmContexts, type UdmContext } from "../../metadata/index.ts";
 
-/** Returns the label of an autonomous system for people: its organisation and its number, or the number alone. */
+/** Returns the label of an autonomous system for people: its organisation and number, or the number alone. */
 export function asLabel(number: number, organisation?: string): string {
   return organisation === undefined ? `AS${number}` : `${organisation} (${number})`;
 }
 
-/** The locality of an address: `internal` when metadata calls it so, else by its range. */
+/** The locality of an address: `internal` if metadata says so, otherwise by its range. */
 type Locality = "internal" | AddressScope;
 
-/** All of them, by the numbers under which they are kept; 0 for none. */
+/** All localities at their numbers in memory; 0 means none. */
 export const localities: readonly (Locality | undefined)[] = [undefined, "internal", "private", "public", "multicast"];
 
-/** @param internal what it is by metadata; undefined: they do not call it internal. */
+/**
+ * Returns the locality of an address.
+ *
+ * @param internal the name for internal addresses if metadata calls the address internal; otherwise undefined.
+ */
 export function localityOf(scope: AddressScope, internal: "internal" | "private" | undefined): Locality {
   return internal ?? scope;
 }
 
 /**
- * Returns the locality of a flow by its ends: `public` as soon as one of them is, else `private` as soon as one is that, else
- * `internal`. Multicast groups do not count; a flow between such, or with no known end, has none.
+ * Returns the locality of a flow by its ends: `public` if either end is public, else `private` if either is private, else `internal`.
+ * Multicast groups do not count. A flow between multicast groups, or without a known end, has no locality.
  */
 export function flowLocality(
   source: Locality | undefined,
@@ -31,7 +35,7 @@ export function flowLocality(
   return source === "internal" || destination === "internal" ? "internal" : undefined;
 }
 
-/** The name of the field that says it of a flow. */
+/** The name of the field for the locality of a flow. */
 export const localityName = "flow.locality";
 
 export const renderedLocalities = {
@@ -44,20 +48,22 @@ export const renderedLocalities = {
 export interface EnrichedObject {
   readonly name: string;
   readonly addressName: string;
-  /** The field that a record may have of its own, and then keeps. */
+  /** The VLAN field, which a record may already have and then keeps. */
   readonly vlanName: string;
   readonly asNumberName: string;
   readonly asOrganisationName: string;
   readonly asLabelName: string;
-  /** The context of the address, for entries that are limited to one: its bit, in the order of {@link udmContexts}. */
+  /** The bit of the object's context, in the order of {@link udmContexts}, for entries that are limited to one context. */
   readonly contextBit: number;
-  /** True if the object's other names are a decoder's, and so known; those of SNMP objects come from definition files. */
+  /**
+   * True if a decoder gives the other names of the object, so that they are known. Names of SNMP objects come from definition files.
+   */
   readonly hasKnownNames: boolean;
 }
 
 /**
- * In the order in which their values are listed where several give one. Those of {@link lineObjects} are at the positions that
- * it gives them.
+ * The objects in the order of their values, where several objects give one. {@link lineObjects} determines the positions of its
+ * objects.
  */
 export const enrichedObjects: readonly EnrichedObject[] = inOrder({
   src: enrichedObject("flow.src", "endpoint", true),

@@ -10,28 +10,28 @@ import { FragmentKey, maxKeyWords, maxFragment, notKept, type FragmentStore } fr
 
 /** The sources of facts about addresses. */
 export interface AddressKnowledge {
-  /** The metadata of now; undefined before there is any. */
+  /** Returns the current metadata; undefined before there is any. */
   readonly index: () => AddressIndex | undefined;
   readonly sources: readonly AddressSource[];
-  /** The scopes of the metadata of now. */
+  /** Returns the current scopes of the metadata. */
   readonly scopes: () => ScopeChooser;
-  /** True if flows and their ends get their locality. */
+  /** True if flows and their ends get a locality. */
   readonly locality: boolean;
-  /** The locality of internal addresses. */
+  /** The name of the locality of internal addresses. */
   readonly internal: "internal" | "private";
 }
 
-/** Holds what is known of an address beyond the metadata, and the key of its fragment. */
+/** Holds the facts about an address except the metadata, and the key of its fragment. */
 class Part {
   readonly key = new FragmentKey();
   readonly facts = new FactList();
-  /** Undefined where localities are not asked for. */
+  /** Undefined if localities are off. */
   scope: AddressScope | undefined;
   validMs = 0;
 }
 
 const { objectBits, objectMask } = addressLayout;
-/** More entries than this have a fragment of their own for each address. */
+/** The most entries for a shared fragment. An address with more entries has a fragment of its own. */
 const maxShared = 32;
 const nothing: CoveringEntryTexts = {
   bytes: new Uint8Array(),
@@ -46,12 +46,12 @@ const readNothing = (): CoveringEntryTexts => nothing;
 const scopes: readonly (AddressScope | undefined)[] = [undefined, "private", "public", "multicast"];
 const firstScratch = 65_536;
 
-/** Looks up what addresses add, wherever it is to be known. */
+/** Finds the facts that addresses add, in all places that know them. */
 export class FragmentFinder {
-  /** The offset of the fragment of the address found last in the young arena, and its lengths as a slot has them. */
+  /** The offset in the young arena of the fragment found last, and its lengths in the form of a slot. */
   start = 0;
   lengths = 0;
-  /** For how many milliseconds it may be used at most. */
+  /** The most milliseconds for which the fragment may be used. */
   validMs = Number.POSITIVE_INFINITY;
 
   readonly #index: AddressKnowledge["index"];
@@ -62,20 +62,20 @@ export class FragmentFinder {
   readonly #store: FragmentStore;
   readonly #merger = new EntryMerger();
   readonly #writer: FragmentWriter;
-  /** The memory in which the entries of keys lie, and the scopes by number: what keys mean changes with them. */
+  /** The memory with the entries of keys, and the scopes by number. If either changes, keys mean something else. */
   #memory = nothing.bytes;
   #scopesSerial = 0;
   #memories = 0;
   readonly #parts = Array.from({ length: addressLayout.maxListed }, () => new Part());
   readonly #keys = this.#parts.map(({ key }) => key);
   readonly #alone = new AddressList(1);
-  // The state of the search under way: functions that are made for each address cost more than it is worth.
+  // The state of the current search. Fields are used because a closure for each address would cost too much.
   #listed = this.#alone;
   #readTexts: (i: number) => CoveringEntryTexts = readNothing;
   #useFound: (find: (i: number) => void) => void = () => {};
   #scratch = new DataView(new ArrayBuffer(firstScratch));
 
-  /** @param view the memory in which the store lies. */
+  /** @param view the memory that contains the store. */
   constructor(known: AddressKnowledge, view: DataView, store: FragmentStore) {
     const { index, sources, locality, internal } = known;
     this.#index = index;
@@ -88,9 +88,10 @@ export class FragmentFinder {
   }
 
   /**
-   * Finds what addresses add, at most {@link addressLayout.maxListed}: what they wait for, they wait for together.
+   * Finds the facts of at most {@link addressLayout.maxListed} addresses, so that their waits for memory overlap.
    *
-   * @param use gets what puts the fragment of the address at a position into the store. There must be room in its young arena.
+   * @param use gets a function that puts the fragment of the address at a position into the store. The young arena must have room for
+   *   it.
    */
   findAll(list: AddressList, use: (find: (i: number) => void) => void): void {
     this.#listed = list;
@@ -168,7 +169,7 @@ export class FragmentFinder {
     this.#useFound(this.#findAt);
   };
 
-  /** Writes the key of all that the fragment follows from; an empty one where no other address has the same. */
+  /** Writes the key of all that determines the fragment; an empty key if no other address can have the same fragment. */
   #setKey({ key, facts, scope }: Part, place: number, texts: CoveringEntryTexts): void {
     key.clear();
     if (texts.isOfOneAddress || texts.count > maxShared) return;
@@ -205,7 +206,7 @@ export class FragmentFinder {
     this.lengths = this.start === 0 ? notKept : store.lengths(this.start);
   };
 
-  /** The name of the scope of a place; undefined: it is in none. */
+  /** Returns the name of the scope of a place; undefined if it is in none. */
   #nameOf(place: number): string | undefined {
     return place <= objectMask ? undefined : this.#scopes().nameOf(place >>> objectBits);
   }

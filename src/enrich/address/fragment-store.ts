@@ -4,7 +4,7 @@ import { copyBytes } from "./address-limbs.ts";
 
 export const maxKeyWords = 96;
 
-/** All that a fragment follows from, as words: the same words mean the same fragment. Empty for one that nobody else may have. */
+/** The words that determine a fragment: equal words mean the same fragment. Empty for a fragment that no other address may have. */
 export class FragmentKey {
   readonly words = new Int32Array(maxKeyWords);
   length = 0;
@@ -15,48 +15,48 @@ export class FragmentKey {
     this.hash = 0;
   }
 
-  /** More than the key has room for is refused: `length` then goes beyond {@link maxKeyWords}. */
+  /** Adds a word. If the key is full, the word is refused, and `length` goes beyond {@link maxKeyWords}. */
   put(word: number): void {
     this.words[this.length++] = word;
     this.hash = Math.imul(this.hash ^ word, 0x9e3779b1) ^ (this.hash >>> 15);
   }
 }
 
-// A fragment in an arena, from where its fields begin; what stands before that is in words:
-//   -8  where it has been copied to in the young arena; 0 when it has not
-//   -7  words of all of this, from its key to its end
+// A fragment in an arena. These words stand before the start of its fields:
+//   -8  its place in the young arena if it was copied there, otherwise 0
+//   -7  words of the whole, from its key to its end
 //   -6  words of its key
 //   -5  its lengths, as a slot has them
 //   -4  the number of the autonomous system
 //   -3  bytes of the number's field, and of the organisation's in the upper half
-//   -2  bytes of what is open
-// Before that, where it is kept: where its fields begin; then its key.
+//   -2  bytes of its open metadata
+// Before these words are the places where its fields begin, if they are kept, and before those its key.
 const { textHead, withVlanShift, localityShift, systemBit, metadataBit } = addressLayout;
 const headWords = textHead / 4;
-/** Shared keys are rarely shorter. */
+/** The usual minimum of words in a shared key. */
 const leastKey = 8;
 const fieldsWords = addressLayout.fieldsBytes / 4;
 const [forward, allWords, keyWords, lengthsWord, systemWord, systemLengths, openLength] = [8, 7, 6, 5, 4, 3, 2];
 
-/** Fields with the VLAN, those of a system, and what is open: more than this is not kept. */
+/** The most bytes to keep of the fields with the VLAN; then those of a system, and those of open metadata. */
 const maxFields = addressLayout.lengthMask;
 const maxSystem = 1024;
 const maxOpen = 8192;
-/** No fragment takes more in a line, as long as nothing of it is open. */
+/** The most bytes that a fragment without open metadata takes in a line. */
 export const maxLineLength = maxFields + 1 + maxSystem;
-/** Bytes that a fragment may have. */
+/** The most bytes of a fragment. */
 export const maxFragment = maxFields + maxSystem + maxOpen;
-/** A fragment takes no more than this of an arena. */
+/** The most bytes that a fragment takes in an arena. */
 const maxStored = 4 * maxKeyWords + addressLayout.fieldsBytes + textHead + maxFragment + 16;
 
-/** The lengths of a fragment that is not kept: it is made each time. */
+/** The lengths of a fragment that is not kept but made each time. */
 export const notKept = -1;
 
 class Arena {
   readonly at: number;
   /** The offset at which the next fragment's key begins. */
   end = 0;
-  /** The offsets of fragments, by the hash of their keys; of two with one hash the later. */
+  /** The offsets of fragments by the hash of their keys; of two with the same hash, the later one. */
   readonly byKey: Int32Array;
 
   constructor(at: number, slots: number) {
@@ -69,13 +69,13 @@ class Arena {
     this.byKey.fill(0);
   }
 
-  /** The word at which a fragment begins. */
+  /** Returns the word at which a fragment begins. */
   wordOf(start: number): number {
     return (this.at + start) >>> 2;
   }
 }
 
-/** The fragments of addresses in two arenas: new ones go to the young one; what is used of the old one is copied there. */
+/** Stores the fragments of addresses in two arenas. New ones go to the young arena; old ones that are used are copied there. */
 export class FragmentStore {
   readonly #arenaBytes: number;
   readonly #bytes: Buffer;
@@ -84,13 +84,13 @@ export class FragmentStore {
   readonly #slots: number;
   #young: Arena;
   #old: Arena;
-  /** Words of a fragment before its first byte, but for its key. */
+  /** The words of a fragment before its first byte, without its key. */
   #ahead = headWords;
   readonly #starts: number[] = [];
-  /** The sum of what is read ahead: the engine may drop a read without a use. */
+  /** The sum of the words read ahead: the engine may drop a read whose value is not used. */
   readonly #reads = { sum: 0 };
 
-  /** @param maxFragments how many there are at most in an arena. */
+  /** @param maxFragments the most fragments in an arena. */
   constructor(workspace: Workspace, arenaBytes: number, maxFragments: number) {
     this.#arenaBytes = arenaBytes;
     this.#bytes = workspace.bytes;
@@ -106,12 +106,12 @@ export class FragmentStore {
     return this.#young.at;
   }
 
-  /** Tells whether any fragment has room in the young arena. */
+  /** Reports whether the young arena has room for any fragment. */
   hasRoom(): boolean {
     return this.#young.end + maxStored <= this.#arenaBytes;
   }
 
-  /** Finds the fragment of a key. @returns where it begins in the young arena; 0 when it is not there. */
+  /** Finds the fragment of a key. @returns its offset in the young arena; 0 if it is not there. */
   find(key: FragmentKey): number {
     const slot = this.#slotOf(key);
     const start = this.#young.byKey[slot] as number;
@@ -123,7 +123,7 @@ export class FragmentStore {
     return copied;
   }
 
-  /** Asks for the memory that {@link find} reads of the first `count` keys. */
+  /** Reads ahead the memory that {@link find} needs for the first `count` keys. */
   readAhead(keys: readonly FragmentKey[], count: number): void {
     const young = this.#young;
     const starts = this.#starts;
@@ -138,12 +138,16 @@ export class FragmentStore {
     this.#reads.sum = sum;
   }
 
-  /** Returns where the next fragment may be written in the workspace's memory: {@link maxFragment} bytes. @param key of it; empty for none. */
+  /**
+   * Returns the offset in the workspace's memory for the next fragment, with room for {@link maxFragment} bytes.
+   *
+   * @param key its key; empty for none.
+   */
   begin(key: FragmentKey): number {
     return this.#young.at + this.#young.end + 4 * (this.#ahead + evened(key.length));
   }
 
-  /** Keeps the fragment that was written there. @returns where it begins in the young arena; 0 when it cannot be kept. */
+  /** Keeps the fragment that was written there. @returns its offset in the young arena; 0 if it cannot be kept. */
   keep(key: FragmentKey, fragment: Fragment): number {
     const { fields, vlan, number, organisation, open, system } = fragment;
     if (fields + vlan > maxFields || number + organisation > maxSystem || key.length > maxKeyWords) return 0;
@@ -154,7 +158,7 @@ export class FragmentStore {
     const at = young.wordOf(start);
     for (let i = 0; i < key.length; i++) words[at - before + i] = key.words[i] as number;
     const length = lengthOf(fragment);
-    // Zeros behind a fragment keep what is copied of it in words of eight bytes from being a NaN.
+    // The zeros behind a fragment prevent that its last copied word of eight bytes is a NaN.
     const after = young.at + start + length;
     for (let i = 0; i < 8; i++) this.#bytes[after + i] = 0;
     const count = before + 2 * ((length + 15) >>> 3);
@@ -171,12 +175,12 @@ export class FragmentStore {
     return start;
   }
 
-  /** Returns the lengths of a fragment in the young arena, as a slot has them. */
+  /** Returns the lengths of a fragment in the young arena, in the form of a slot. */
   lengths(start: number): number {
     return this.#words[this.#young.wordOf(start) - lengthsWord] as number;
   }
 
-  /** Copies a fragment of the old arena, once. @returns where it begins in the young one; 0 when there is no room. */
+  /** Copies a fragment of the old arena, once. @returns its offset in the young one; 0 if there is no room. */
   promote(start: number): number {
     const words = this.#words;
     const young = this.#young;
@@ -201,7 +205,7 @@ export class FragmentStore {
     return { bytes: this.#bytes.slice(at, at + lengthOf(fragment)), fragment };
   }
 
-  /** Copies the bytes of a fragment in the young arena. @returns how many they are. */
+  /** Copies the bytes of a fragment in the young arena. @returns their number. */
   copy(start: number, into: DataView): number {
     const length = lengthOf(unpack(this.#words, this.#young.wordOf(start)));
     const at = this.#young.at + start;
@@ -209,7 +213,7 @@ export class FragmentStore {
     return length;
   }
 
-  /** Makes room in front of fragments for where their fields begin. @returns whether it has: not when there are some already. */
+  /** Makes room in front of fragments for the places of their fields. @returns true if it did; false if there are fragments already. */
   keepFields(): boolean {
     if (this.#young.end + this.#old.end === 0) this.#ahead = headWords + fieldsWords;
     return this.#ahead > headWords;
@@ -240,12 +244,12 @@ export class FragmentStore {
   }
 }
 
-/** Returns the bytes of a workspace that a store of two such arenas takes. */
+/** Returns the bytes of a workspace that a store with two such arenas takes. */
 export function fragmentStoreBytes(arenaBytes: number): number {
   return 2 * spaceFor(arenaBytes);
 }
 
-/** Bytes that one arena has to hold at least. */
+/** The least bytes of an arena. */
 export const leastArena = 4 * maxStored;
 
 function packLengths({ fields, vlan, organisation, locality, hasMetadata, open }: Fragment): number {
@@ -278,7 +282,7 @@ function unpack(words: Int32Array, at: number): Fragment {
   };
 }
 
-/** Fragments begin at multiples of eight bytes. */
+/** Rounds up to a multiple of eight bytes, at which fragments begin. */
 function evened(count: number): number {
   return count + (count & 1);
 }

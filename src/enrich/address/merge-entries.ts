@@ -4,38 +4,40 @@ import { enrichedObjects } from "./enriched-object.ts";
 import { quote } from "../../base/text/index.ts";
 import type { CoveringEntryTexts } from "../../metadata/index.ts";
 
-/** A metadata key, and how it goes out. */
+/** A metadata key and its form in output. */
 export interface MetadataKey {
   readonly text: string;
-  /** The text with which the texts of keys below it begin. */
+  /** The prefix of the texts of keys that lie below this one. */
   readonly group: string;
-  /** The order of keys: the lower number is first; where two keys have the same, their texts are to be compared. */
+  /** The order of keys: the lower number is first. If two are equal, their texts must be compared. */
   readonly order: number;
-  /** As JSON has it, without quotes. */
+  /** The key as in JSON, without quotes. */
   readonly bytes: Uint8Array;
   /**
-   * True if its name may meet others of a record: it does not begin with a dot, so that it is a name of the record itself, or decoders
-   * have names below its first segment.
+   * True if its name may collide with others of a record. Such a key does not begin with a dot, so that it names a field of the record
+   * itself, or decoders have names below its first segment.
    */
   readonly isOpen: boolean;
-  /** True if it may meet the name of the scope, where an address is in one. */
+  /** True if it may collide with the name of the scope, for an address in a scope. */
   readonly isOfScope: boolean;
-  /** True if it has segments enough to lie below another key: `.site.name` below `.site`. */
+  /** True if it has enough segments to lie below another key: `.site.name` below `.site`. */
   readonly isDeep: boolean;
-  /** A comma, the name of the field, a colon, by the position of the object. */
+  /** By the position of the object: a comma, the name of the field, and a colon. */
   readonly starts: readonly Literal[];
 }
 
-/** Keys come from the metadata, which may have as many as entries: beyond this many all are forgotten and made again. */
+/**
+ * The most keys to keep. Keys come from the metadata, which may have as many as entries; beyond this all are forgotten and made again.
+ */
 const maxKeys = 16_384;
 const firstSlots = 1024;
 
-/** Metadata keys that are met again and again, each as one object. */
+/** The metadata keys that recur, each as one object. */
 class MetadataKeys {
   #table = Array<MetadataKey | undefined>(firstSlots).fill(undefined);
   #count = 0;
 
-  /** Returns the key whose bytes, as JSON has them without quotes, lie here. */
+  /** Returns the key whose bytes lie here, in the form of JSON without quotes. */
   find(bytes: Uint8Array, start: number, end: number): MetadataKey {
     const slot = this.#slotOf(bytes, start, end);
     const known = this.#table[slot];
@@ -46,7 +48,7 @@ class MetadataKeys {
     return key;
   }
 
-  /** To be called when no key that was found is in use: it may forget them. */
+  /** Forgets the keys if there are too many; callers call it when no key is in use. */
   limit(): void {
     if (this.#count < maxKeys) return;
     this.#table = Array<MetadataKey | undefined>(firstSlots).fill(undefined);
@@ -73,12 +75,12 @@ class MetadataKeys {
   }
 }
 
-/** Tells whether one of two keys is a group that has the other: `.site` and `.site.name`. */
+/** Reports whether one key is a group that contains the other: `.site` and `.site.name`. */
 function isInTheWay(key: MetadataKey, other: MetadataKey): boolean {
   return isBelow(key, other) || isBelow(other, key);
 }
 
-/** The start of a field, as it stands in a line. */
+/** Returns the start of a field in the form that lines have. */
 export function fieldStart(name: string): Literal {
   return new Literal(Buffer.from(`,${JSON.stringify(name)}:`));
 }
@@ -99,7 +101,7 @@ function metadataKey(bytes: Buffer): MetadataKey {
   };
 }
 
-/** Its first three units; most keys begin with a dot. */
+/** Returns a number for the first three UTF-16 units of a text: three, because most keys begin with a dot. */
 function orderOf(text: string): number {
   return [0, 1, 2].reduce((order, i) => order * 2 ** 16 + (text.charCodeAt(i) || 0), 0);
 }
@@ -115,27 +117,27 @@ function isSameKey(known: Uint8Array, bytes: Uint8Array, start: number, end: num
 }
 
 /**
- * Holds what entries say of an address together, as positions in their texts: values go out as JSON has them, because that is how they
- * were put in. A range that ends at 0 is absent. Entries come the most specific first, and a value that is there already stays.
+ * The merged values of the entries of an address, as positions in their texts. Values go out as JSON has them, because they came in so.
+ * A range that ends at 0 is absent. Entries come the most specific first, and an earlier value stays.
  */
 export class MergedEntries {
   /** The texts of all entries. */
   view: DataView = new DataView(new ArrayBuffer(0));
   nameStart = 0;
   nameEnd = 0;
-  /** Digits. */
+  /** The digits of the VLAN. */
   vlanStart = 0;
   vlanEnd = 0;
   isInternal = false;
   tags = 0;
   readonly tagStarts: number[] = [];
   readonly tagEnds: number[] = [];
-  /** In the order of the keys' texts. */
+  /** The number of pairs, in the order of the keys' texts. */
   pairs = 0;
   readonly keys: MetadataKey[] = [];
   readonly valueStarts: number[] = [];
   readonly valueEnds: number[] = [];
-  /** True if a pair may meet other names: of the record, or of another pair. */
+  /** True if a pair may collide with names of the record or with another pair. */
   readonly isOpen: boolean[] = [];
   hasOpen = false;
 
@@ -160,7 +162,7 @@ export class MergedEntries {
     this.vlanEnd = end;
   }
 
-  /** @param bytes where the tag's JSON lies, and that of all others. */
+  /** @param bytes contain the JSON of the tag and of all other tags. */
   putTag(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     for (let i = 0; i < this.tags; i++) {
@@ -202,7 +204,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** Tells whether one key's text is before another's. */
+/** Reports whether one key's text is before another's. */
 function isBefore(key: MetadataKey, other: MetadataKey): boolean {
   return key.order === other.order ? key.text < other.text : key.order < other.order;
 }
@@ -210,10 +212,10 @@ function isBefore(key: MetadataKey, other: MetadataKey): boolean {
 /**
  * Judges metadata keys before any record has them.
  *
- * @param isInScope whether they are of entries of a scope ({@link nameInScope}).
- * @returns what happens to a key that gets in the way of the collector's own fields; undefined for others. In place of what netgloss
- * itself adds (a city, an organisation), of what only metadata say (a threat), or of what a device says of itself, it is wanted, and
- * nothing is said.
+ * @param isInScope true if they are from entries of a scope ({@link nameInScope}).
+ * @returns a function that says what happens to a key that collides with the collector's own fields; undefined for other keys. Users
+ *   may want to replace what netgloss adds (a city, an organisation), what only metadata gives (a threat), and what a device says of
+ *   itself; for these it returns undefined, too.
  */
 export function createKeyConflicts(isInScope = false): (key: string) => string | undefined {
   const findConflict = createFindConflict();
@@ -243,16 +245,18 @@ const wantedFields: ReadonlySet<string> = new Set(
   [...fieldGroups.enriched, ...recordFields.filter(({ source }) => source === "metadata")].map(({ name }) => name),
 );
 
-/** Tells whether a field is an exporter's: of what netgloss itself adds and of what a device says, metadata take the place. */
+/** Reports whether a field is the exporter's. Metadata replaces what netgloss adds and what a device says. */
 function isSaidByOthers(field: string): boolean {
   return ownFields.has(field) && !wantedFields.has(field) && !field.startsWith("system.");
 }
 
 /**
- * Returns under which name metadata of an address in a scope go out. Who writes them may be limited to the scope, and records are of others,
- * too: so they say nothing of scopes, nothing of other addresses, and nothing in place of what an exporter said.
+ * Returns the name in output of metadata of an address in a scope. Its author may be limited to the scope, but records concern others,
+ * too. So it must not change scopes, other addresses, or what an exporter said.
  *
- * @param name under which they would go out elsewhere. @param object which has the address. @param has tells which names the record has.
+ * @param name the name outside of scopes.
+ * @param object the object that has the address.
+ * @param has reports whether the record has a name.
  */
 export function nameInScope(name: string, object: string, has: (name: string) => boolean): string {
   const isOfObject = name.startsWith(`${object}.`);
@@ -273,7 +277,7 @@ const quoteByte = 0x22;
 const backslash = 0x5c;
 const closed = 0x5d;
 const braceClosed = 0x7d;
-/** The first letters of the names in an entry's text are enough to distinguish them: name, tags, vlan, internal, metadata. */
+/** The first letters of the names in an entry's text, which are enough to distinguish them: name, tags, vlan, internal, metadata. */
 const [letterOfName, letterOfTags, letterOfVlan, letterOfInternal] = [0x6e, 0x74, 0x76, 0x69];
 const keyStart = '{"key":'.length;
 const [nameHead, tagsHead, vlanHead] = [',"name":'.length, ',"tags":'.length, ',"vlan":'.length];
@@ -281,9 +285,8 @@ const internalHead = ',"internal":true'.length;
 const metadataHead = ',"metadata":'.length;
 
 /**
- * Merges entries, the most specific first. Of each field and each metadata key the first entry that sets it counts; a metadata
- * key with an empty value is set. Tags are united in the order of the entries, each once. An address is internal when any entry
- * says so.
+ * Merges entries, the most specific first. For each field and each metadata key the first entry that sets it counts; an empty value
+ * counts as set. Tags are united in the order of the entries, each once. An address is internal if any entry says so.
  */
 export class EntryMerger {
   readonly #known = new MetadataKeys();
@@ -292,7 +295,7 @@ export class EntryMerger {
 
   /**
    * @param contextBit of {@link CoveringEntryTexts.contexts}: entries without it are left out.
-   * @returns what may be read until the next call.
+   * @returns the result, valid until the next call.
    */
   merge(texts: CoveringEntryTexts, contextBit: number): MergedEntries {
     this.#known.limit();
@@ -335,7 +338,7 @@ export class EntryMerger {
     }
   }
 
-  /** @returns where the list ends. */
+  /** @returns the end of the list. */
   #takeTags(start: number): number {
     const bytes = this.#bytes;
     let at = start;
@@ -347,7 +350,7 @@ export class EntryMerger {
     return at + 1;
   }
 
-  /** @returns where the object ends. */
+  /** @returns the end of the object. */
   #takePairs(start: number): number {
     const bytes = this.#bytes;
     let at = start;
@@ -362,7 +365,7 @@ export class EntryMerger {
   }
 }
 
-/** Returns where the string ends that begins at a quote. */
+/** Returns the end of the string that begins at a quote. */
 function stringEnd(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   for (let byte = bytes[at]; byte !== quoteByte; byte = bytes[++at]) if (byte === backslash) at++;

@@ -15,10 +15,10 @@ import { type App, type AppHost, maxRendered } from "./read-apps.ts";
 import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 
-/** The application at an end, as records and as lines have it. */
+/** The application at an end, as fields for records and as text for lines. */
 interface FoundApp extends AppText {
   readonly app: App;
-  /** The rank of the address's key among all: the most specific is first. */
+  /** The rank of the address's key among all keys; the most specific is first. */
   readonly rank: number;
 }
 
@@ -27,16 +27,19 @@ interface RankedHost {
   readonly ports: readonly { readonly first: number; readonly last: number; readonly found: FoundApp }[];
 }
 
-/** The results found lately that are kept, by address and port: words of the address, port and position of the result, each one more. */
+/**
+ * The number of recent results to keep, by address and port. An entry has the words of the address, the port, and the position of the
+ * result, each + 1.
+ */
 const kept = 8192;
 const keptWords = 6;
 const maxHosts = 16_384;
 const allPorts = 65_536;
 const nowhere: readonly RankedHost[] = [];
 
-/** Finds applications by address and port. It keeps what it found. */
+/** Finds applications by address and port, and keeps recent results. */
 class AppIndex {
-  /** A bit for each port that any address has an application at; undefined when none has. */
+  /** A bit for each port at which any address has an application; undefined if none has one. */
   readonly ports: Uint8Array | undefined;
   readonly #isWanted: (a: number, b: number, c: number, d: number) => boolean;
   readonly #all: FoundApp[] = [];
@@ -49,7 +52,7 @@ class AppIndex {
 
   /**
    * @param hosts the most specific first.
-   * @param isWanted whether an address of four words is to be looked at.
+   * @param isWanted reports whether to look up an address of four words.
    */
   constructor(hosts: readonly AppHost[], isWanted: (a: number, b: number, c: number, d: number) => boolean) {
     this.#isWanted = isWanted;
@@ -109,7 +112,7 @@ class AppIndex {
   }
 
   #hostsOf(a: number, b: number, c: number, d: number): readonly RankedHost[] {
-    // No selection of nothing: that would be all addresses.
+    // An empty selection would mean all addresses.
     if (this.#all.length === 0 || !this.#isWanted(a, b, c, d) || !this.#listed.has(a, b, c, d)) return nowhere;
     const number = addressNumber(a, b, c, d);
     const known = this.#byAddress.get(number);
@@ -121,7 +124,7 @@ class AppIndex {
   }
 }
 
-/** Names applications by the address and port of an end of the flow. What the exporter says of the application counts before it. */
+/** Names applications by the address and port of an end of the flow. An application that the exporter sends counts before it. */
 export class AppEnds implements Enricher, AppAdditions {
   readonly maxLength = maxRendered;
   readonly lines: LineEnricher = { begin() {}, numbers: [], apps: [this], addresses: [] };
@@ -131,7 +134,7 @@ export class AppEnds implements Enricher, AppAdditions {
   #named = 0;
   #renamed = 0;
 
-  /** @param scopes whether applications at private addresses, and at all others, count. */
+  /** @param scopes true for the kinds of addresses whose applications count: private ones, and all others. */
   constructor(scopes: { readonly private: boolean; readonly public: boolean }, metrics: Metrics) {
     this.#isWanted = (a, b, c, d) => (addressScope(a, b, c, d) === "private" ? scopes.private : scopes.public);
     this.#index = new AppIndex([], this.#isWanted);
@@ -149,7 +152,7 @@ export class AppEnds implements Enricher, AppAdditions {
     );
   }
 
-  /** Takes what a file says now. */
+  /** Replaces the applications by those of a file that was read. */
   use(hosts: readonly AppHost[]): void {
     this.#index = new AppIndex(hosts, this.#isWanted);
   }
@@ -208,7 +211,7 @@ export class AppEnds implements Enricher, AppAdditions {
   }
 }
 
-/** Returns what the more specific address has; where both are equal, the destination's. */
+/** Returns the application of the more specific address, and the destination's if both are equal. */
 function better(destination: FoundApp | undefined, source: FoundApp | undefined): FoundApp | undefined {
   if (destination === undefined) return source;
   return source !== undefined && source.rank < destination.rank ? source : destination;

@@ -3,21 +3,21 @@ import { checkValues } from "../../metadata/index.ts";
 import { renderFields, type Value } from "../../record/index.ts";
 import { byAddresses, mostSpecificFirst, fileReader, lineOf, type ReadFile } from "../files/operator-file.ts";
 
-/** An application, as a file describes it. */
+/** An application as a file describes it. */
 export interface App {
-  /** Names of fields and their values: `app.name`, `app.category.name`, `app.subcategory.name`, `app.x` for a metadata key `.x`. */
+  /** The fields and their values: `app.name`, `app.category.name`, `app.subcategory.name`, and `app.x` for a metadata key `.x`. */
   readonly fields: readonly (readonly [name: string, value: string])[];
-  /** Metadata under names of its own. */
+  /** The metadata under names of its own. */
   readonly metadata: readonly (readonly [name: string, value: Value])[];
 }
 
 const attribute = lineOf(255);
-/** No more bytes of one application go into a line. */
+/** The most bytes that one application may add to a line. */
 export const maxRendered = 4096;
-/** Words behind `app.` that others write. */
+/** The words after `app.` that other enrichers write. */
 const taken: ReadonlySet<string> = new Set(["id", "name", "category", "subcategory"]);
 
-/** A text of metadata; the key in front of it is judged with it. */
+/** Returns the shape of a metadata text. It also checks the key before the text. */
 function metadataText(takesPlain: boolean): Shape<string> {
   return new Shape("a text", (at) => {
     const { node } = at;
@@ -37,7 +37,7 @@ function metadataText(takesPlain: boolean): Shape<string> {
   });
 }
 
-/** @param takesPlain whether metadata may have names of its own; else they are ignored with a warning. */
+/** @param takesPlain true if metadata may have names of its own; otherwise such names are ignored with a warning. */
 function appOf(takesPlain: boolean): Shape<App> {
   return mapping(
     {
@@ -70,7 +70,7 @@ const ports = scalar("a port from 0 to 65535, or a range as in 8000-8099", (give
   return first <= last && last <= 65_535 ? { first, last } : undefined;
 });
 
-/** The file of applications by end: address, CIDR or range → port or `first-last` → application. */
+/** The shape of the file of applications by end: address, CIDR or range → port or `first-last` → application. */
 export const appEndsShape = byAddresses(
   pairsOf(ports, appOf(true), { each: "port", identity: ({ first, last }) => `${first}-${last}` })
     .to((pairs) =>
@@ -82,21 +82,21 @@ export const appEndsShape = byAddresses(
   "address",
 ).to((pairs) => pairs.map(([key, of]) => ({ key, ports: of })).toSorted(mostSpecificFirst));
 
-/** Applications at an address by their ports, the narrowest range first. */
+/** The applications at an address by their ports, the narrowest range first. */
 export type AppHost = ShapeValue<typeof appEndsShape>[number];
 
 /** Reads hosts, the most specific first. */
 export const readAppEnds: (bytes: Uint8Array) => ReadFile<readonly AppHost[]> = fileReader(appEndsShape);
 
-/** Applications by the id that exporters send, as `app.id` has it: `13:495`. */
+/** Applications by the id that exporters send, in the form of `app.id`: `13:495`. */
 export type AppIds = ReadonlyMap<string, App>;
 
 const maxEngine = 0xff;
 const selectorBits = 2 ** 24;
 
 /**
- * The value of `app.id`: engine, colon, selector, or engine, enterprise number, selector; or the same as one number, of which the upper
- * eight of 32 bits are the engine.
+ * The shape of an `app.id`: `engine:selector`, or engine, enterprise number and selector. It may also be one number of 32 bits, whose
+ * upper eight bits are the engine.
  */
 const appId = scalar("an application id engine:selector, as in 13:495", (given) => {
   if (/^\d{1,10}$/.test(given)) {
@@ -109,7 +109,7 @@ const appId = scalar("an application id engine:selector, as in 13:495", (given) 
   return (parts[0] as bigint) <= BigInt(maxEngine) ? parts.join(":") : undefined;
 });
 
-/** The file of application ids: `13:495: {name: zoom, category: meetings}`. */
+/** The shape of the file of application ids: `13:495: {name: zoom, category: meetings}`. */
 export const appIdsShape = mapOf(appId, appOf(false), { each: "application", name: "<id>" });
 
 export const readAppIds: (bytes: Uint8Array) => ReadFile<AppIds> = fileReader(appIdsShape);

@@ -21,10 +21,10 @@ import { RecentCache } from "../recent-cache.ts";
 export const namedObjects: ReadonlySet<string> = new Set(["flow.src", "flow.dst", "flow.export"]);
 
 /**
- * The name that a PTR record gives, fit for a record: without the root's dot, in lower case.
+ * Returns the host name of a PTR record in the form for records: lower case, without the dot of the root.
  *
- * @returns undefined for what is no host name: anybody may put any bytes into the reverse zone of addresses of his. Letters,
- *   digits, `-` and `_`, in labels of 1 to 63, 253 characters in all (RFC 1035 section 2.3.4, RFC 1123 section 2.1).
+ * @returns undefined if it is no host name, because anybody may put any bytes into the reverse zone of their addresses. A host name has
+ *   letters, digits, `-` and `_`, in labels of 1 to 63 and 253 characters in all (RFC 1035 section 2.3.4, RFC 1123 section 2.1).
  */
 export function readHostName(text: string): string | undefined {
   const name = (text.endsWith(".") ? text.slice(0, -1) : text).toLowerCase();
@@ -35,14 +35,13 @@ export function readHostName(text: string): string | undefined {
 const bits = 16;
 
 /**
- * Says of most addresses that are not among some, by one read of little memory, that they are not: a set of thousands takes many times
- * longer to say it. What was added more than once must be deleted as often. For fewer than 65 536 addresses, so that no count goes
- * beyond its 16 bits.
+ * Filters out most addresses that are not in a set, by one read of a small memory; a set of thousands takes many times longer. What was
+ * added more than once must be deleted as often. It is for fewer than 65 536 addresses, so that no count exceeds 16 bits.
  */
 class CountingFilter {
   readonly #counts = new Uint16Array(1 << bits);
 
-  /** @returns false: it is not there. */
+  /** @returns false if the address is certainly not there. */
   mayHave(number: AddressNumber): boolean {
     return this.#counts[slotOf(number)] !== 0;
   }
@@ -63,11 +62,16 @@ function slotOf(number: AddressNumber): number {
   return Math.imul(word, 0x9e37_79b1) >>> (32 - bits);
 }
 
-/** Asks name servers. Not `reverse`: that asks the hosts file, too, and calls a server's failure a name that does not exist. */
+/**
+ * A resolver of PTR records. It does not use `reverse`, which also reads the hosts file and reports a server's failure as a missing
+ * name.
+ */
 export type Resolver = Pick<promises.Resolver, "resolvePtr" | "cancel">;
 
 /**
- * @param servers addresses, each with or without a port; none: those of the host's configuration.
+ * Creates a resolver.
+ *
+ * @param servers addresses, each with or without a port; the servers of the host if empty.
  * @param timeoutMs for one try; there are two.
  */
 export function createResolver(servers: readonly string[], timeoutMs: number): Resolver {
@@ -76,7 +80,7 @@ export function createResolver(servers: readonly string[], timeoutMs: number): R
   return resolver;
 }
 
-/** Returns the name under which the reverse zone has an address (RFC 1035 section 3.5, RFC 3596 section 2.5). */
+/** Returns the name of an address in the reverse zone (RFC 1035 section 3.5, RFC 3596 section 2.5). */
 function reverseName({ family, value }: Address): string {
   if (family === 4) {
     const number = Number(value);
@@ -89,34 +93,34 @@ export interface HostNameOptions {
   readonly resolver: Resolver;
   readonly resolvePrivate: boolean;
   readonly resolvePublic: boolean;
-  /** Most queries under way at a time. */
+  /** The most queries at the same time. */
   readonly concurrency: number;
-  /** Most addresses that wait for a query, fewer than 65 000; those beyond are asked for when they are seen again. */
+  /** The most addresses that wait for a query, fewer than 65 000. Further ones are queried when they are seen again. */
   readonly maxQueued: number;
-  /** Most answers to keep. */
+  /** The most answers to keep. */
   readonly maxCached: number;
-  /** Milliseconds for which a name is used; after that the old one goes on until the new one is known. */
+  /** The time for which a name counts, in ms. After it the old name stays in use until the new one is known. */
   readonly ttlMs: number;
-  /** Milliseconds for which it counts that an address has no name. */
+  /** The time for which a missing name counts, in ms. */
   readonly negativeTtlMs: number;
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly log: Log;
 }
 
-/** An address whose query failed, or found no room in the queue, is asked for again so much later. */
+/** The time after which an address is queried again if its query failed or the queue was full. */
 const retryMs = 60_000;
 const queueFullMs = 5000;
 
-/** The codes of name servers for an address that has no name. */
+/** The codes by which name servers report that an address has no name. */
 const noNameCodes: ReadonlySet<string> = new Set(["ENOTFOUND", "ENODATA"]);
 
-/** The answer of a name server for an address, with no facts when it has no name, and the time until which it counts. */
+/** The answer for an address, without facts if it has no name, and the time until which it counts. */
 type KnownName = readonly [facts: FactRenderer | undefined, expires: number];
 
 /**
- * Host names of addresses by reverse DNS (`.host.name`). It never waits: what is asked for the first time is queued, and
- * reported when the answer is there. Names that are no host names are not used.
+ * Finds host names of addresses by reverse DNS (`.host.name`). It never waits: a new address is queued, and reported when its answer
+ * arrives. Names that are not valid host names are ignored.
  */
 export class HostNameSource implements AddressSource, Component {
   readonly name = "reverse DNS";
@@ -126,10 +130,10 @@ export class HostNameSource implements AddressSource, Component {
   readonly #listeners = new Listeners();
   readonly #known: RecentCache<KnownName, AddressNumber>;
   readonly #counts = { hits: 0, queries: 0, names: 0, noName: 0, failures: 0, badNames: 0, dropped: 0 };
-  /** In the order in which they came. */
+  /** The queued addresses, in order of arrival. */
   readonly #queued = new Set<AddressNumber>();
   readonly #running = new Map<AddressNumber, Promise<void>>();
-  /** The filter of addresses that are queued or running. */
+  /** The filter of addresses that are queued or being queried. */
   readonly #filter = new CountingFilter();
   #isRunning = false;
   #isFull = false;
@@ -179,12 +183,12 @@ export class HostNameSource implements AddressSource, Component {
     return scope === "public" ? resolvePublic : scope === "private" && resolvePrivate;
   }
 
-  /** @returns whether there was room. */
+  /** @returns true if there was room. */
   #enqueue(number: AddressNumber): boolean {
     const { maxQueued, concurrency } = this.#options;
     if (this.#queued.size >= maxQueued) {
       this.#counts.dropped++;
-      // Once for each time that it fills: a scan brings hundreds of thousands a second.
+      // One log line each time that the queue fills: a scan brings hundreds of thousands of addresses a second.
       if (!this.#isFull) {
         this.#log.warn({ maxQueued }, "too many addresses wait for the name servers; some have no host name for now");
       }

@@ -23,7 +23,7 @@ const hostAddress = scalar("an IP address", (given): AddressNumber | undefined =
   return addressNumber(a, b, c, d);
 });
 
-/** The file of host names: `192.0.2.1: db.example`. IPv4-mapped addresses are the IPv4 ones. */
+/** The shape of the file of host names: `192.0.2.1: db.example`. IPv4-mapped addresses are the IPv4 ones. */
 export const hostNamesShape = mapOf(
   hostAddress,
   scalar("a host name: letters, digits, - and _ in labels between dots", readHostName, { takesNull: true }),
@@ -32,14 +32,14 @@ export const hostNamesShape = mapOf(
 
 export const readHostNames: (bytes: Uint8Array) => ReadFile<HostNames> = fileReader(hostNamesShape);
 
-/** Host names of an operator's file, before those of another source. */
+/** Finds host names in a file of the operator, before those of another source. */
 export class UserHostNames implements AddressSource {
   readonly objects = namedObjects;
   readonly #next: AddressSource | undefined;
   readonly #listeners = new Listeners();
   #names = new Map<AddressNumber, FactRenderer>();
 
-  /** @param next is asked about addresses that have no name here; undefined for nobody. */
+  /** @param next the source for addresses without a name here; undefined if there is none. */
   constructor(next: AddressSource | undefined) {
     this.#next = next;
   }
@@ -55,7 +55,7 @@ export class UserHostNames implements AddressSource {
     return this.#listeners.add(changed, this.#next);
   }
 
-  /** Takes the names of a file that was read. */
+  /** Replaces the names by those of a file that was read. */
   use(names: HostNames): void {
     this.#names = new Map(
       Array.from(names, ([number, name]) => [number, createFactRenderer({ fields: [[".host.name", name]] })]),

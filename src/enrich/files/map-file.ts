@@ -2,14 +2,14 @@ import type { Component, Log, Metrics } from "../../base/report/index.ts";
 import { isMissing, type FileIo, WatchedFile } from "../../base/file/index.ts";
 import { FileFindings, formatFinding, type ReadFile } from "./operator-file.ts";
 
-/** Most findings that a log line lists. */
+/** The most findings in one log line. */
 const maxShown = 10;
 
-/** A YAML file of an operator that is followed: a broken one leaves what was read before. */
+/** Follows a YAML file of the operator. If the file breaks, the last good state stays. */
 export class MapFile<T> implements Component {
   readonly name: string;
   readonly counts = { loads: 0, loadFailures: 0, warnings: 0 };
-  /** Names the kind of file, as a label of metrics. */
+  /** The kind of file, as a label of metrics. */
   readonly label: string;
   readonly #path: string;
   readonly #log: Log;
@@ -17,9 +17,9 @@ export class MapFile<T> implements Component {
   #current: T | undefined;
 
   /**
-   * @param pollMs how often to look whether it has changed, in milliseconds.
+   * @param pollMs the time between two checks whether the file has changed, in ms.
    * @param read throws FileFindings for a file that cannot be used.
-   * @param use called with what was read, each time.
+   * @param use called with the content each time that the file has been read.
    */
   constructor(
     label: string,
@@ -62,7 +62,7 @@ export class MapFile<T> implements Component {
     return this.#file.reload(true);
   }
 
-  /** Returns what was read last; undefined until it was read for the first time. */
+  /** Returns the content that was read last; undefined before the first time. */
   current(): T | undefined {
     return this.#current;
   }
@@ -81,7 +81,7 @@ export class MapFile<T> implements Component {
     this.counts.loadFailures++;
     const what = this.#current === undefined ? "records go without it" : "what was read before stays";
     const message = `the file of ${this.label} cannot be used: ${what}`;
-    // The watcher of all files reports a missing one, once.
+    // The watcher of all files reports a missing file once; so this is for debugging only.
     if (isMissing(error)) this.#log.debug({ path: this.#path }, message);
     else if (!(error instanceof FileFindings)) this.#log.error({ path: this.#path, error }, message);
     else {
@@ -95,7 +95,7 @@ export class MapFile<T> implements Component {
   }
 }
 
-/** Once for all files of one {@link Metrics}. */
+/** Registers the metrics of files; call it once for each {@link Metrics}, with all files. */
 export function registerMapFiles(metrics: Metrics, files: readonly MapFile<unknown>[]): void {
   const count = (name: string, help: string, read: (counts: MapFile<unknown>["counts"]) => number): void =>
     metrics.counterFrom(`netgloss_enrich_file_${name}_total`, help, ["file"], () =>

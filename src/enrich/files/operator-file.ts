@@ -17,7 +17,7 @@ import {
 
 export { formatShapeFinding as formatFinding };
 
-/** Thrown for a file that cannot be used. The message names the first of the errors, and how many more there are. */
+/** Thrown for a file that cannot be used. The message has the first error and the number of the others. */
 export class FileFindings extends Error {
   readonly code = "bad_file";
   readonly findings: readonly ShapeFinding[];
@@ -36,7 +36,7 @@ export interface ReadFile<T> {
   readonly warnings: readonly ShapeFinding[];
 }
 
-/** Gives the reader of a file of one shape. It throws FileFindings with all that is wrong, when anything is. */
+/** Returns a reader for files of a shape. The reader throws FileFindings with all errors, if there are any. */
 export function fileReader<T>(shape: Shape<T>): (bytes: Uint8Array) => ReadFile<T> {
   return (bytes) => {
     let source: string;
@@ -52,7 +52,7 @@ export function fileReader<T>(shape: Shape<T>): (bytes: Uint8Array) => ReadFile<
   };
 }
 
-/** An address, a CIDR or a range. */
+/** The shape of an address, a CIDR or a range. */
 export const addresses: Shape<Key> = scalar("an address, a CIDR or a range", (given, at) => {
   try {
     return parseKey(given);
@@ -62,17 +62,17 @@ export const addresses: Shape<Key> = scalar("an address, a CIDR or a range", (gi
   }
 });
 
-/** A mapping from addresses, of which each key counts once however it is spelt. */
+/** Returns the shape of a mapping by addresses. Two spellings of one key are the same key. */
 export function byAddresses<T>(value: Shape<T>, each: string): Shape<[Key, T][]> {
   return pairsOf(addresses, value, { each, name: "<address>", identity: ({ text }) => text });
 }
 
-/** Orders keys of one family by how specific they are. */
+/** Orders keys of one family, the most specific first. */
 export function mostSpecificFirst(a: { readonly key: Key }, b: { readonly key: Key }): number {
   return a.key.family === b.key.family ? compareSpecificity(a.key, b.key) : compareKeys(a.key, b.key);
 }
 
-/** A text of one line. */
+/** Returns the shape of a text of one line. */
 export function lineOf(maxLength: number): Shape<string> {
   return scalar(
     `a text of one line, at most ${maxLength} characters`,
@@ -81,20 +81,20 @@ export function lineOf(maxLength: number): Shape<string> {
   );
 }
 
-/** The file that says which addresses a look-up is for. */
+/** The shape of the file with the addresses that a look-up includes or excludes. */
 export const selectionShape = mapping({
   include: defaulted(list(addresses), [], "Addresses that are looked up. Left out or empty: all."),
   exclude: defaulted(list(addresses), [], "Addresses that are not."),
 });
 
-/** The addresses that a look-up is for, as an operator lists them. */
+/** The addresses that a look-up includes or excludes, as an operator lists them. */
 export type SelectionLists = ShapeValue<typeof selectionShape>;
 
 export const readSelection: (bytes: Uint8Array) => ReadFile<SelectionLists> = fileReader(selectionShape);
 
 const maxRate = 0xffff_ffff;
 
-/** The file of sampling rates: `192.0.2.1: 1000`, one of how many packets the exporter looks at. */
+/** The shape of the file of sampling rates: `192.0.2.1: 1000` means that the exporter samples one of 1000 packets. */
 export const sampleRatesShape = byAddresses(
   scalar("a sampling rate, a whole number from 1 to 2^32 - 1", (given) => {
     const rate = /^[1-9][0-9]{0,9}$/.test(given) ? Number(given) : Number.NaN;
@@ -103,6 +103,6 @@ export const sampleRatesShape = byAddresses(
   "exporter",
 ).to((pairs) => new Map(pairs.map(([{ text }, rate]) => [text, rate])));
 
-/** Reads rates by the canonical text of the key. */
+/** Reads sampling rates by the canonical text of the key. */
 export const readSampleRates: (bytes: Uint8Array) => ReadFile<ReadonlyMap<string, number>> =
   fileReader(sampleRatesShape);

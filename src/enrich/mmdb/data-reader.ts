@@ -1,32 +1,32 @@
-/** The parts of a value to read: some keys of a map; the value itself where it has a slot. Slots count from 0. */
+/** The parts of a value to read: some keys of a map, or the value itself if it has a slot. Slots count from 0. */
 export interface Wanted {
-  /** The slot that takes what was found; absent where only keys are wanted. */
+  /** The slot for the value; absent if only keys are wanted. */
   readonly slot?: number;
-  /** The same for a text or a number where a map with `keys` is expected. */
+  /** The slot for a text or a number that stands in place of a map with `keys`. */
   readonly scalar?: number;
   readonly keys?: readonly (readonly [key: string, wanted: Wanted])[];
 }
 
-// The data of the MaxMind DB File Format 2.0: a control byte with the type and the size, more bytes of both, then the content.
+// The types of the MaxMind DB File Format 2.0. A value is a control byte with type and size, further bytes of both, and the content.
 const [pointer, text, double, uint16, uint32, map, int32, array, boolean, float] = [1, 2, 3, 5, 6, 7, 8, 11, 14, 15];
 const lastType = float;
-/** The values of pointers of several bytes begin where those of fewer end. */
+/** The least value of a pointer by its number of further bytes: each range begins where the shorter one ends. */
 const pointerBases = [0, 2048, 526_336, 0];
-/** Sizes from here on are in the bytes that follow. */
+/** The least size that is written in further bytes. */
 const firstLongSize = 29;
 const sizeBases = [29, 285, 65_821];
-/** A damaged file may claim maps and lists of any size. */
+/** The most values to read, because a damaged file may claim maps and lists of any size. */
 const maxValues = 65_536;
-/** The longest text that is a number or a code, bytes. */
+/** The longest text that is a number or a code, in bytes. */
 const longestText = 32;
 const nothing: NonNullable<Wanted["keys"]> = [];
 
 /**
- * Reads of a value in the data of a database what is wanted: a database has names in many languages. What was found is kept by its
- * slot and read where it lies.
+ * Reads the wanted parts of a value in a database, and skips the rest, such as names in other languages. It notes the place of each
+ * part by its slot; callers read the part there.
  */
 export class DataReader {
-  /** The bytes that hold texts, in UTF-8. */
+  /** The bytes that contain the texts, in UTF-8. */
   readonly bytes: Buffer;
   readonly #wanted: Wanted;
   readonly #types: Uint8Array;
@@ -34,13 +34,13 @@ export class DataReader {
   readonly #sizes: Float64Array;
   #at = 0;
   #type = 0;
-  /** Bytes of the value, pairs of a map, items of a list, or where a pointer leads. */
+  /** The bytes of the value, the pairs of a map, the items of a list, or the target of a pointer. */
   #size = 0;
   #left = 0;
 
   /**
    * @param bytes the data: pointers count from its first byte.
-   * @param slots how many there are.
+   * @param slots the number of slots.
    */
   constructor(bytes: Buffer, wanted: Wanted, slots: number) {
     this.bytes = bytes;
@@ -51,10 +51,10 @@ export class DataReader {
   }
 
   /**
-   * Reads what is wanted in place of what was read before.
+   * Reads the wanted parts of a value and forgets those of the value before.
    *
-   * @param at where the value begins in the data.
-   * @throws Error where the file is damaged.
+   * @param at the offset of the value in the data.
+   * @throws Error if the file is damaged.
    */
   read(at: number): void {
     this.#types.fill(0);
@@ -63,22 +63,22 @@ export class DataReader {
     this.#readValue(this.#wanted);
   }
 
-  /** Tells whether there is anything: a map where keys are wanted, else a text or a number. */
+  /** Reports whether the slot was found: a map if keys are wanted, else a text or a number. */
   has(slot: number): boolean {
     return this.#types[slot] !== 0;
   }
 
-  /** Returns where a text begins. */
+  /** Returns the offset at which a text begins. */
   start(slot: number): number {
     return this.#starts[slot] as number;
   }
 
-  /** Returns how many bytes a text has; 0 where there is none. */
+  /** Returns the length of a text in bytes; 0 if there is none. */
   length(slot: number): number {
     return this.#types[slot] === text ? (this.#sizes[slot] as number) : 0;
   }
 
-  /** Returns a short text of ASCII; "" where there is none. */
+  /** Returns a short ASCII text; "" if there is none. */
   text(slot: number): string {
     const size = this.#sizes[slot] as number;
     if (this.#types[slot] !== text || size > longestText) return "";
@@ -131,7 +131,7 @@ export class DataReader {
     if (after >= 0) this.#at = after;
   }
 
-  /** Reads what stands before a value. */
+  /** Reads the type and size of a value. */
   #readHead(): void {
     if (this.#left-- === 0) this.#fail("too many values");
     this.#need(1);
@@ -151,7 +151,7 @@ export class DataReader {
     this.#size = this.#readUint(more + 1) + (sizeBases[more] as number);
   }
 
-  /** Leaves out what belongs to a head. */
+  /** Skips the content of the value whose head was read last. */
   #skipContent(): void {
     for (let values = 1; ; this.#readHead()) {
       const type = this.#type;
@@ -165,7 +165,7 @@ export class DataReader {
     }
   }
 
-  /** Reads the key of a pair. @returns what is wanted of its value. */
+  /** Reads the key of a pair. @returns the wanted parts of its value; undefined if there are none. */
   #readKey(keys: NonNullable<Wanted["keys"]>): Wanted | undefined {
     this.#readHead();
     const after = this.#at;
@@ -178,7 +178,7 @@ export class DataReader {
     const size = this.#size;
     this.#need(size);
     let found: Wanted | undefined;
-    // By position: an iterator would be an object for each key.
+    // An index, because an iterator would create an object for each key.
     for (let i = 0; i < keys.length && found === undefined; i++) {
       const pair = keys[i] as (typeof keys)[number];
       if (pair[0].length === size && this.#isKey(pair[0])) [, found] = pair;
@@ -192,7 +192,7 @@ export class DataReader {
     return true;
   }
 
-  /** Puts down the value of a head, if it is of a type that anything is made of. */
+  /** Notes the place of a text or a number after its head was read, and ignores other types. */
   #noteScalar(slot: number | undefined): void {
     const type = this.#type;
     if (type === double || type === float) {

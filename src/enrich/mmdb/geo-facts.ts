@@ -11,7 +11,7 @@ import {
   type WriteFacts,
 } from "./record-renderer.ts";
 
-/** In the order in which they go out. */
+/** The names below the object, in the order of output. */
 const suffixes: Readonly<Record<GeoValue, string>> = {
   city: ".geo.city.name",
   continent_code: ".geo.continent.code",
@@ -22,10 +22,10 @@ const suffixes: Readonly<Record<GeoValue, string>> = {
   timezone: ".geo.tz.name",
 };
 
-/** Letters of the code of a country or continent; no name is that short. */
+/** The letters of the code of a country or continent; no name is that short. */
 const codeLength = 2;
 
-/** The slots of a name: in the language asked for, and in English. */
+/** The slots of a name in the language of the settings and in English. */
 type NameSlots = readonly [own: number, english: number];
 const citySlots: NameSlots = [0, 1];
 const continentCode = 2;
@@ -37,7 +37,7 @@ const [countrySlots, registeredSlots]: readonly [NameSlots, NameSlots] = [
   [10, 11],
 ];
 const [latitude, longitude, timeZone] = [12, 13, 14];
-/** The slots of the flat layouts of IPinfo and others, where `country` and `continent` are a code or a name. */
+/** The slots of the flat layouts of IPinfo and others, in which `country` and `continent` are a code or a name. */
 const flat = {
   city: 15,
   continent: 16,
@@ -52,10 +52,7 @@ const flat = {
 } as const;
 export const placeSlots = 25;
 
-/**
- * Returns what to read of the data of a database of places: of MaxMind's City and Country and DB-IP's, which are like them, and of
- * IPinfo's.
- */
+/** Returns the parts to read of a database of places: MaxMind's City and Country, those of DB-IP in the same layout, and IPinfo's. */
 export function wantedOfPlaces(language: string): Wanted {
   const names = ([own, english]: NameSlots) =>
     [
@@ -95,23 +92,23 @@ export function wantedOfPlaces(language: string): Wanted {
 }
 
 /**
- * Writes the fields of a database of places: `.geo.city.name`, `.geo.continent.code|name`, `.geo.country.code|name`,
- * `.geo.loc.coord` (`latitude,longitude` in degrees, the text form of an Elasticsearch geo_point) and `.geo.tz.name`. A country that is
- * not known is the one where the block is registered. Whatever is of another shape is left out.
+ * Writes the fields of a database of places: `.geo.city.name`, `.geo.continent.code|name`, `.geo.country.code|name`, `.geo.loc.coord`
+ * (`latitude,longitude` in degrees, the text form of an Elasticsearch geo_point) and `.geo.tz.name`. If the country is unknown, the
+ * country where the block is registered takes its place. Data of any other shape is left out.
  */
 export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
   const byPosition = enrichedObjects.map(({ name }) => starts(name, suffixes));
 
-  /** The first slot with a name; the last where none has one. */
+  /** Returns the first slot with a name; the last slot if none has one. */
   const first = (found: DataReader, ...slots: readonly number[]): number =>
     slots.find((slot) => isName(found, slot)) ?? (slots.at(-1) as number);
-  /** A value that is a code or a name, as the one or the other. */
+  /** Returns the slot of a code or of a name, where one slot (`either`) may have the one or the other. */
   const codeIn = (found: DataReader, own: number, either: number): number =>
     isName(found, own) || found.length(either) !== codeLength ? own : either;
   const nameIn = (found: DataReader, own: number, either: number): number =>
     isName(found, own) || found.length(either) === codeLength ? own : either;
 
-  /** Returns the slot that holds the text of a value. */
+  /** Returns the slot that contains the text of a value. */
   const slotOf = (value: Exclude<GeoValue, "location">, found: DataReader): number => {
     const hasCountry = found.has(country);
     if (value === "city") return first(found, ...citySlots, flat.city);
@@ -155,7 +152,7 @@ export function createWritePlaces(values: ReadonlySet<GeoValue>): WriteFacts {
   };
 }
 
-/** IPinfo has them as texts. */
+/** Returns degrees from a number or, as in IPinfo's databases, from a text. */
 function degrees(found: DataReader, slot: number): number | undefined {
   const text = found.text(slot);
   return /^-?\d{1,3}(?:\.\d{1,12})?$/.test(text) ? Number(text) : found.number(slot);

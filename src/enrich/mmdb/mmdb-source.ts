@@ -26,34 +26,34 @@ import {
 import { geoValues, type GeoValue } from "../settings.ts";
 import { createWritePlaces, placeSlots, wantedOfPlaces } from "./geo-facts.ts";
 
-/** Bits of an IPv4 address that are walked beforehand. */
+/** The leading bits of IPv4 addresses whose walks are made beforehand. */
 const firstBits = 16;
-/** Most /24 whose walks' ends are remembered; addresses that come for the first time often have neighbours that came before. */
+/** The most /24 networks for which the end of the walk is kept. A new address often has neighbours that came before. */
 const knownNetworks = 65_536;
 const networkBits = 24;
 const knownShift = 16;
 
-/** The search tree of the MaxMind DB File Format 2.0, read where it lies. */
+/** The search tree of the MaxMind DB File Format 2.0, read in the memory of the file. */
 class SearchTree {
   readonly #view: DataView;
   readonly #recordSize: number;
   readonly #nodeBytes: number;
   readonly #nodeCount: number;
   readonly #isIpv4: boolean;
-  /** The ends of the walks by the first bits of IPv4 addresses. */
+  /** The ends of the walks, by the first bits of IPv4 addresses. */
   readonly #firsts = new Uint32Array(1 << firstBits);
-  /** Two words for each of the /24: the network + 1, and the end of its walk. */
+  /** Two words for each /24: the network + 1, and the end of its walk. */
   readonly #known = new Uint32Array(2 * knownNetworks);
 
   /**
-   * @param bytes begin with the tree and hold all of it, and a few more.
-   * @throws Error for a size of records that there is not.
+   * @param bytes begin with the whole tree and have a few bytes more.
+   * @throws Error for a record size that is not of the format.
    */
   constructor(bytes: Uint8Array, { recordSize, nodeCount, ipVersion }: Reader<Response>["metadata"]) {
     if (recordSize !== 24 && recordSize !== 28 && recordSize !== 32) {
       throw new Error("has records of a size that is not of the MaxMind DB format");
     }
-    // A read takes four bytes; behind the tree there are more than that.
+    // A read takes four bytes, and more bytes than that follow the tree.
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#recordSize = recordSize;
     this.#nodeBytes = recordSize / 4;
@@ -64,10 +64,10 @@ class SearchTree {
   }
 
   /**
-   * Finds where the data of an address lies.
+   * Finds the data of an address.
    *
-   * @returns the record that the tree has for the address of four words, IPv4 in its mapped form: the same number means the same
-   *   data. 0 when nothing is known of it.
+   * @returns the tree's record for the address of four words, IPv4 in its mapped form. Equal numbers mean the same data; 0 means that
+   *   nothing is known.
    */
   find(a: number, b: number, c: number, d: number): number {
     let node: number;
@@ -77,11 +77,11 @@ class SearchTree {
     return node > this.#nodeCount ? node : 0;
   }
 
-  /** Returns some of the records that addresses lead to, no more than `most`, from the first address on. */
+  /** Returns at most `most` of the records to which addresses lead, from the first address on. */
   sample(most: number): readonly number[] {
     const found = new Set<number>();
     const open = [0];
-    // A damaged tree may lead in a circle.
+    // The steps are bounded, because a damaged tree may lead in a circle.
     for (let steps = 0; open.length > 0 && found.size < most && steps <= this.#nodeCount; steps++) {
       const node = open.pop() as number;
       for (const bit of [1, 0]) {
@@ -93,7 +93,7 @@ class SearchTree {
     return [...found];
   }
 
-  /** Puts down a node for all words that begin with the `depth` bits that lead to it. */
+  /** Stores a node for all words that begin with the `depth` bits that lead to it. */
   #putFirsts(node: number, word: number, depth: number): void {
     const open = firstBits - depth;
     if (open === 0 || node >= this.#nodeCount) this.#firsts.fill(node, word << open, (word + 1) << open);
@@ -111,7 +111,7 @@ class SearchTree {
     return node;
   }
 
-  /** Follows bits of a word from the highest of `count` on. */
+  /** Follows `count` bits of a word, from the highest of these on. */
   #walk(from: number, word: number, count: number): number {
     const nodeCount = this.#nodeCount;
     let node = from;
@@ -130,11 +130,11 @@ class SearchTree {
   }
 }
 
-/** Numbers and organisations as they are called: by MaxMind and DB-IP, below `traits` in their larger databases, by IPinfo. */
+/** The slots of the names that MaxMind and DB-IP use, those below `traits` in larger databases, and those of IPinfo. */
 const numberSlots = [0, 1, 2] as const;
 const organisationSlots = [3, 4, 5, 6] as const;
 const systemSlots = 7;
-/** A number behind an organisation. */
+/** The room for a number behind an organisation. */
 const maxNumber = 16;
 
 const maxmind = (number: number, organisation: number): NonNullable<Wanted["keys"]> => [
@@ -142,7 +142,7 @@ const maxmind = (number: number, organisation: number): NonNullable<Wanted["keys
   ["autonomous_system_organization", { slot: organisation }],
 ];
 
-/** The fields to read of the data of an ASN database (or of one that contains its fields). */
+/** The fields to read from an ASN database, or from one that contains its fields. */
 const wantedOfSystems: Wanted = {
   keys: [
     ...maxmind(numberSlots[0], organisationSlots[0]),
@@ -153,7 +153,7 @@ const wantedOfSystems: Wanted = {
   ],
 };
 
-/** A number, or a text such as `AS64500`; 0 for none. */
+/** Returns the number of the system, from a number or a text such as `AS64500`; 0 if there is none. */
 function numberOf(found: DataReader): number {
   for (const slot of numberSlots) {
     const number = found.number(slot) ?? Number(/^AS(\d{1,10})$/i.exec(found.text(slot))?.[1] ?? 0);
@@ -162,7 +162,7 @@ function numberOf(found: DataReader): number {
   return 0;
 }
 
-/** Writes the autonomous system. */
+/** Creates the writer of the autonomous system. */
 function createWriteSystems(): WriteFacts {
   const starts = enrichedObjects.map(({ asNumberName, asOrganisationName, asLabelName }) => ({
     number: Buffer.from(`,"${asNumberName}":`),
@@ -197,24 +197,24 @@ function createWriteSystems(): WriteFacts {
   };
 }
 
-/** Zeros between the tree and the data. */
+/** The zeros between the tree and the data. */
 const separatorBytes = 16;
 
-/** The mark before the metadata, within the last bytes of each database. */
+/** The most bytes at the end of a database in which the mark before the metadata lies. */
 const metadataMaxBytes = 128 * 1024;
 const metadataMark = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
 
 /** A MaxMind database (MaxMind DB File Format 2.0) in memory. */
 export class Database {
-  /** The type in its metadata: `GeoLite2-City`, … */
+  /** The type in its metadata, such as `GeoLite2-City`. */
   readonly type: string;
   readonly builtAt: Date;
   readonly tree: SearchTree;
-  /** The excess of the tree's records over the offsets of their data. */
+  /** The number to subtract from a record of the tree to get the offset of its data. */
   readonly base: number;
   readonly #data: Buffer;
 
-  /** @throws Error when the bytes are no such database. */
+  /** @throws Error if the bytes are no such database. */
   constructor(bytes: Uint8Array) {
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     if (!buffer.subarray(-metadataMaxBytes).includes(metadataMark)) {
@@ -232,26 +232,26 @@ export class Database {
     this.#data = buffer.subarray(searchTreeSize + separatorBytes);
   }
 
-  /** Makes a reader of what is wanted of the data of addresses, which lies at what the tree finds less the base. */
+  /** Creates a reader of some parts of the data. The offset of the data is what the tree finds, less `base`. */
   reader(wanted: Wanted, slots: number): DataReader {
     return new DataReader(this.#data, wanted, slots);
   }
 }
 
 export interface MmdbOptions {
-  /** The database of autonomous systems; undefined for none. */
+  /** The database of autonomous systems; undefined if there is none. */
   readonly asn?: { readonly path: string } | undefined;
-  /** That of places. */
+  /** The database of places; undefined if there is none. */
   readonly geoip?:
     | {
         readonly path: string;
         readonly values: readonly GeoValue[];
         readonly language: string;
-        /** The addresses it is asked about; undefined for all. */
+        /** The addresses to look up; undefined for all. */
         readonly selection?: (() => AddressSelection | undefined) | undefined;
       }
     | undefined;
-  /** Milliseconds between two looks whether a file has changed. */
+  /** The time between two checks whether a file has changed, in ms. */
   readonly pollMs: number;
   readonly io?: Pick<FileIo, "state" | "read">;
   readonly clock: Clock;
@@ -259,7 +259,7 @@ export interface MmdbOptions {
   readonly log: Log;
 }
 
-/** One kind of database, with what is read of it. */
+/** A kind of database, with the parts to read from it. */
 interface Kind {
   readonly name: "asn" | "geoip";
   readonly wanted: Wanted;
@@ -267,7 +267,7 @@ interface Kind {
   readonly write: WriteFacts;
 }
 
-/** A database by its file, once it was read. */
+/** The file of a database, with what was read from it last. */
 class DatabaseFile {
   readonly counts = { lookups: 0, misses: 0, errors: 0, loads: 0, loadFailures: 0 };
   readonly kind: Kind;
@@ -276,10 +276,10 @@ class DatabaseFile {
   readonly #path: string;
   readonly #log: Log;
   readonly #limited: Log;
-  /** Undefined until the file was read. */
+  /** Undefined until the file has been read. */
   current: { readonly database: Database; readonly renderer: FactRenderer } | undefined;
 
-  /** @param changed called when the file was read. */
+  /** @param changed called when the file has been read. */
   constructor(
     kind: Kind,
     path: string,
@@ -316,7 +316,7 @@ class DatabaseFile {
       this.#limited.warn({ path, error }, "a MaxMind database is damaged");
     };
     const reader = database.reader(wanted, slots);
-    // Another one than those of all other databases that the source reads.
+    // The number differs from those of all other databases that the source reads.
     const generation = 2 * this.counts.loads++ + (name === "asn" ? 0 : 1);
     this.current = { database, renderer: new RecordRenderer(generation, reader, base, write, missed, failed) };
     const nothing = nothingIn(database, this.kind);
@@ -335,8 +335,8 @@ class DatabaseFile {
 }
 
 /**
- * Autonomous systems and places by MaxMind databases, for public addresses: a database says nothing of others. A file that
- * is missing or broken at the start is waited for; one that breaks later leaves what was read before.
+ * Finds autonomous systems and places of public addresses in MaxMind databases, which have no other addresses. It waits for a file that
+ * is missing or broken at the start. If a file breaks later, the last good state stays.
  */
 export class MmdbSource implements AddressSource, Component {
   readonly name = "MaxMind databases";
@@ -371,7 +371,7 @@ export class MmdbSource implements AddressSource, Component {
     return this.#listeners.add(changed);
   }
 
-  /** To be called when a selection is another one. */
+  /** Applies a changed selection; callers call it after each change. */
   selectionChanged(): void {
     this.#listeners.report(undefined);
   }
@@ -384,16 +384,16 @@ export class MmdbSource implements AddressSource, Component {
     for (const { file } of this.#files) await file.stop();
   }
 
-  /** Reads the files again, changed or not. */
+  /** Reads the files again, even if they have not changed. */
   async reload(): Promise<void> {
     for (const { file } of this.#files) await file.reload(true);
   }
 }
 
-/** Data that are looked at to find out whether a database has what is asked for. */
+/** The most data to check whether a database has what is wanted. */
 const mostSampled = 1000;
 
-/** Why a database is of no use for what is asked of it, though it can be read; undefined when it is of some. */
+/** Returns why a readable database is of no use for its purpose; undefined if it is of use. */
 function nothingIn(database: Database, { wanted, slots, write, name }: Kind): string | undefined {
   const reader = database.reader(wanted, slots);
   const into = new FieldWriter(write.maxLength);
@@ -404,7 +404,7 @@ function nothingIn(database: Database, { wanted, slots, write, name }: Kind): st
       write.fields(reader, 0, into);
       return into.end === 0 && write.number(reader, 0, into) === 0;
     } catch {
-      // It is counted when somebody asks for it.
+      // Damaged data is counted when a look-up reads it.
       return true;
     }
   };
@@ -416,8 +416,8 @@ function nothingIn(database: Database, { wanted, slots, write, name }: Kind): st
 /**
  * Reads a database for a check.
  *
- * @returns with a remark when nothing would come of it.
- * @throws Error when the bytes are no such database.
+ * @returns a remark if the database would add nothing.
+ * @throws Error if the bytes are no such database.
  */
 export function judgeDatabase(bytes: Uint8Array, name: Kind["name"]): { readonly remark?: string } {
   const database = new Database(bytes);

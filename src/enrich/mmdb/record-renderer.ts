@@ -5,36 +5,40 @@ const quote = 0x22;
 const backslash = 0x5c;
 const [firstPrintable, firstBeyond] = [0x20, 0x80];
 
-/** Writes fields as they stand in a line, one behind the other, into memory of its own. */
+/** Writes fields one behind the other, in the form that lines have, into memory of its own. */
 export class FieldWriter {
   readonly view: DataView;
   /** The offset of the next byte to write. */
   end = 0;
   readonly #bytes: Buffer;
 
-  /** @param size bytes; no more than that may be written between two calls of `clear`. */
+  /** @param size in bytes: no more may be written between two calls of `clear`. */
   constructor(size: number) {
     this.#bytes = Buffer.alloc(size);
     this.view = new DataView(this.#bytes.buffer, this.#bytes.byteOffset, size);
   }
 
-  /** Begins again at the start of its memory. */
+  /** Starts again at the beginning of the memory. */
   clear(): void {
     this.end = 0;
   }
 
-  /** @param start a comma, the name in quotes, a colon. */
+  /**
+   * Begins a field.
+   *
+   * @param start a comma, the name in quotes, and a colon.
+   */
   start(start: Uint8Array): void {
     for (let i = 0; i < start.length; i++) this.#bytes[this.end++] = start[i] as number;
   }
 
-  /** Writes a text in UTF-8 as JSON has it. */
+  /** Writes a text in UTF-8 as a JSON string. */
   text(from: Buffer, start: number, after: number): void {
     if (this.#putPlain(from, start, after)) return;
     this.end += this.#bytes.write(JSON.stringify(from.toString("utf8", start, after)), this.end);
   }
 
-  /** Goes on with the text that was written last: plain ASCII that JSON has as it is. */
+  /** Appends plain ASCII, which JSON does not escape, to the text that was written last. */
   extend(value: string): void {
     this.end--;
     this.plain(value);
@@ -42,14 +46,14 @@ export class FieldWriter {
   }
 
   /**
-   * Writes what JSON has as it is: a number, or a text in quotes. By letter: for short texts that is many times faster than asking
-   * the engine.
+   * Writes a value that is JSON already: a number, or a text in quotes. It copies letter by letter, which for short texts is many times
+   * faster than a call into the engine.
    */
   plain(value: string): void {
     for (let i = 0; i < value.length; i++) this.#bytes[this.end++] = value.charCodeAt(i);
   }
 
-  /** Copies what needs no escape. @returns whether that was all of it. */
+  /** Copies the bytes that need no escape. @returns true if that was the whole text. */
   #putPlain(from: Buffer, start: number, after: number): boolean {
     const bytes = this.#bytes;
     let to = this.end;
@@ -65,14 +69,14 @@ export class FieldWriter {
   }
 }
 
-/** Longer texts are no names of places or organisations. */
+/** The longest name of a place or organisation, in bytes; longer texts are no names. */
 const maxText = 255;
-/** A byte of a text is at most six in JSON (`\u0001`), and UTF-8 has at most three bytes for a unit of a text. */
+/** The most bytes of a name. JSON needs up to six bytes for a byte of a text (`\u0001`), and UTF-8 up to three for a unit of a text. */
 export const maxNameBytes = 6 * 3 * maxText + 2;
-/** The name of a field is no longer, with its quotes, comma and colon. */
+/** The most bytes of a field's name with its quotes, comma and colon. */
 export const maxStart = 64;
 
-/** Tells whether the text in a slot is a name. */
+/** Reports whether the text in a slot is a name. */
 export function isName(found: DataReader, slot: number): boolean {
   const length = found.length(slot);
   if (length === 0 || length > 3 * maxText) return false;
@@ -85,7 +89,7 @@ export function writeText(found: DataReader, slot: number, into: FieldWriter): v
   into.text(found.bytes, start, start + found.length(slot));
 }
 
-/** The starts of fields below an object, as they stand in a line. */
+/** Returns the starts of the fields below an object, in the form that lines have. */
 export function starts<Name extends string>(
   object: string,
   suffixes: Readonly<Record<Name, string>>,
@@ -96,28 +100,32 @@ export function starts<Name extends string>(
   ) as unknown as Record<Name, Uint8Array>;
 }
 
-/** Writes what the data of a database says, below the object at a position. */
+/** Writes the data of a database as fields below the object at a position. */
 export interface WriteFacts {
-  /** Bytes that it writes at most. */
+  /** The most bytes that it writes. */
   readonly maxLength: number;
-  /** The fields but for the autonomous system. */
+  /** Writes all fields except the autonomous system. */
   fields(found: DataReader, position: number, into: FieldWriter): void;
-  /** The number of the autonomous system; 0 for none. Its field is written, and where `organisation` follows, that one too. */
+  /**
+   * Writes the number of the autonomous system. `organisation` may then add the fields that follow it.
+   *
+   * @returns the number; 0 if there is none.
+   */
   number(found: DataReader, position: number, into: FieldWriter): number;
   organisation(found: DataReader, position: number, into: FieldWriter): void;
 }
 
 const slots = 65_536;
-/** A fact is in the slot of its hash or in one of those behind it. */
+/** The number of slots to search for a fact: the slot of its hash and those behind it. */
 const maxProbes = 4;
 const memoryBytes = 8 * 1024 * 1024;
-// The words of a slot: the data, the position + 1, start and end of its fields, then the ends of the number and the organisation, the
-// system.
+// The words of a slot: the data, the position + 1, the start and end of the fields, the end of the number, the end of the organisation,
+// and the system.
 const slotWords = 8;
 
 /**
- * Renders the data of a database by where it lies there. What was rendered lately is kept, because few data stand for many networks, and
- * an address that has metadata of its own has a text of its own.
+ * Renders the data of a database, identified by its place there. Recent results are kept, because many networks share few data. An
+ * address with metadata of its own has a text of its own.
  */
 export class RecordRenderer implements FactRenderer {
   readonly generation: number;
@@ -131,9 +139,9 @@ export class RecordRenderer implements FactRenderer {
   readonly #rendered = { from: this.#writer.view, start: 0, fieldsEnd: 0, numberEnd: 0, end: 0, system: 0 };
 
   /**
-   * @param base where the data begins, among the numbers of facts.
-   * @param missed called when data says nothing of what is asked for.
-   * @param failed called for data that is damaged; nothing is known of its addresses then.
+   * @param base the number at which the data begins, among the numbers of facts.
+   * @param missed called when the data has nothing that is wanted.
+   * @param failed called for damaged data; its addresses then get no facts.
    */
   constructor(
     generation: number,
@@ -172,7 +180,7 @@ export class RecordRenderer implements FactRenderer {
     return rendered;
   }
 
-  /** @returns whether the data can be read. */
+  /** @returns true if the data can be read. */
   #make(fact: number, position: number): boolean {
     const rendered = this.#rendered;
     const writer = this.#writer;
@@ -199,7 +207,7 @@ export class RecordRenderer implements FactRenderer {
     }
   }
 
-  /** Returns where a fact is kept or is to be kept. */
+  /** Returns the slot that holds a fact, or that is to hold it. */
   #slotOf(fact: number, position: number): number {
     const kept = this.#kept;
     const hash = Math.imul(fact ^ position, 0x9e3779b1);

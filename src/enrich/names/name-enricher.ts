@@ -13,7 +13,7 @@ import {
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
 
-/** Names of ports by the number of the transport protocol. */
+/** The names of ports, by the number of the transport protocol. */
 export type PortNames = ReadonlyMap<number, ReadonlyMap<number, string>>;
 
 const protocolNumbers = { tcp: 6, udp: 17, dccp: 33, sctp: 132 } as const;
@@ -21,7 +21,7 @@ type ProtocolName = keyof typeof protocolNumbers;
 
 const protocolLetters: Readonly<Record<string, number>> = { t: 6, u: 17, s: 132, d: 33 };
 
-/** Returns the names that are known without a file: IANA's registry of services below 32768, read again with each call. */
+/** Returns the built-in names: IANA's registry of services below port 32768. Each call reads the registry again. */
 export function knownPortNames(): PortNames {
   const names = new Map<number, Map<number, string>>();
   for (const number of Object.values(protocolNumbers)) names.set(number, new Map());
@@ -38,7 +38,7 @@ export function knownPortNames(): PortNames {
 const firstPrivilegedPort = 512;
 const firstUserPort = 1024;
 
-/** Ports at which one expects a server: the same without those below 1024 that systems give to clients with privileges. */
+/** Returns the ports of known servers: the built-in names without ports below 1024 that systems give to privileged clients. */
 export function servicePorts(): PortNames {
   const isServer = (port: number): boolean =>
     port < firstPrivilegedPort || port >= firstUserPort || privilegedServices.includes(port);
@@ -50,7 +50,7 @@ export function servicePorts(): PortNames {
   );
 }
 
-/** The names of both, of the first where both have one. */
+/** Returns the names of both. If both have a name, that of the first counts. */
 export function joinPortNames(first: PortNames, second: PortNames): PortNames {
   return new Map(
     Object.values(protocolNumbers).map((number) => [
@@ -66,7 +66,7 @@ const portNumber = scalar("a port from 0 to 65535", (given) => {
 });
 const namesOfPorts = optional(mapOf(portNumber, lineOf(255), { name: "<port>" }), "Names of its ports.");
 
-/** The file of names of ports: `{tcp: {8443: portal}, udp: {…}, sctp: {…}, dccp: {…}}`. */
+/** The shape of the file of port names: `{tcp: {8443: portal}, udp: {…}, sctp: {…}, dccp: {…}}`. */
 export const portNamesShape = mapping({
   tcp: namesOfPorts,
   udp: namesOfPorts,
@@ -79,8 +79,8 @@ export const portNamesShape = mapping({
 export const readPortNames: (bytes: Uint8Array) => ReadFile<PortNames> = fileReader(portNamesShape);
 
 /**
- * Names of code points: class selectors (RFC 2474), assured forwarding (RFC 2597), expedited forwarding (RFC 3246),
- * voice-admit (RFC 5865), lower effort (RFC 8622); RFC 4594 says what they are for. Others have none.
+ * The names of code points: class selectors (RFC 2474), assured forwarding (RFC 2597), expedited forwarding (RFC 3246), voice-admit
+ * (RFC 5865), lower effort (RFC 8622). RFC 4594 explains their use. Other code points have no name.
  */
 const dscpNames: ReadonlyMap<number, string> = new Map([
   ...Array.from({ length: 8 }, (_, i): [number, string] => [8 * i, `CS${i}`]),
@@ -91,8 +91,8 @@ const dscpNames: ReadonlyMap<number, string> = new Map([
 ]);
 
 /**
- * Adds names of numbers: `flow.src.l4.port.name` and `flow.dst.l4.port.name` by transport protocol and port,
- * `ip.dscp.name` and `flow.in.ip.dscp.name` by code point. A name that the record has stays.
+ * Adds names of numbers: `flow.src.l4.port.name` and `flow.dst.l4.port.name` by transport protocol and port, `ip.dscp.name` and
+ * `flow.in.ip.dscp.name` by code point. A name that the record already has stays.
  */
 export class NameEnricher implements Enricher {
   readonly lines: LineEnricher;
@@ -101,8 +101,8 @@ export class NameEnricher implements Enricher {
   readonly #found = { port: 0, dscp: 0 };
 
   /**
-   * @param ports the names of ports as they are now; undefined when they are not asked for.
-   * @param dscp whether code points get their names.
+   * @param ports returns the current names of ports; undefined if ports get no names.
+   * @param dscp true if code points get names.
    */
   constructor(ports: (() => PortNames) | undefined, dscp: boolean, metrics: Metrics) {
     this.#ports = ports;
@@ -154,7 +154,7 @@ export class NameEnricher implements Enricher {
 
   #portAdditions(names: () => PortNames, end: string): NumberAdditions {
     const adds = `${end}.l4.port.name`;
-    // Names change as a whole.
+    // A change of the file replaces all names at once.
     const rendered = new WeakMap<PortNames, NumberTable>();
     return {
       field: `${end}.l4.port.id`,
@@ -172,17 +172,20 @@ export class NameEnricher implements Enricher {
 }
 
 const ends = ["flow.src", "flow.dst"] as const;
-/** The fields that name a code point. The first decides whether a record has the name already. */
+/** The fields that name a code point. The first decides whether a record already has the name. */
 const dscpField = "ip.dscp.name";
 const inDscpField = "flow.in.ip.dscp.name";
 const dscpFields = [dscpField, inDscpField] as const;
 
-/** The names of ports as they stand in lines, each rendered when it is needed: there are thousands, and few are used. */
+/** The names of ports in the form that lines have. Each is rendered on first use, because few of the thousands are used. */
 class PortTexts implements NumberTable {
   readonly #adds: string;
-  /** By protocol and port, 16 bits: the name, then its text. */
+  /** The texts by protocol and port (16 bits): first the name, then the rendered text. */
   readonly #texts = new Map<number, string | RenderedFields>();
-  /** By the protocol a bit for each port that has a name: of ports of clients, which differ in each flow, the large table is not asked. */
+  /**
+   * By protocol, a bit for each port that has a name. Ports of clients differ in each flow, and the bit saves a look-up in the large
+   * table.
+   */
   readonly #named: (Uint8Array | undefined)[] = [];
 
   constructor(names: PortNames, adds: string) {
@@ -196,7 +199,7 @@ class PortTexts implements NumberTable {
     }
   }
 
-  /** @param scoped by {@link scopedNumber}. */
+  /** @param scoped a number made by {@link scopedNumber}. */
   get(scoped: number): RenderedFields | undefined {
     const port = scoped >>> 0;
     const protocol = scopeOf(scoped);

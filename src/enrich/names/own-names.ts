@@ -7,18 +7,18 @@ import { gatherValues, placeFields, type FindRuled } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 
-/** A field of records with what a name is of. */
+/** A field of records with a thing that users can name. */
 type Place = {
-  /** What the names add lies below it. */
+  /** The object below which the names add fields. */
   readonly object: string;
   readonly field: string;
-  /** Any key of the kind, by which it is known whether there are names of it at all. */
+  /** Any key of the kind; it serves to find out whether there are names of this kind. */
   readonly all: Key;
-  /** A text that is the same where {@link Place.keys} are. */
+  /** Returns a text that is the same where {@link Place.keys} are the same. */
   readonly known: (value: Value, get: (name: string) => Value | undefined) => string;
-  /** Keys of the entries that count, the first one first; a text of them is looked up once. */
+  /** Returns the keys of the entries that apply, the most important first. One text of keys is looked up once. */
   readonly keys: (value: Value, get: (name: string) => Value | undefined) => readonly string[];
-  /** The fields that a name becomes. */
+  /** Returns the fields that a name becomes. */
   readonly name: (name: string, value: Value, key: Key) => readonly (readonly [field: string, value: Value])[];
 };
 
@@ -26,7 +26,7 @@ const exporterField = "flow.export.ip.addr";
 const protocolField = "l4.proto.id";
 const protocolNames = new Map(Object.entries(portProtocols).map(([name, number]) => [number, name]));
 
-/** All keys of a kind. @param any one of them. */
+/** Returns the key that stands for all keys of a kind. @param any a key of the kind. */
 function kindOf(any: string): Key {
   const { first } = parseNameKey(any);
   const bits = 120n;
@@ -44,7 +44,7 @@ const places: readonly Place[] = [
       const exporter = String(get(exporterField));
       const name = get(`${object}.name`);
       const byIndex = `interface:${exporter}/${String(index)}`;
-      // Digits alone are an index in a key.
+      // A key with digits alone means an index.
       if (typeof name !== "string" || /^\d*$/.test(name)) return [byIndex];
       return [byIndex, `interface:${exporter}/${encoded(name)}`];
     },
@@ -94,38 +94,38 @@ const places: readonly Place[] = [
 
 const isOfInterface = ({ object }: Place): boolean => object.endsWith(".netif");
 
-/** Most things of a kind that are kept, and bytes of all that is kept. */
+/** The most things of a kind that are kept; below, the most bytes of all that is kept. */
 const maxKept = 65_536;
 const maxKeptBytes = 2 ** 26;
-/** What is kept takes about this beside its texts. */
+/** The bytes that an entry takes in addition to its texts, about. */
 const keptOverhead = 200;
 const nothing = givenFields(new Map());
 
 /**
- * Gives records the names that people gave to interfaces, AS numbers, VLANs, ports and MAC addresses. They stand in place of what exporters,
- * SNMP, databases and files say of these. Of an interface, index and name may have an entry, of a VLAN the exporter and all, of a MAC address each
- * of its prefixes: what the first says counts, tags are united.
+ * Adds the names that people gave to interfaces, AS numbers, VLANs, ports and MAC addresses. They replace the names from exporters,
+ * SNMP, databases and files. Several entries may apply: for an interface by index and by name, for a VLAN of the exporter and of all,
+ * for a MAC address by each of its prefixes. The value of the first entry counts; tags are united.
  */
 export class OwnNames implements Component, Enricher {
   readonly name = "names";
   readonly lines: LineEnricher = { begin() {}, numbers: [], addresses: [] };
-  /** Adds names to lines. Lines without any stay where they are. */
+  /** Adds names to lines. Lines that get none are not copied. */
   readonly shape: ShapeLines;
   readonly #watch: WatchAddresses;
   #unwatch = (): void => {};
   #index: AddressIndex | undefined;
-  /** Those of which there are names. */
+  /** The places of the kinds that have names. */
   #places: readonly Place[] = [];
-  /** By what is looked up. */
+  /** The fields by the text of the keys looked up. */
   readonly #known = new Map<Place, RecentCache<GivenFields>>();
-  /** What several things of one record add together. */
+  /** The fields that several things of one record add together. */
   #joined = new Map<GivenFields, Map<GivenFields, GivenFields>>();
   #keptBytes = 0;
   #findRuled: FindRuled = () => [];
   #records = 0;
   #renamed = 0;
 
-  /** @param watch reports the names of a store. */
+  /** @param watch reports the names in a store. */
   constructor(watch: WatchAddresses, metrics: Metrics) {
     this.#watch = watch;
     const shaper = new LineShaper(
@@ -160,23 +160,27 @@ export class OwnNames implements Component, Enricher {
     this.#unwatch();
   }
 
-  /** Returns what it knows: another object after each change. */
+  /** Returns the names that it has: another object after each change. */
   known(): unknown {
     return this.#index;
   }
 
-  /** @param findRuled says which fields lines have by rules, that stand in place of metadata of names. */
+  /**
+   * Sets how to find the rules' fields.
+   *
+   * @param findRuled returns the fields of a line that rules gave; they replace metadata of names.
+   */
   behind(findRuled: FindRuled): void {
     this.#findRuled = findRuled;
   }
 
-  /** Adds names of interfaces to a record, which rules are to see. All others come when it is a line. */
+  /** Adds names of interfaces to a record, so that rules see them. All other names are added when the record is a line. */
   enrich(record: RecordFields): void {
     const given = this.#given({ get: (name) => record.get(name) }, this.#places.filter(isOfInterface));
     if (given !== undefined) this.#place(record, given.fields);
   }
 
-  /** Adds all names to a record. @param applied called with the keys of what names a thing, and the fields that they give. */
+  /** Adds all names to a record. @param applied called with the keys of the thing named, and the names of the fields added. */
   explain(record: RecordFields, applied: (keys: string, fields: Iterable<string>) => void): void {
     const given = new Map<string, Value>();
     for (const place of this.#places) {
@@ -244,7 +248,7 @@ export class OwnNames implements Component, Enricher {
     return joined;
   }
 
-  /** Exporters may send any number and text. What is forgotten is looked up again. */
+  /** Bounds the memory, because exporters may send any number and text. A forgotten key is looked up again. */
   #count(key: string, given: GivenFields): void {
     this.#keptBytes += keptOverhead + key.length + 8 * given.text.length;
     if (this.#keptBytes > maxKeptBytes) this.#forget();
@@ -266,22 +270,22 @@ export class OwnNames implements Component, Enricher {
     return own.size === 0 ? nothing : givenFields(own);
   }
 
-  /** The entries of a key, the most specific first. */
+  /** Returns the entries of a key, the most specific first. */
   #find(text: string): readonly UdmEntry[] {
     try {
       const key = parseNameKey(text);
       const found = this.#index?.covering({ family: 6, value: key.first }) ?? [];
-      // Keys of names have digests in them: another text is another name.
+      // Keys of names are digests, so an entry counts only if its text is the same, too.
       return text.startsWith("mac:") ? found.toReversed() : found.filter((entry) => entry.key.text === key.text);
     } catch (error) {
-      // What a record has may be too long for a key, or no number of its kind.
+      // A value in a record may be too long for a key, or no valid number of its kind.
       if (error instanceof KeyError) return [];
       throw error;
     }
   }
 }
 
-/** A name as a key has it. */
+/** Returns a name as it stands in a key. */
 function encoded(name: string): string {
   return /\p{Surrogate}/u.test(name) ? "" : encodeURIComponent(name);
 }

@@ -16,21 +16,21 @@ import type { Metrics } from "../../base/report/index.ts";
 import { gatherValues, placeFields } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
 
-/** An interface, as the file describes it. */
+/** An interface as the file describes it. */
 interface Netif {
-  /** Below `flow.in.netif` or `flow.out.netif`. */
+  /** The fields below `flow.in.netif` or `flow.out.netif`. */
   readonly fields: readonly Fact[];
-  /** By the rules of user-defined metadata. */
+  /** The metadata, which follows the rules of user-defined metadata. */
   readonly metadata: ReadonlyMap<string, string>;
 }
 
 export interface NetifExporter {
   readonly key: Key;
-  /** By ifIndex. */
+  /** The interfaces by ifIndex. */
   readonly netifs: ReadonlyMap<number, Netif>;
 }
 
-/** Every name below an interface that a file gives, metadata aside, in the order in which they go out. */
+/** All names below an interface that the file gives, except metadata, in the order of output. */
 const netifSuffixes = [".name", ".descr", ".alias", ".type.name", ".speed", ".tags"] as const;
 
 const attribute = lineOf(1024);
@@ -40,7 +40,7 @@ const bitsPerSecond = scalar("a whole number of bits a second", (given): number 
   return number !== undefined && number <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(number) : number;
 });
 
-/** Reports what user-defined metadata may not have. */
+/** Reports a key or value that user-defined metadata may not have. */
 function judge(part: Partial<Parameters<typeof checkValues>[0]>, at: FileNode, side: "key" | "value"): boolean {
   const violations = checkValues({ name: "", tags: [], vlan: 0n, internal: false, metadata: [], ...part });
   for (const { description } of violations) at.error(description, undefined, side);
@@ -52,7 +52,7 @@ const tag: Shape<string> = new Shape("a text", (at) => {
   return judge({ tags: [at.node.text] }, at, "value") ? at.node.text : undefined;
 });
 
-/** A text of metadata; the key in front of it is judged with it. */
+/** The shape of a metadata text. It also checks the key before the text. */
 const metadataText: Shape<string> = new Shape("a text", (at) => {
   if (at.node.kind !== "scalar") return at.expected("a text");
   const key = String(at.step);
@@ -93,7 +93,10 @@ const ifIndex = scalar("an ifIndex, a number below 2^32", (given) => {
   return index <= 0xffff_ffff ? index : undefined;
 });
 
-/** The file of interfaces: exporter (address, CIDR or range) → ifIndex → `{name, descr, alias, type, speed, tags, metadata}`. */
+/**
+ * The shape of the file of interfaces: exporter (address, CIDR or range) → ifIndex → `{name, descr, alias, type, speed, tags,
+ * metadata}`.
+ */
 export const netifsShape = byAddresses(
   mapOf(ifIndex, netifShape, { each: "interface", name: "<ifIndex>" }).orEmpty(),
   "exporter",
@@ -104,12 +107,15 @@ export const readNetifs: (bytes: Uint8Array) => ReadFile<readonly NetifExporter[
 
 type Netifs = ReadonlyMap<number, Netif>;
 
-/** Most exporters whose interfaces are kept rendered. */
+/** The most exporters whose interfaces are kept in rendered form. */
 const maxKept = 65_536;
 const none: Netifs = new Map();
 const objects = ["flow.in.netif", "flow.out.netif"] as const;
 
-/** The exporters of a file: by address, because it may have many and strangers may send from any address; the wider ones in a row. */
+/**
+ * The exporters of a file. Single addresses are in a map, because a file may have many and strangers may send from any address; wider
+ * keys are in a list.
+ */
 class NetifIndex {
   readonly of: readonly NetifExporter[] | undefined;
   readonly #single = new Map<string, NetifExporter[]>();
@@ -152,9 +158,9 @@ class NetifIndex {
 }
 
 /**
- * Adds what a file says of the interfaces of a flow: `flow.in.netif.*` and `flow.out.netif.*` by `.index`. It replaces what
- * the record has, so that what comes after it has to leave these names alone. Of several exporters that cover the address
- * the most specific one that has the interface counts. Metadata goes by the rules of addresses, `.x` below `flow.in.netif`.
+ * Adds the file's facts about the interfaces of a flow: `flow.in.netif.*` and `flow.out.netif.*` by `.index`. They replace what the
+ * record has, so later enrichers must leave these names alone. Of several exporters that cover the address, the most specific one that
+ * has the interface counts. Metadata follows the rules of addresses: `.x` goes below `flow.in.netif`.
  */
 export class NetifEnricher implements Enricher {
   readonly lines: LineEnricher;
@@ -163,14 +169,14 @@ export class NetifEnricher implements Enricher {
   #fields = 0;
   #renamed = 0;
 
-  /** @param exporters of the file as it is now, the most specific first; undefined when there is none. */
+  /** @param exporters returns the current exporters of the file, the most specific first; undefined if there is no file. */
   constructor(exporters: () => readonly NetifExporter[] | undefined, metrics: Metrics) {
     this.#exporters = exporters;
     this.lines = {
       begin() {},
       numbers: objects.flatMap((object) => netifSuffixes.map((suffix) => this.#numberAdditions(object, suffix))),
       addresses: [],
-      // Metadata may write any name.
+      // Metadata may write any name, so the record must become fields.
       needsFields: (exporter) => hasMetadata(this.#netifsOf(exporter)),
     };
     const count = (name: string, help: string, read: () => number): void =>
@@ -212,7 +218,7 @@ export class NetifEnricher implements Enricher {
 
   #numberAdditions(object: string, suffix: string): NumberAdditions {
     const adds = object + suffix;
-    // Interfaces rendered for an exporter stay until the file changes.
+    // The rendered interfaces of an exporter stay valid until the file changes.
     const rendered = new WeakMap<Netifs, ReadonlyMap<number, RenderedFields>>();
     return {
       field: `${object}.index`,

@@ -24,29 +24,29 @@ import {
 } from "../../record/index.ts";
 import { fileReader, type ReadFile } from "../files/operator-file.ts";
 
-/** A text with what groups of a regular expression found in it: texts, and names of groups behind them. */
+/** A text with references to the groups of a regular expression: texts, with names of groups between them. */
 export interface Template {
   readonly parts: readonly (string | { readonly group: string })[];
 }
 
-/** What a rule gives a field. */
+/** The value that a rule gives a field. */
 export type GivenValue = Template | Scalar | readonly Template[];
 
-/** A rule, as a file says it. */
+/** A rule as in the file. */
 export interface Rule {
   readonly name: string;
   readonly when: Filter;
-  /** Names as records have them. */
+  /** The values by the names that records have. */
   readonly set: ReadonlyMap<string, GivenValue>;
 }
 
 export const maxRules = 1000;
 const maxFields = 32;
 const maxLists = 64;
-/** The most that regular expressions of a file may cost: they are kept compiled by each thread that decodes. */
+/** The most that the regular expressions of a file may cost, because each thread that decodes keeps them compiled. */
 const maxRegexCost = 100_000;
 
-/** `$name` and `${name}` are what a group found, `$$` is a dollar. */
+/** Matches `$name` and `${name}` (the text that a group found) and `$$` (a dollar sign). */
 const reference = /\$(?:\$|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
 
 function templateOf(text: string): Template {
@@ -63,7 +63,7 @@ function templateOf(text: string): Template {
   return { parts };
 }
 
-/** The terms with a regular expression that are true where the filter is, in the order of the text. */
+/** Returns the terms with a regular expression that are true whenever the filter is, in the order of the text. */
 export function regexTerms(filter: Filter): readonly TermOf<"regex">[] {
   if (filter.kind === "regex") return [filter];
   return filter.kind === "and" || filter.kind === "or" ? filter.filters.flatMap(regexTerms) : [];
@@ -75,7 +75,7 @@ function regexCosts(filter: Filter): number {
   return "filters" in filter ? filter.filters.reduce((sum, each) => sum + regexCosts(each), 0) : 0;
 }
 
-/** What the regular expressions cost that a reading has compiled so far, by what it reports to. */
+/** The cost so far of the regular expressions that a reading has compiled, by its report. */
 const costs = new WeakMap<ShapeReport, number>();
 const costOf = ({ report }: FileNode): number => costs.get(report) ?? 0;
 
@@ -88,7 +88,7 @@ const condition: Shape<Filter> = new Shape("a filter", (at) => {
     return filter;
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
-    // What was compiled before its fault is in there.
+    // The cost includes what was compiled before the fault was found.
     if (text.includes("=~")) costs.set(at.report, costOf(at) + regexCost(text));
     const { line, column } = error.location;
     const place = line === 1 ? `character ${column}` : `line ${line}, character ${column}`;
@@ -97,10 +97,10 @@ const condition: Shape<Filter> = new Shape("a filter", (at) => {
 });
 
 const findConflict = createFindConflict();
-/** Objects of a record below which rules may put names of their own. */
+/** The objects of a record below which rules may add names of their own. */
 const objects = /^flow\.(?:in|out|src|dst|export)\./;
 
-/** The name as records have it; undefined where it is none that a rule may give. */
+/** Returns the name that records have; undefined if a rule may not set it. */
 function fieldName(key: string, at: FileNode): string | undefined {
   const name = key.startsWith(".") ? `flow${key}` : key;
   if (!/^[A-Za-z][\w.-]{0,199}$/.test(name) || /\.(?:\.|$)/.test(name)) {
@@ -165,7 +165,7 @@ const setShape: Shape<ReadonlyMap<string, GivenValue>> = mapOf(
     if (given.has(name)) return at.error(`${name} is set twice`);
     given.set(name, value);
   }
-  // Those that are there and cannot be used have been named.
+  // Values that are there and cannot be used already have a finding.
   const isEmpty = at.node.kind !== "mapping" || at.node.pairs.length === 0;
   if (isEmpty || given.size > maxFields) return at.error(`a rule sets 1 to ${maxFields} fields`);
   return given;
@@ -192,14 +192,14 @@ const ruleShape = mapping({
   return { name: name ?? String(Number(at.step ?? 0) + 1), when, set };
 });
 
-/** The names that a name lies below: `a` and `a.b` of `a.b.c`. */
+/** Returns the names that a name lies below: `a` and `a.b` for `a.b.c`. */
 function namesAbove(name: string): readonly string[] {
   const segments = name.split(".").slice(0, -1);
   return segments.map((_, i) => segments.slice(0, i + 1).join("."));
 }
 
 const ruleList = list(ruleShape);
-/** Does not go on with what is too much: somebody may have sent it to make work. */
+/** The shape stops at a limit, because somebody may send huge lists to cause work. */
 const boundedList = new Shape(
   ruleList.expected,
   (at): readonly Rule[] | undefined => {
@@ -218,7 +218,7 @@ const boundedList = new Shape(
   ruleList.rows,
 );
 
-/** A file of rules, as one shape. */
+/** The shape of a file of rules. */
 export const rulesShape: Shape<readonly Rule[]> = boundedList.to((rules, at) => {
   const names = new Set<string>();
   for (const { name } of rules) {
@@ -234,5 +234,5 @@ export const rulesShape: Shape<readonly Rule[]> = boundedList.to((rules, at) => 
   return rules;
 });
 
-/** Reads the rules of a file, in their order. */
+/** Reads the rules of a file in their order. */
 export const readRules: (bytes: Uint8Array) => ReadFile<readonly Rule[]> = fileReader(rulesShape);

@@ -18,51 +18,59 @@ import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
 import type { Rule } from "./read-rules.ts";
 import { RuleProgram, type CompiledRule } from "./rule-program.ts";
 
-/** What names interfaces, before rules are asked. */
+/** A source of interface names, which is asked before the rules. */
 export interface InterfaceSource {
   /** Returns all that it knows of the interfaces of an exporter: another object after each change. */
   known(exporter: string): unknown;
   enrich(record: RecordFields): void;
-  /** Takes note of records whose interface was named by what {@link InterfaceSource.enrich} said, in another way. Left out: it does not count. */
+  /**
+   * Counts records whose interface was named by the result of {@link InterfaceSource.enrich} in another way. Left out if it does not
+   * count.
+   */
   named?(records: number): void;
-  /** Is told how to find what rules say: they come behind it, though their fields stand in lines already. Left out: it adds nothing to these lines. */
+  /**
+   * Gets the function that finds the rules' fields: these fields count over its own, although they are in the lines already. Left out
+   * if it adds nothing to such lines.
+   */
   behind?(findRuled: FindRuled): void;
 }
 
-/** Most exporters of which it is kept what rules say of their interfaces, and most bytes of what is kept of all interfaces. */
+/** The most exporters whose decisions are kept; below, the most bytes that the decisions on all interfaces may take. */
 const maxExporters = 16_384;
 const maxKeptBytes = 2 ** 26;
-/** What an interface takes beside the texts. */
+/** The bytes of an interface in addition to its texts. */
 const keptOverhead = 320;
-/** What an interface takes of which nothing is said: its place in a map. */
+/** The bytes of an interface without any decision: its place in a map. */
 const keptOfNothing = 40;
 
 const ways = ["in", "out"] as const;
 const exporterField = "flow.export.ip.addr";
 const indexOf = { in: "flow.in.netif.index", out: "flow.out.netif.index" } as const;
-/** What exporters say of interfaces themselves, in records and in options. */
+/** The fields that exporters send for interfaces, in records and in options. */
 const ownNames = {
   in: ["flow.in.netif.name", "flow.in.netif.descr"],
   out: ["flow.out.netif.name", "flow.out.netif.descr"],
 } as const;
-/** All that sources say of an interface, metadata aside. */
+/** All fields that sources give an interface, except metadata. */
 const sourceFields = [".name", ".descr", ".alias", ".type.name", ".speed", ".state.admin.name", ".tags"];
-/** Stands for what rules give, among the names that a record has. */
+/** The names that stand for the fields of rules among the names of a record. */
 const ruleMarks = { in: "flow.in (rules)", out: "flow.out (rules)" } as const;
 const nothing: RenderedFields = Buffer.alloc(0);
 const noNames: readonly string[] = [];
 const nothingDecided: DecidedInterface = { rules: nothing, whole: undefined };
 
-/** What records get of an interface: what rules say, and that behind what sources say, where one source alone names it. */
+/**
+ * The fields of an interface: those of the rules, and those of the rules behind those of the sources, where one source alone names it.
+ */
 interface DecidedInterface {
   readonly rules: RenderedFields;
   readonly whole: RenderedFields | undefined;
 }
 
-/** What rules say of an exporter, as long as what is known of it stays. */
+/** The decisions for an exporter, valid while the facts about it stay the same. */
 interface Decided {
   readonly program: RuleProgram;
-  /** What its address adds to records. */
+  /** The text that its address adds to records. */
   readonly text: Buffer;
   readonly known: readonly unknown[];
   readonly exporter: RenderedFields | undefined;
@@ -71,7 +79,7 @@ interface Decided {
   >;
 }
 
-/** Fields of a record, and in front of them those that rules gave. */
+/** The fields of a record, behind those that rules gave. */
 class Overlay implements FieldValues {
   readonly given = new Map<string, Value>();
   of: FieldValues = this.given;
@@ -82,27 +90,27 @@ class Overlay implements FieldValues {
 }
 
 /**
- * Gives records the fields that rules say. Each rule sees what those before it gave. Rules that speak of exporters and interfaces alone are
- * decided once for each of these; the others are asked of each record, in its line.
+ * Adds the fields of rules to records. Each rule sees the fields that earlier rules gave. Rules that read only exporters and interfaces
+ * are decided once for each of them; the others are applied to the line of each record.
  */
 export class RuleEnricher implements Enricher {
   readonly lines: LineEnricher;
-  /** Asks the rules about records. Lines that no rule changes stay where they are. */
+  /** Applies the rules about records. Lines that no rule changes are not copied. */
   readonly shape: ShapeLines;
   readonly #sources: readonly InterfaceSource[];
   readonly #program: () => RuleProgram;
   #decided = new RecentCache<Decided>(maxExporters);
-  /** About the bytes of what was decided of interfaces since all was forgotten. */
+  /** The approximate bytes of decisions on interfaces since the last reset. */
   #keptBytes = 0;
   readonly #overlay = new Overlay();
-  /** Of the exporter of the datagram at hand. */
+  /** The decisions for the exporter of the current datagram. */
   #now: Decided | undefined;
   #records = 0;
   #renamed = 0;
 
   /**
-   * @param rules as a file has them now; undefined while there are none.
-   * @param sources in the order in which records are given to them.
+   * @param rules returns the current rules of the file; undefined while there are none.
+   * @param sources in the order in which they get the records.
    */
   constructor(rules: () => readonly Rule[] | undefined, sources: readonly InterfaceSource[], metrics: Metrics) {
     let of: readonly Rule[] | undefined = [];
@@ -151,7 +159,7 @@ export class RuleEnricher implements Enricher {
     );
   }
 
-  /** Applies the rules that are decided once, to a record of any kind. */
+  /** Applies the rules that are decided once to a record of any kind. */
   enrich(record: RecordFields, rendered: RenderedFields[] = []): void {
     const { decided } = this.#program();
     if (decided.length === 0) return;
@@ -163,7 +171,7 @@ export class RuleEnricher implements Enricher {
     this.#place(record, given);
   }
 
-  /** Applies all rules to a record. @param applied called with each rule that is true, and the fields that it gave. */
+  /** Applies all rules to a record. @param applied called with each rule that is true and the fields that it gave. */
   explain(record: RecordFields, applied: (rule: string, fields: readonly string[]) => void): void {
     const { decided, ofRecords } = this.#program();
     this.#place(record, applyRules([...decided, ...ofRecords], record, this.#overlay, applied));
@@ -191,7 +199,7 @@ export class RuleEnricher implements Enricher {
     };
   }
 
-  /** One text is written in less time than two are asked for. */
+  /** Combines both tables, because one text is written in less time than two are looked up. */
   #whole(way: "in" | "out"): NumberAdditions {
     const namer = this.#sources.at(-1);
     return {
@@ -213,7 +221,7 @@ export class RuleEnricher implements Enricher {
       kept.set(index, made);
       this.#keptBytes +=
         made === nothingDecided ? keptOfNothing : keptOverhead + made.rules.length + (made.whole?.length ?? 0);
-      // Exporters may send any number as that of an interface. What is forgotten is decided again.
+      // The memory is bounded, because exporters may send any number of an interface. Forgotten interfaces are decided again.
       if (this.#keptBytes > maxKeptBytes) this.#forget();
       return made;
     };
@@ -224,13 +232,13 @@ export class RuleEnricher implements Enricher {
     };
   }
 
-  /** Tables in use stay as they are until the next datagram. */
+  /** Forgets all decisions. Tables in use stay unchanged until the next datagram. */
   #forget(): void {
     this.#decided = new RecentCache(maxExporters);
     this.#keptBytes = 0;
   }
 
-  /** @param text what the address of the exporter adds. */
+  /** @param text the fields that the address of the exporter adds. */
   #decisions(exporter: string, text: Uint8Array): Decided {
     const program = this.#program();
     const before = this.#decided.get(exporter);
@@ -258,7 +266,11 @@ export class RuleEnricher implements Enricher {
     return made;
   }
 
-  /** @returns undefined where metadata of the exporter is in the way of what rules give it: then records become fields. */
+  /**
+   * Decides the fields of an exporter.
+   *
+   * @returns undefined if its metadata is in the way of the rules' fields; then records become fields.
+   */
   #decideExporter(exporter: string, text: Buffer, program: RuleProgram): RenderedFields | undefined {
     const record = recordOf(exporter, text);
     const given = new Map(applyRules(program.asked("exporter").rules, record, this.#overlay));
@@ -294,7 +306,7 @@ export class RuleEnricher implements Enricher {
 
 const openBrace = Buffer.from("{");
 
-/** Asks rules in turn. @returns what they gave, until the next call. */
+/** Applies rules in order. @returns the fields that they gave, valid until the next call. */
 function applyRules(
   rules: readonly CompiledRule[],
   of: FieldValues,
@@ -316,10 +328,10 @@ function recordOf(exporter: string, text: Buffer): RecordFields {
   return record;
 }
 
-/** Tells whether names are the same, or one lies below the other. */
+/** Reports whether names are equal, or one lies below the other. */
 const areOne = (a: string, b: string): boolean => a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
 
-/** Puts what is rendered already into a record. */
+/** Adds rendered fields to a record. */
 function takeRendered(record: RecordFields, rendered: readonly RenderedFields[]): void {
   for (const text of rendered) {
     if (text.length === 0) continue;

@@ -9,7 +9,7 @@ import {
 } from "../../record/index.ts";
 import { regexTerms, type GivenValue, type Rule, type Template } from "./read-rules.ts";
 
-/** What a rule speaks of: an exporter, its interface by which a flow came in, or left, or a single record. */
+/** The scope of a rule: an exporter, the interface by which a flow came in (`in`) or left (`out`), or a single record. */
 export type RuleScope = "exporter" | "in" | "out" | "record";
 
 const isNetif = (name: string, way: "in" | "out"): boolean => {
@@ -31,13 +31,13 @@ function scopeOfField(name: string): RuleScope {
   return field === undefined || "pattern" in field || field.group === "enriched" ? "exporter" : "record";
 }
 
-/** The fields that a filter asks for. */
+/** Returns the fields that a filter reads. */
 export function fieldsOf(filter: Filter): readonly string[] {
   if ("fields" in filter) return filter.fields;
   return filter.kind === "not" ? fieldsOf(filter.filter) : filter.filters.flatMap(fieldsOf);
 }
 
-/** Tells whether a filter is false of a record that has none of the fields that a test names. */
+/** Reports whether a filter is false for each record without the fields for which `isNeeded` is true. */
 function needs(filter: Filter, isNeeded: (field: string) => boolean): boolean {
   if ("fields" in filter) return filter.fields.every(isNeeded);
   if (filter.kind === "not") return false;
@@ -45,13 +45,13 @@ function needs(filter: Filter, isNeeded: (field: string) => boolean): boolean {
   return filter.kind === "and" ? filter.filters.some(each) : filter.filters.every(each);
 }
 
-/** Where a field may lie that is decided without the record: below what addresses of its ends do not write. */
+/** Reports whether a field may be decided without the record: the addresses of the record's ends must not write below it. */
 function isApart(name: string, scope: RuleScope): boolean {
   if (!name.includes(".")) return true;
   return /^flow\.(?:in|out)\./.test(name) || (scope === "exporter" && name.startsWith("flow.export."));
 }
 
-/** What a rule speaks of by itself, whatever the others do. */
+/** Returns the scope of a rule by itself, without regard to the other rules. */
 function ownScope({ when, set }: Rule): RuleScope {
   const fields = fieldsOf(when);
   const scopes = new Set(fields.map(scopeOfField));
@@ -61,11 +61,11 @@ function ownScope({ when, set }: Rule): RuleScope {
   return [...set.keys()].every((name) => isApart(name, scope)) ? scope : "record";
 }
 
-/** A rule that can be asked. */
+/** A rule that is ready to apply. */
 export class CompiledRule {
   readonly name: string;
   readonly rule: Rule;
-  /** Decided so that the fields of a record are as if each rule had been asked of it in turn. */
+  /** The scope, chosen so that each record has the same fields as if all rules had been applied to it in order. */
   readonly scope: RuleScope;
   readonly #matches: Matches;
   readonly #regexes: readonly { readonly fields: readonly string[]; readonly regex: Regex }[];
@@ -78,7 +78,7 @@ export class CompiledRule {
     this.#regexes = regexTerms(rule.when).map(({ fields, expression }) => ({ fields, regex: new Regex(expression) }));
   }
 
-  /** Adds the fields that it gives to those that were given, if it is true of a record. @returns whether it is. */
+  /** Adds the rule's fields to the given ones if it is true of a record. @returns true if it is. */
   apply(of: FieldValues, given: Map<string, Value>): boolean {
     if (!this.#matches(of)) return false;
     const found = this.#found(of);
@@ -89,7 +89,7 @@ export class CompiledRule {
     return true;
   }
 
-  /** What groups found; of several expressions with a group of one name, the first that found something. */
+  /** Returns the texts that groups found. If several expressions have a group of one name, the first that found something counts. */
   #found(of: FieldValues): ReadonlyMap<string, string> {
     const found = new Map<string, string>();
     for (const { fields, regex } of this.#regexes) {
@@ -102,7 +102,7 @@ export class CompiledRule {
   }
 }
 
-/** Undefined where a group found nothing: then the field is not given. */
+/** Returns the value; undefined if a group found nothing, and then the field is not given. */
 function render(value: GivenValue, found: ReadonlyMap<string, string>): Value | undefined {
   if (typeof value !== "object") return value;
   if ("parts" in value) return renderText(value, found);
@@ -120,20 +120,20 @@ function renderText({ parts }: Template, found: ReadonlyMap<string, string>): st
   return text;
 }
 
-/** What is asked to decide something: its rules, with those of its exporter, and the fields that its own rules set. */
+/** The rules that decide an interface or an exporter, with those of its exporter, and the fields that its own rules set. */
 interface AskedRules {
   readonly rules: readonly CompiledRule[];
   readonly sets: ReadonlySet<string>;
 }
 
-/** Rules in their order, and which of them need a look at each record. */
+/** The rules in order, split into those that are decided once and those that need each record. */
 export class RuleProgram {
   readonly rules: readonly CompiledRule[];
-  /** Rules about records, which come behind all others. */
+  /** The rules about records, which are applied after all others. */
   readonly ofRecords: readonly CompiledRule[];
-  /** Rules that are decided once. */
+  /** The rules that are decided once. */
   readonly decided: readonly CompiledRule[];
-  /** Fields that these set. */
+  /** The fields that these set. */
   readonly decidedNames: ReadonlySet<string>;
   readonly #asked: Readonly<Record<"in" | "out" | "exporter", AskedRules>>;
 
@@ -149,12 +149,12 @@ export class RuleProgram {
     this.#asked = { in: asked("in"), out: asked("out"), exporter: asked("exporter") };
   }
 
-  /** Returns what is asked to decide an interface by which flows come in or leave, or an exporter. */
+  /** Returns the rules that decide an interface (by which flows come in or leave) or an exporter. */
   asked(scope: "in" | "out" | "exporter"): AskedRules {
     return this.#asked[scope];
   }
 
-  /** Tells whether a rule that is decided once, of a scope, asks for one of these fields. */
+  /** Reports whether a rule of a scope that is decided once reads one of these fields. */
   asks(scope: RuleScope, fields: readonly string[]): boolean {
     return this.decided.some(
       (rule) => rule.scope === scope && fieldsOf(rule.rule.when).some((name) => fields.includes(name)),
@@ -167,8 +167,8 @@ export class RuleProgram {
 }
 
 /**
- * Each rule that is decided once is decided before those that look at records, and each side for itself. One whose outcome could be another
- * for that looks at records, too.
+ * Returns the scopes of rules. Rules that are decided once come before those about records, and each side is decided by itself. A rule
+ * whose outcome this order could change becomes a rule about records.
  */
 function scopesOf(rules: readonly Rule[]): readonly RuleScope[] {
   const scopes = rules.map(ownScope);
@@ -176,7 +176,7 @@ function scopesOf(rules: readonly Rule[]): readonly RuleScope[] {
   const reads = rules.map(({ when }) => new Set(fieldsOf(when)));
   const setting = indexed(sets);
   const reading = indexed(reads);
-  /** The rules that share a name with one: what it sets, or what it asks for and others set. */
+  /** Returns the rules that share a name with a rule: one that it sets, or one that it reads and others set. */
   const neighbours = (i: number): ReadonlySet<number> => {
     const found = new Set<number>();
     for (const name of sets[i] ?? []) {
@@ -193,14 +193,14 @@ function scopesOf(rules: readonly Rule[]): readonly RuleScope[] {
   const isMoved = (i: number, k: number): boolean => {
     if (scopes[i] === "record" || scopes[i] === scopes[k]) return false;
     if (meets(sets, i, sets, k)) return true;
-    // The rules of an exporter are asked with those of each of its interfaces.
+    // The rules of an exporter are applied together with those of each of its interfaces.
     if (scopes[k] !== "record") return scopes[k] !== "exporter" && meets(sets, k, reads, i);
     return k < i && (meets(sets, k, reads, i) || meets(sets, i, reads, k));
   };
   const moved = rules.flatMap((_, i) => ([...neighbours(i)].some((k) => isMoved(i, k)) ? [i] : []));
   for (const i of moved) scopes[i] = "record";
   for (const [i, scope] of scopes.entries()) if (scope === "record" && !moved.includes(i)) moved.push(i);
-  // The list grows while it is gone through: what moves may move others.
+  // The list grows during the loop, because a rule that moves may move others.
   for (const k of moved) {
     for (const i of neighbours(k)) {
       if (!isMoved(i, k)) continue;
@@ -211,7 +211,7 @@ function scopesOf(rules: readonly Rule[]): readonly RuleScope[] {
   return scopes;
 }
 
-/** The numbers of the sets that have a name. */
+/** Returns the positions of the sets that contain a name, by the name. */
 function indexed(sets: readonly ReadonlySet<string>[]): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, number[]>();
   for (const [i, names] of sets.entries()) {

@@ -2,35 +2,35 @@ import { renderValue, type FieldValues, type Value } from "../../record/index.ts
 import type { Rule } from "./read-rules.ts";
 import { fieldsOf, RuleProgram, type CompiledRule, type RuleScope } from "./rule-program.ts";
 
-/** How often a rule counted. */
+/** The counts of a rule in a trial. */
 export interface TriedRule {
   readonly name: string;
-  /** What it is asked of when records come: `record` is each of them, the others are decided once. */
+  /** The scope of the rule while records come: `record` is asked of each record, others are decided once. */
   readonly of: RuleScope;
-  /** Records that it is true of. */
+  /** The number of records of which the rule is true. */
   readonly fits: number;
-  /** Records in which a field is another than now, and it is the last that gave that field. */
+  /** The number of records in which a field changes and this rule is the last that gave the field. */
   readonly changes: number;
-  /** Fields that it asks for and that the records tried cannot have. */
+  /** The fields that the rule reads and that the records tried cannot have. */
   readonly lacks: readonly string[];
 }
 
-/** What becomes of a field that rules give. */
+/** The counts of a field that rules give. */
 export interface TriedField {
   readonly field: string;
-  /** Records that have it with the rules tried, and not with those of now. */
+  /** The number of records that have the field with the rules tried, and not with the current ones. */
   readonly gained: number;
   readonly lost: number;
-  /** Records that have another value. */
+  /** The number of records in which the field has another value. */
   readonly changed: number;
   /** The most frequent values with the rules tried, as texts. */
   readonly values: readonly { readonly value: string; readonly records: number }[];
 }
 
 export interface TrialReport {
-  /** Records of which the rules were asked. */
+  /** The number of records that were tried. */
   readonly records: number;
-  /** Records of which a field is another than with the rules of now. */
+  /** The number of records in which a field differs from that by the current rules. */
   readonly changed: number;
   readonly rules: readonly TriedRule[];
   readonly fields: readonly TriedField[];
@@ -40,23 +40,23 @@ interface FieldCounts {
   gained: number;
   lost: number;
   changed: number;
-  /** Records, by the value as a text. */
+  /** The number of records by the value as a text. */
   readonly values: Map<string, number>;
 }
 
-/** Different values that are counted, of all fields together. Those beyond are not. */
+/** The most different values to count, for all fields together. Further values are not counted. */
 const maxValues = 10_000;
 const shownValues = 5;
-/** Of a longer text, the beginning counts and is shown. */
+/** The length to which longer texts are cut before they are counted and shown. */
 const maxShown = 200;
-/** Fields of a report, those with the most changes. */
+/** The most fields in a report; those with the most changes are first. */
 const maxFields = 1000;
 
-/** Counts what rules would change on records, one by one, against the rules of now. */
+/** Counts the changes that rules would make to records, one by one, compared with the current rules. */
 export class RuleTrial {
   readonly #tried: readonly CompiledRule[];
   readonly #now: readonly CompiledRule[];
-  /** Fields of the rules of now: records that were kept have them from these. */
+  /** The fields that the current rules give: kept records have them from these rules. */
   readonly #own: ReadonlySet<string>;
   readonly #fits: number[];
   readonly #changes: number[];
@@ -66,9 +66,9 @@ export class RuleTrial {
   #records = 0;
   #changed = 0;
 
-  /** @param has tells whether the records that will be given can have a field. */
+  /** @param has reports whether the records to try can have a field. */
   constructor(rules: readonly Rule[], now: readonly Rule[], has: (field: string) => boolean) {
-    // As the files have them: the program says what would be decided once, and is not needed for single records.
+    // The rules stay as the files have them. The program finds which are decided once, and single records do not need that.
     this.#tried = new RuleProgram(rules).rules;
     this.#now = new RuleProgram(now).rules;
     this.#own = new Set(now.flatMap(({ set }) => [...set.keys()]));
@@ -82,7 +82,7 @@ export class RuleTrial {
     });
   }
 
-  /** Asks the rules of a record. It yields after each rule, so that it can be interrupted; a record that is left off does not count. */
+  /** Applies the rules to a record. It yields after each rule, so that it can be interrupted; an interrupted record does not count. */
   *take(record: ReadonlyMap<string, Value>): Generator<void, void> {
     const base: FieldValues = { get: (name) => (this.#own.has(name) ? undefined : record.get(name)) };
     const before = new Map<string, Value>();
