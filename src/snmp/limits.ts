@@ -1,12 +1,12 @@
 import type { Clock } from "../base/report/index.ts";
 
-/** Bytes of each lease that do not count: an endless table elsewhere must not cost an ordinary one its rows. */
+/** The bytes of each lease that do not count. So an endless table elsewhere does not take the room of ordinary tables. */
 export const freeOfEachLease = 96 * 1024;
 
-/** A bound on the memory that rows take between reading and writing. In bytes. */
+/** A bound on the memory, in bytes, of rows between reading and writing. */
 export class MemoryBudget {
   readonly limit: number;
-  /** The budget that this one is a part of. */
+  /** The budget of which this one is a part. */
   readonly outer: MemoryBudget | undefined;
   used = 0;
 
@@ -20,7 +20,7 @@ export class MemoryBudget {
   }
 }
 
-/** The part of a budget that one table takes. */
+/** The part of a budget that one table uses. */
 export class MemoryLease {
   readonly #budget: MemoryBudget;
   readonly #outer: MemoryLease | undefined;
@@ -31,7 +31,7 @@ export class MemoryLease {
     this.#outer = budget.outer?.lease();
   }
 
-  /** Adds to what the table takes. @returns false when there is not so much left; then nothing is added. */
+  /** Adds to the bytes of the table. @returns false if the budget has not enough left; then nothing is added. */
   take(bytes: number): boolean {
     const counted = countedOf(this.#taken + bytes) - countedOf(this.#taken);
     if (this.#budget.used + counted > this.#budget.limit || this.#outer?.take(bytes) === false) return false;
@@ -40,7 +40,7 @@ export class MemoryLease {
     return true;
   }
 
-  /** Gives back everything. */
+  /** Gives back all bytes. */
   end(): void {
     this.#outer?.end();
     this.#budget.used -= countedOf(this.#taken);
@@ -53,9 +53,9 @@ function countedOf(taken: number): number {
 }
 
 /**
- * Runs work with at most this many tasks at the same time, the others in the order in which they came.
+ * Runs at most this many tasks at the same time, in the order of their arrival.
  *
- * @param limit is asked each time, so that it may change; `changed` makes a raised one count at once.
+ * @param limit called each time, so that the limit may change; after a raise, call `changed` to apply it at once.
  */
 export class Limiter {
   readonly #limit: () => number;
@@ -66,7 +66,7 @@ export class Limiter {
     this.#limit = limit;
   }
 
-  /** The limit may have been raised: starts as much as it now allows. */
+  /** Starts as many tasks as the limit now allows; call it when the limit may have grown. */
   changed(): void {
     while (this.#running < this.#limit()) {
       const start = this.#waiting.shift();
@@ -89,15 +89,15 @@ export class Limiter {
 }
 
 /**
- * Divides long work into chunks, so that it yields to the event loop. All that may run at the same time in one thread
- * shares one: together it takes no more of a cycle than one alone.
+ * Divides long work into pieces, so that it yields to the event loop. All work that may run at the same time in one thread shares a
+ * pacer, so that together it takes no more of a cycle than one task alone.
  *
- * @param pieceMs how long the work of one cycle may take; it counts from the first look of the cycle.
+ * @param pieceMs the longest time of work in one cycle, from the first check in the cycle.
  */
 export class Pacer {
   readonly #clock: Clock;
   readonly #pieceMs: number;
-  /** undefined in a cycle that has had no work so far. */
+  /** Undefined in a cycle without work so far. */
   #end: number | undefined;
   readonly #waiting: (() => void)[] = [];
 
@@ -106,12 +106,12 @@ export class Pacer {
     this.#pieceMs = pieceMs;
   }
 
-  /** Tells whether the work of this cycle of the event loop has taken its time. */
+  /** Reports whether the work of this cycle of the event loop has used its time. */
   isDue(): boolean {
     return this.#clock.monotonic() >= (this.#end ?? this.#begin());
   }
 
-  /** Lets one of those that wait go on in each cycle of the event loop, in the order in which they came. */
+  /** Lets one waiting task continue in each cycle of the event loop, in the order of arrival. */
   rest(): Promise<void> {
     return new Promise((resolve) => {
       this.#waiting.push(resolve);
@@ -133,7 +133,7 @@ export class Pacer {
   }
 }
 
-/** Takes all steps, with a cycle of the event loop in between wherever one is due. */
+/** Runs all steps, and waits for a cycle of the event loop whenever the pacer requires it. */
 export async function inPieces<T>(steps: Iterator<void, T>, pacer: Pacer): Promise<T> {
   for (;;) {
     const step = steps.next();
@@ -142,7 +142,7 @@ export async function inPieces<T>(steps: Iterator<void, T>, pacer: Pacer): Promi
   }
 }
 
-/** Takes all steps at once. */
+/** Runs all steps at once. */
 export function atOnce<T>(steps: Iterator<void, T>): T {
   for (;;) {
     const step = steps.next();

@@ -23,8 +23,8 @@ export type AuthenticationProtocol = (typeof authenticationProtocols)[number];
 
 /**
  * The protocols that encrypt messages: DES (RFC 3414 section 8), AES-128 (RFC 3826), and longer AES keys, for which no RFC was
- * finished: extended after Blumenthal (`aes192`, `aes256`; what net-snmp and most agents call AES-192 and AES-256) or
- * after Reeder (`aes192c`, `aes256c`; what Cisco devices do).
+ * finished. These are extended by the method of Blumenthal (`aes192`, `aes256`; the AES-192 and AES-256 of net-snmp and most agents) or
+ * of Reeder (`aes192c`, `aes256c`; Cisco devices).
  */
 export const privacyProtocols = ["nopriv", "des", "aes", "aes192", "aes256", "aes192c", "aes256c"] as const;
 export type PrivacyProtocol = (typeof privacyProtocols)[number];
@@ -41,7 +41,9 @@ function discoveredIn(own: unknown, valueOf: ValueOf): string {
 const userPrefix = "SVC_PROCESSOR_ENRICH_NETIF_SNMP_V3_";
 const isShort = (passphrase: Secret): boolean => Buffer.byteLength(passphrase.reveal()) < 8;
 
-/** Words a fault of a setting of the user for exporters: there is none while version 3 is not used. */
+/**
+ * Returns a check with a message for a setting of the version 3 user for exporters. It finds no fault while version 3 is not in use.
+ */
 function ofUser<T>(isWrong: (value: T, valueOf: ValueOf) => boolean, words: string) {
   return (value: T, valueOf: ValueOf): string | undefined => {
     const isUsed =
@@ -51,7 +53,7 @@ function ofUser<T>(isWrong: (value: T, valueOf: ValueOf) => boolean, words: stri
   };
 }
 
-/** Polling devices, finding them, and receiving traps. */
+/** The settings for polling devices, finding them, and receiving traps. */
 export const snmpSettings = {
   SVC_INPUT_SNMP_ENABLE: row(bool, false, "Polls devices by SNMP."),
   SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH: row(
@@ -220,7 +222,7 @@ export const snmpSettings = {
   ),
 };
 
-/** The settings by which exporters of flows are asked by SNMP for the names of their interfaces. */
+/** The settings for requests to flow exporters for the names of their interfaces, by SNMP. */
 export const netifSnmpSettings = {
   SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE: row(
     bool,
@@ -295,7 +297,7 @@ export const netifSnmpSettings = {
 
 export type SnmpSettings = ValuesOf<typeof snmpSettings>;
 
-/** Returns where discovery of networks writes device files; empty: the settings name no place for them. */
+/** Returns the directory for the device files from network discovery; empty if the settings name none. */
 export function discoveredDirectory(settings: SnmpSettings): string {
   return discoveredIn(
     settings.SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH,

@@ -5,7 +5,7 @@ import { fieldsOf, RuleProgram, type CompiledRule, type RuleScope } from "./rule
 /** The counts of a rule in a trial. */
 export interface TriedRule {
   readonly name: string;
-  /** The scope of the rule while records come: `record` is asked of each record, others are decided once. */
+  /** The scope of the rule while records come: rules of `record` are applied to each record, others are decided once. */
   readonly of: RuleScope;
   /** The number of records of which the rule is true. */
   readonly fits: number;

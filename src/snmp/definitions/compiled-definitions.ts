@@ -12,7 +12,7 @@ import {
 import { parseDefinitionFile, type Drafts, type Entry, type ParsedFile } from "./definition-formats.ts";
 import { attributeOf, scaleOf, type ObjectDraft } from "./object-shape.ts";
 
-/** What a draft is in JSON, and back. */
+/** The conversion of a draft to JSON and back. */
 type Codec<K extends Kind> = {
   readonly encode: (draft: Drafts[K]) => unknown;
   readonly decode: (json: never, id: string) => Drafts[K];
@@ -24,7 +24,7 @@ const pairs = {
   decode: (json: never): never => new Map<unknown, unknown>(json) as never,
 };
 
-/** Devices are left out: they are people's own, and have secrets. */
+/** The kinds with a conversion. Devices are left out, because they belong to users and contain secrets. */
 const codecs: { readonly [K in Kind]?: Codec<K> } = {
   device_group: same,
   object_group: same,
@@ -40,11 +40,11 @@ const codecs: { readonly [K in Kind]?: Codec<K> } = {
 type EntryJson = readonly [id: string, key: string, hash: string, draft: unknown];
 
 /**
- * Definitions that were read beforehand: a line for each file, with the hash of its bytes. A file with the same bytes says the same, wherever
- * it is, and is not read as YAML again. Made with the program, of the files that it is delivered with.
+ * Definitions that were read beforehand: a line for each file, with the hash of its bytes. A file with the same bytes has the same
+ * meaning at any path, and is not parsed as YAML again. The build makes the lines from the files of the program.
  */
 export class CompiledDefinitions {
-  /** Where the line of each file begins and ends, by kind and hash. */
+  /** The start and end of each file's line, by kind and hash. */
   readonly #lines = new Map<string, readonly [start: number, end: number]>();
   readonly #text: string;
 
@@ -57,7 +57,7 @@ export class CompiledDefinitions {
     }
   }
 
-  /** Returns what the file says; undefined where no such file was compiled, or its line is damaged: all is in the YAML, too. */
+  /** Returns the content of a file; undefined if it was not compiled or its line is damaged. The YAML has everything, too. */
   find(kind: Kind, digest: string): ParsedFile | undefined {
     const line = this.#lines.get(lineKey(kind, digest));
     if (line === undefined) return undefined;
@@ -70,9 +70,9 @@ export class CompiledDefinitions {
 }
 
 /**
- * Reads a file and makes its line. What is wrong with a file is said by its positions, and so only a file without any finding has a line.
+ * Reads a file and makes its line. Findings need positions in the file, so only a file without findings has a line.
  *
- * @param digest the hash of its bytes, hexadecimal.
+ * @param digest the hash of its bytes, in hexadecimal.
  */
 export function compileDefinitionFile(kind: Kind, bytes: Uint8Array, digest: string): string | undefined {
   const codec = codecs[kind] as Codec<Kind> | undefined;
@@ -85,7 +85,7 @@ export function compileDefinitionFile(kind: Kind, bytes: Uint8Array, digest: str
     draft && codec.encode(draft),
   ]);
   const json = JSON.stringify(entries);
-  // Such as an infinite range, of which JSON has none.
+  // JSON cannot represent some values, such as an infinite range.
   return isDeepStrictEqual(decodeFile(kind, json), parsed) ? `${lineKey(kind, digest)}${json}\n` : undefined;
 }
 
@@ -115,14 +115,14 @@ const decodeField = ([oid, field, syntax]: FieldJson) => ({
   syntax: syntaxes.get(syntax) as Syntax,
 });
 
-/** A map as pairs, in JSON that leaves out what is undefined. */
+/** A map as pairs, in JSON, which leaves out undefined values. */
 type Pairs<M> = M extends ReadonlyMap<infer K, infer V> ? readonly (readonly [K, V])[] : M;
 
 const toPairs = <K, V>(map: ReadonlyMap<K, V> | undefined): Pairs<ReadonlyMap<K, V>> | undefined => map && [...map];
 const toMap = <K, V>(given: readonly (readonly [K, V])[] | undefined): Map<K, V> | undefined =>
   given && new Map<K, V>(given);
 
-/** What few attributes have. */
+/** The properties that few attributes have. */
 type RestJson = {
   readonly [
     Key in "tag" | "metric" | "rediscover" | "noValue" | "noValueWhen" | "range" | "severity" | "overrides"

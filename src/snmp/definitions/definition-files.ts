@@ -8,7 +8,7 @@ import { hashOf, openDefinitions, type Drafts, type Entry, type ParsedFile } fro
 import { decodeText, wholeFile } from "./settings-file.ts";
 import { inPieces, type Pacer } from "../limits.ts";
 
-/** A file as it was read in one load. */
+/** A file as read in one load. */
 export interface LoadedFile<K extends Kind = Kind> {
   readonly kind: K;
   readonly path: string;
@@ -16,16 +16,16 @@ export interface LoadedFile<K extends Kind = Kind> {
   readonly parsed: ParsedFile<K>;
 }
 
-/** A definition and the file that it stands in. */
+/** A definition with its file. */
 export interface Placed<K extends Kind> extends Entry<K> {
   readonly file: LoadedFile<K>;
   readonly draft: Drafts[K];
 }
 
-/** The position in a definition: the keys and indexes that lead there. */
+/** The keys and indexes that lead to a position in a definition. */
 type NodePath = readonly (string | number)[];
 
-/** The side that a finding is about: a key, or the value behind it. */
+/** The side of a finding: a key, or the value behind it. */
 type Side = "key" | "value";
 
 /** A finding whose location is not known yet. */
@@ -33,11 +33,11 @@ interface Unplaced extends Pick<Finding, "severity" | "message" | "suggestion"> 
   readonly about: Placed<Kind>;
   readonly path: NodePath;
   readonly side: Side;
-  /** Another definition, whose location ends the message. */
+  /** Another definition, whose location is added to the message. */
   readonly first?: Placed<Kind>;
 }
 
-/** Finds the nodes of one file again, whose definitions are many. */
+/** Finds nodes in one file, which may have many definitions. */
 class NodeFinder {
   readonly #positionOf: (offset: number) => TextPosition;
   readonly #root: FileNode | undefined;
@@ -56,15 +56,15 @@ class NodeFinder {
   }
 }
 
-/** Looking for a near name costs a look at every name; a whole directory that is missing needs no thousand hints. */
+/** The most suggestions. A near name costs a look at every name, and a missing directory does not need a thousand hints. */
 const maxSuggestions = 100;
 
-/** The definitions of all files by kind and id, and the findings about them. The first of two with one id counts. */
+/** The definitions of all files by kind and id, with their findings. If two have the same id, the first counts. */
 export class DefinitionSet {
   readonly #findings: Finding[] = [];
   readonly #unplaced: Unplaced[] = [];
   readonly #byKind = new Map<Kind, Map<string, Placed<Kind>>>();
-  /** Ids of definitions that are there but wrong. */
+  /** The ids of definitions that exist but have errors. */
   readonly #broken = new Map<Kind, Set<string>>();
   #suggestions = 0;
 
@@ -72,7 +72,7 @@ export class DefinitionSet {
     for (const finding of findings) this.#findings.push(finding);
   }
 
-  /** All findings, with their locations, which takes reading the files that they are about. */
+  /** Returns all findings with their locations, for which it reads the files again. */
   async findings(pacer: Pacer): Promise<Finding[]> {
     const finders = new Map<LoadedFile, NodeFinder>();
     for (const { file } of this.#unplaced.flatMap(({ about, first }) =>
@@ -116,7 +116,10 @@ export class DefinitionSet {
     }
   }
 
-  /** Labels of OIDs may be in several files: each vendor has its own devices and notifications. The first of two counts. */
+  /**
+   * Joins labels of OIDs, which may be in several files, because each vendor has its own devices and notifications. The first of two
+   * labels counts.
+   */
   #joined(first: Placed<"enum_oid">, second: Placed<"enum_oid">): Placed<"enum_oid"> {
     const draft = new Map(first.draft);
     for (const [oid, label] of second.draft) {
@@ -134,7 +137,7 @@ export class DefinitionSet {
     return { ...first, draft, hash: hashOf("enum_oid", draft) };
   }
 
-  /** All definitions of a kind that are right in themselves, by id. */
+  /** Returns all valid definitions of a kind, by id. */
   of<K extends Kind>(kind: K): ReadonlyMap<string, Placed<K>> {
     return this.#table(kind) as ReadonlyMap<string, Placed<Kind>> as ReadonlyMap<string, Placed<K>>;
   }
@@ -143,7 +146,7 @@ export class DefinitionSet {
     this.#unplaced.push({ about, severity, path, side, message, suggestion });
   }
 
-  /** Both locations are named. */
+  /** Reports two definitions of the same thing, with both locations. */
   reportTwice(second: Placed<Kind>, first: Placed<Kind>, message: string): void {
     this.#unplaced.push({
       about: second,
@@ -156,7 +159,7 @@ export class DefinitionSet {
     });
   }
 
-  /** Tells whether a definition is there; reports it when it is missing altogether. */
+  /** Reports whether a definition exists, and adds a finding if it is missing altogether. */
   refer(from: Placed<Kind>, severity: Severity, path: NodePath, to: Kind, id: string, label: string): boolean {
     const table = this.#table(to);
     if (table.has(id)) return true;
@@ -173,7 +176,7 @@ export class DefinitionSet {
     return false;
   }
 
-  /** A near name, as long as there are not too many to look for. */
+  /** Returns a near name, unless there have been too many suggestions. */
   suggest(text: string, names: Iterable<string>): string | undefined {
     return this.#suggestions++ < maxSuggestions ? nearName(text, names) : undefined;
   }
@@ -191,26 +194,26 @@ export class DefinitionSet {
   }
 }
 
-/** Defaults are layers: a later one replaces what it sets. */
+/** Reports whether definitions of a kind are layers, as defaults are: a later one replaces the values that it sets. */
 function isLayered(kind: Kind): boolean {
   return kind === "object_type" || kind === "device_default";
 }
 
-/** Paths of the definitions: lists of directories, each read with all that are in it. */
+/** The paths of the definitions: lists of directories, each of which is read in full. */
 export interface DefinitionPaths {
   readonly devices: readonly string[];
   readonly deviceGroups: readonly string[];
   readonly objectGroups: readonly string[];
   readonly objects: readonly string[];
-  /** Each with `device.yml` and `object_types.yml`; what a later directory sets replaces what an earlier one does. */
+  /** The directories with `device.yml` and `object_types.yml`; a later directory replaces the values of earlier ones. */
   readonly defaults: readonly string[];
-  /** Each with `sysoids/` and `identities/`. */
+  /** The directories with `sysoids/` and `identities/`. */
   readonly autodiscover: readonly string[];
-  /** Each with `integer/`, `bitmap/` and `oid/`. */
+  /** The directories with `integer/`, `bitmap/` and `oid/`. */
   readonly enums: readonly string[];
 }
 
-/** The paths of a directory that has the kinds in `devices/`, `device_groups/`, `objects/`, and so on. */
+/** Returns the paths for a directory that has the kinds in `devices/`, `device_groups/`, `objects/`, and so on. */
 export function definitionPathsIn(directory: string): DefinitionPaths {
   return {
     devices: [join(directory, "devices")],
@@ -229,12 +232,12 @@ export interface DefinitionFile {
 }
 
 interface DefinitionFileList {
-  /** Each file once, in the order of the directories, and by name within each. */
+  /** The files without duplicates, in the order of the directories, and by name within each. */
   readonly files: readonly DefinitionFile[];
   readonly findings: readonly Finding[];
 }
 
-/** Finds all definition files. A directory that is not there, or cannot be read, is an error. */
+/** Finds all definition files. A directory that is missing or cannot be read is an error. */
 export async function listDefinitionFiles(paths: DefinitionPaths): Promise<DefinitionFileList> {
   const lister = new Lister();
   for (const path of paths.defaults) await lister.addDefaults(path);
@@ -249,7 +252,7 @@ export async function listDefinitionFiles(paths: DefinitionPaths): Promise<Defin
   return lister;
 }
 
-/** Files that editors and packages leave next to the real ones do not count. */
+/** Reports whether a name is that of a definition file. Files that editors and packages leave beside the real ones are not. */
 function isDefinitionFile(name: string): boolean {
   return /\.ya?ml$/.test(name) && !name.startsWith(".");
 }
@@ -269,7 +272,7 @@ class Lister implements DefinitionFileList {
     }
   }
 
-  /** Directories of given names, each of one kind. */
+  /** Adds the directories with the given names, each of one kind. */
   async addBelow(directory: string, kinds: Readonly<Record<string, Kind>>): Promise<void> {
     for (const name of await this.#names(directory)) {
       const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
@@ -282,7 +285,7 @@ class Lister implements DefinitionFileList {
   }
 
   async addTree(kind: Kind, directory: string, above: readonly string[] = []): Promise<void> {
-    // A link to a directory above would never end.
+    // A link to a parent directory would otherwise never end.
     const real = await realpath(directory).catch(() => directory);
     if (above.includes(real)) return;
     for (const name of await this.#names(directory)) {
@@ -319,7 +322,10 @@ class Lister implements DefinitionFileList {
   }
 }
 
-/** Whether reading might never end, and keep a thread that all files are read by. What is not there is found by reading. */
+/**
+ * Reports whether reading the file might never end; it would block the thread that reads all files. A missing file is found by reading
+ * it.
+ */
 async function isEndless(entry: Dirent, path: string): Promise<boolean> {
   if (entry.isFile() || entry.isDirectory()) return false;
   return stat(path).then(

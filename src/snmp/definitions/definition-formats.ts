@@ -35,7 +35,7 @@ import {
 import { meaningHash, numberLabels, objectMeaningHash, objectShape, type ObjectDraft } from "./object-shape.ts";
 import { anyKey, anyText, isGiven, isNothing, oid, SettingsFile, textLine, tolerant, word } from "./settings-file.ts";
 
-/** Steps of a pattern as it is compiled: it takes at most so many for each character of a text. */
+/** The most steps of a compiled pattern: it takes at most this many for each character of a text. */
 const maxPatternSize = 2000;
 
 function readPattern(given: string, at: FileNode): Pattern | undefined {
@@ -91,7 +91,7 @@ const modelKey = scalar("the end of an OID, such as 1208", (given) =>
   /^\.?\d+(?:\.\d+)*$/.test(given) ? given : undefined,
 );
 
-/** A rule of `autodiscover/identities`. */
+/** The shape of a rule in `autodiscover/identities`. */
 const identityShape: Shape<IdentityRule> = mapping(
   {
     vendor: optional(facts, "Sources of the vendor's name, tried in order."),
@@ -123,7 +123,7 @@ const sysoidShape: Shape<readonly string[]> = oneOrList(deviceGroup).to((groups,
   groups.length > 0 ? groups : at.expected("a device group, or a list of them"),
 );
 
-/** Labels by OID, as text with a leading dot. */
+/** The shape of labels by OID (text with a leading dot). */
 const oidLabels: Shape<ReadonlyMap<string, string>> = pairsOf(oid, anyText, { name: "<oid>" }).to((pairs) => {
   const labels = new Map<string, string>();
   for (const [{ oid: numbers }, name] of pairs) labels.set(formatOid(numbers), name);
@@ -141,12 +141,12 @@ export interface Drafts {
   readonly enum_oid: ReadonlyMap<string, string>;
   readonly sysoid: readonly string[];
   readonly identity: IdentityRule;
-  /** Milliseconds. */
+  /** The interval in ms. */
   readonly object_type: number;
   readonly device_default: DeviceSettings;
 }
 
-/** The shape that one definition of each kind is read by. */
+/** The shape of a definition of each kind. */
 const definitionShapes: { readonly [K in Kind]: Shape<Drafts[K]> } = {
   device: deviceShape,
   device_default: deviceDefaultsShape,
@@ -163,31 +163,31 @@ const definitionShapes: { readonly [K in Kind]: Shape<Drafts[K]> } = {
   identity: identityShape,
 };
 
-/** Kinds whose ids are OIDs, in one spelling. */
+/** The kinds whose ids are OIDs, which are brought to one spelling. */
 const hasOidIds: ReadonlySet<Kind> = new Set<Kind>(["enum_integer", "enum_bitmap", "enum_oid", "sysoid", "identity"]);
 
-/** Reads the labels of integers by OID, with a leading dot. What is wrong in the text is left out. */
+/** Reads the labels of integers by OID, with a leading dot. Faulty parts of the text are left out. */
 export function readLabels(text: string): ReadonlyMap<string, ReadonlyMap<number, string>> {
   const { value = [] } = readShape(text, pairsOf(oid, numberLabels(false), { name: "<oid>" }));
   return new Map(value.map(([{ oid: numbers }, labels]) => [formatOid(numbers), labels]));
 }
 
-/** A file of definitions of one kind, as one shape. */
+/** Returns the shape of a file with definitions of one kind. */
 export function definitionFormat(kind: Kind): Shape<unknown> {
   const [key, name] = hasOidIds.has(kind) ? [oid, "<oid>"] : [anyKey, kind === "object" ? "<MIB::object>" : "<name>"];
   return pairsOf<unknown, unknown>(key, definitionShapes[kind], { name });
 }
 
-/** Returns the hash of what a definition means. */
+/** Returns the hash of the meaning of a definition. */
 export function hashOf(kind: Kind, draft: Drafts[Kind]): string {
   return kind === "object" ? objectMeaningHash(draft as ObjectDraft) : meaningHash(draft);
 }
 
 export interface Entry<K extends Kind> {
   readonly id: string;
-  /** The id as the file has it. */
+  /** The id as in the file. */
   readonly key: string;
-  /** undefined when the definition is wrong. */
+  /** The draft; undefined if the definition has errors. */
   readonly draft: Drafts[K] | undefined;
   /** The hash of the meaning of the draft. */
   readonly hash: string;
@@ -202,25 +202,25 @@ export interface ParsedFile<K extends Kind = Kind> {
 /** The id of the defaults of devices. */
 export const defaultId = "default";
 
-/** The defaults of devices may stand without a `default:` over them. */
+/** Adds the key `default`, which may be missing in the file of the defaults of devices. */
 function withDefaultId(root: YamlNode): YamlNode {
   if (root.kind !== "mapping" || root.pairs.some(({ key }) => key.text === defaultId)) return root;
   const key = { ...root, kind: "scalar", text: defaultId, isPlain: true } as const;
   return { ...root, pairs: [{ key, value: root }] };
 }
 
-/** Opens a file of definitions in steps: one for each pair while the text is read, and again while its tags are. */
+/** Opens a file of definitions in steps: one for each pair during parsing, and one during the check of its tags. */
 export function openDefinitions(kind: Kind, file: string, bytes: Uint8Array): Generator<void, SettingsFile> {
   const isOfDevices = kind === "device" || kind === "device_default";
   return SettingsFile.open(file, bytes, isOfDevices, kind === "device_default" ? withDefaultId : undefined);
 }
 
-/** Reads the definitions of one kind in one file, and all that is wrong with them. */
+/** Reads the definitions of one kind in one file, with all findings. */
 export function parseDefinitionFile<K extends Kind>(kind: K, file: string, bytes: Uint8Array): ParsedFile<K> {
   return atOnce(parseSteps(kind, file, bytes));
 }
 
-/** The same in steps: those of opening it, and one for each definition. */
+/** Reads the definitions in steps: those of opening the file, and one for each definition. */
 export function* parseSteps<K extends Kind>(kind: K, file: string, bytes: Uint8Array): Generator<void, ParsedFile<K>> {
   const opened = yield* openDefinitions(kind, file, bytes);
   const entries: Entry<K>[] = [];

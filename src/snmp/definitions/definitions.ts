@@ -7,20 +7,20 @@ import type { Bounds, EnumTables, FieldDefinition } from "../values/put-value.ts
 import type { IndexType } from "../values/convert-value.ts";
 import type { Secret } from "../../base/text/index.ts";
 
-/** Facts about the identity of a device: each is one field of its record of SNMPv2-MIB::system. */
+/** The facts about the identity of a device; each is one field in its record of SNMPv2-MIB::system. */
 export const identityFacts = ["vendor", "model", "os.name", "os.version", "serial"] as const;
 export type IdentityFact = (typeof identityFacts)[number];
 
-/** Facts that ENTITY-MIB gives of the chassis (RFC 6933), or of the first entity where there is none. */
+/** The facts that ENTITY-MIB has about the chassis (RFC 6933), or about the first entity if there is no chassis. */
 export const entityFacts = ["model", "serial", "software", "manufacturer", "descr"] as const;
 export type EntityFact = (typeof entityFacts)[number];
 
 /**
- * A pattern in the syntax of RE2, case not counting. What a device says is matched against it, and so it must not take exponential time:
- * with JavaScript's engine it may.
+ * A pattern in the syntax of RE2, without regard to case. It is matched against texts from devices, so it must not take exponential
+ * time; with JavaScript's engine it could.
  */
 export class Pattern {
-  /** As the file has it. */
+  /** The text in the file. */
   readonly text: string;
   #compiled: RE2JS | undefined;
 
@@ -28,13 +28,13 @@ export class Pattern {
     this.text = text;
   }
 
-  /** Compiled when it is first asked for. @throws for a text that is no pattern. */
+  /** Returns the pattern, compiled at the first use. @throws for a text that is no pattern. */
   get compiled(): RE2JS {
     return (this.#compiled ??= RE2JS.compile(withoutLineEnds(this.text), RE2JS.CASE_INSENSITIVE));
   }
 }
 
-/** A dot is no end of a line, as in JavaScript; to RE2 only a line feed is one. */
+/** Returns a pattern whose dots match no line end, as in JavaScript; for RE2 only a line feed is a line end. */
 function withoutLineEnds(pattern: string): string {
   return pattern.replaceAll(/\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]|\./gsu, (part) =>
     part === "." ? String.raw`[^\n\r\x{2028}\x{2029}]` : part,
@@ -42,29 +42,29 @@ function withoutLineEnds(pattern: string): string {
 }
 
 /**
- * One location where a fact may be found. The text there counts when `match` finds something in it: the first group of it, or
- * `value` where that is given.
+ * A location where a fact may be found. The text there counts if `match` finds something in it. The fact is then the first group, or
+ * `value` if that is given.
  */
 export interface FactSource {
   readonly from: "value" | "descr" | "oid" | "entity";
-  /** The OID of a scalar, or of a column, of which the first instance counts. */
+  /** The OID of a scalar, or of a column whose first instance counts. */
   readonly oid?: Oid;
   readonly entity?: EntityFact;
   readonly match?: Pattern;
   readonly value?: string;
 }
 
-/** The identity of devices of a sysObjectID, or of the start of one. Sources are tried in order. */
+/** The identity of devices with a sysObjectID or a prefix of it. Sources are tried in order. */
 export interface IdentityRule {
   readonly sources: ReadonlyMap<IdentityFact, readonly FactSource[]>;
-  /** Models by what follows the rule's OID in the sysObjectID, as text without a leading dot. */
+  /** The models by the part of the sysObjectID after the rule's OID, as text without a leading dot. */
   readonly models: ReadonlyMap<string, string>;
 }
 
 /**
- * Returns the credentials of a device, in the order in which they are tried. The secrets in them are in the clear.
+ * Returns the credentials of a device, in the order in which they are tried. Their secrets are in the clear.
  *
- * @param context which of the agent's contexts is asked.
+ * @param context the context of the agent.
  */
 export function deviceCredentials(device: Device, context = device.context): Credential[] {
   const { version } = device;
@@ -78,7 +78,7 @@ export function deviceCredentials(device: Device, context = device.context): Cre
   return device.communities.map((community) => ({ version, community: `${community.reveal()}${suffix}` }));
 }
 
-/** A user, its secrets in the clear. */
+/** Returns a user with its secrets in the clear. */
 export function usmCredential(credential: V3Credential): UsmCredential {
   const { username, authenticationProtocol, authenticationPassphrase, privacyProtocol, privacyPassphrase } = credential;
   return {
@@ -91,16 +91,16 @@ export function usmCredential(credential: V3Credential): UsmCredential {
   };
 }
 
-/** The group that stands for the groups that the sysObjectID of a device leads to. */
+/** The group that stands for the groups of a device by its sysObjectID. */
 export const autoGroup = "auto";
 
-/** The group of devices whose sysObjectID leads nowhere. */
+/** The group of devices with an unknown sysObjectID. */
 export const genericGroup = "generic";
 
 export const versions = ["1", "2c", "3"] as const;
 export type SnmpVersion = (typeof versions)[number];
 
-/** A user of SNMPv3. Passphrases are there when their protocol needs one. */
+/** A user of SNMPv3. Passphrases are present if their protocol needs one. */
 export interface V3Credential {
   readonly username: string;
   readonly authenticationProtocol: AuthenticationProtocol;
@@ -111,24 +111,24 @@ export interface V3Credential {
 
 /** A device with its defaults filled in. */
 export interface Device {
-  /** Identity: `192.0.2.1:161`, `[2001:db8::1]:161`. */
+  /** The identity: `192.0.2.1:161`, `[2001:db8::1]:161`. */
   readonly id: string;
   /** The key in its file. */
   readonly name: string;
-  /** Canonical text. */
+  /** The address as canonical text. */
   readonly ip: string;
   readonly port: number;
   readonly transport: Transport;
   readonly version: SnmpVersion;
-  /** The context of the agent that is asked: its contextName, or what follows `@` in a community. Empty: the default. */
+  /** The context of the agent: its contextName, or the part after `@` in a community. Empty for the default. */
   readonly context: string;
-  /** In which contexts objects (`MIB::object`) are read, in the place of those that their definitions name. */
+  /** The contexts in which objects (`MIB::object`) are read, in place of those in their definitions. */
   readonly objectContexts: ReadonlyMap<string, readonly string[]>;
-  /** In the order in which they are tried; at least one for versions 1 and 2c. */
+  /** The communities in the order in which they are tried; at least one for versions 1 and 2c. */
   readonly communities: readonly Secret[];
-  /** In the order in which they are tried; at least one for version 3. */
+  /** The users in the order in which they are tried; at least one for version 3. */
   readonly v3Credentials: readonly V3Credential[];
-  /** Names of device groups, sorted; `auto` for those that the sysObjectID leads to. */
+  /** The names of device groups, sorted; `auto` stands for those of the sysObjectID. */
   readonly deviceGroups: readonly string[];
   readonly timeoutMs: number;
   /** The number of times that a request is sent again after a time-out. */
@@ -136,15 +136,15 @@ export interface Device {
   /** True if the time-out doubles with each retry. */
   readonly exponentialTimeout: boolean;
   readonly pollIntervalMs: number;
-  /** By object type; these come before all others. */
+  /** The intervals by object type, which take precedence over all others. */
   readonly pollIntervalsMs: ReadonlyMap<string, number>;
-  /** The interval after which it is discovered again by itself; 0 is never. */
+  /** The interval of discoveries without another cause; 0 means never. */
   readonly rediscoverIntervalMs: number;
   /** The most OIDs in one request. */
   readonly maxOids: number;
-  /** 0 is automatic. */
+  /** The max-repetitions of GetBulk; 0 means automatic. */
   readonly maxRepetitions: number;
-  /** The most rows that are read of one table. */
+  /** The most rows to read from one table. */
   readonly maxRows: number;
   readonly maxConcurrentPolls: number;
 }
@@ -166,43 +166,45 @@ export const rediscoveries = ["OnReset", "OnChange"] as const;
 export interface Attribute extends FieldDefinition {
   /** The key in its object: the name in the MIB. */
   readonly name: string;
-  /** Without an instance. */
+  /** The OID without an instance. */
   readonly oid: Oid;
-  /** True if the value distinguishes rows, rather than being measured. */
+  /** True if the value distinguishes rows and is not a measurement. */
   readonly tag: boolean;
   readonly metric: (typeof metrics)[number] | undefined;
-  /** The event of this attribute that makes the device be discovered again: it went back, or it changed at all. */
+  /** The event of this attribute that causes a discovery: it went back, or it changed in any way. */
   readonly rediscover: (typeof rediscoveries)[number] | undefined;
-  /** Numbers, as the device sends them, that stand for no reading, with the reason. */
+  /** The numbers, as the device sends them, that mean no reading, with the reason. */
   readonly noValue: ReadonlyMap<number, string> | undefined;
-  /** The range of its readings in the record, in the place of the bounds of its unit. */
+  /** The range of its readings in the record, in place of the bounds of its unit. */
   readonly range: Bounds | undefined;
-  /** Another attribute of the object, with the numbers of it at which this one has no reading. */
+  /** Another attribute of the object, with its numbers at which this one has no reading. */
   readonly noValueWhen: { readonly attribute: string; readonly is: readonly number[] } | undefined;
-  /** The attribute that is not polled where this one is supported. */
+  /** The attribute that is not polled if this one is supported. */
   readonly overrides: AttributeReference | undefined;
 }
 
-/** A conceptual table, or a group of scalars when `index` is empty (the instance is `.0`). */
+/** A conceptual table, or a group of scalars if `index` is empty (the instance is `.0`). */
 export interface ObjectDefinition {
   /** `MIB::object` */
   readonly id: string;
   readonly mib: string;
   readonly object: string;
-  /** Name of the object type that gives the interval. */
+  /** The name of the object type, which determines the interval. */
   readonly type: string | undefined;
-  /** In which of the agent's contexts it is read, each with rows of its own. Empty: in that of the device. */
+  /** The contexts of the agent in which it is read, each with rows of its own. Empty for that of the device. */
   readonly contexts: readonly string[];
-  /** Its own, or that of the object it augments. */
+  /** Its own index, or that of the object that it augments. */
   readonly index: readonly IndexPart[];
   readonly augments: string | undefined;
-  /** The attribute that shows whether a device has the object; any of them where the definition names none. */
+  /** The attribute that shows whether a device has the object; any attribute if the definition names none. */
   readonly discoveryAttribute: Attribute | undefined;
-  /** By name in the MIB. */
+  /** The attributes by name in the MIB. */
   readonly attributes: ReadonlyMap<string, Attribute>;
-  /** Texts that every record of the object has, by the name of the field. */
+  /** The texts that every record of the object has, by the name of the field. */
   readonly fixed: ReadonlyMap<string, string>;
-  /** Texts that records have by what another field of theirs says: by the name of that field, by its value. They come first. */
+  /**
+   * The texts that records have by the value of another of their fields: by the name of that field, then by its value. They come first.
+   */
   readonly fixedBy: FixedBy;
 }
 
@@ -232,39 +234,38 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
-/** A snapshot of all definitions, resolved and typed. Never changed after it was made. */
+/** A snapshot of all definitions, resolved and typed. It never changes. */
 export interface Definitions {
-  /** Hash of what the definitions mean: not of comments, order, or the files they are in. */
+  /** A hash of the meaning of the definitions, independent of comments, order, and file names. */
   readonly revision: string;
-  /** By identity, `ip:port`. */
+  /** The devices by identity, `ip:port`. */
   readonly devices: ReadonlyMap<string, Device>;
-  /** Object groups by device group. */
+  /** The object groups by device group. */
   readonly deviceGroups: ReadonlyMap<string, readonly string[]>;
-  /** Objects by object group. */
+  /** The objects by object group. */
   readonly objectGroups: ReadonlyMap<string, readonly string[]>;
-  /** By `MIB::object`. */
+  /** The objects by `MIB::object`. */
   readonly objects: ReadonlyMap<string, ObjectDefinition>;
   readonly enums: EnumTables;
-  /** Device groups by sysObjectID or the start of one (text with a leading dot). */
+  /** The device groups by sysObjectID or a prefix of it (text with a leading dot). */
   readonly sysoids: ReadonlyMap<string, readonly string[]>;
-  /** Identities of devices, by sysObjectID or the start of one (text with a leading dot). */
+  /** The identities of devices by sysObjectID or a prefix of it (text with a leading dot). */
   readonly identities: ReadonlyMap<string, IdentityRule>;
-  /** Poll interval in milliseconds by object type. */
+  /** The poll interval in ms by object type. */
   readonly objectTypes: ReadonlyMap<string, number>;
   readonly warnings: readonly Finding[];
-  /** Hash of what each definition means, by kind and id. */
+  /** A hash of the meaning of each definition, by kind and id. */
   readonly hashes: Readonly<Record<Kind, ReadonlyMap<string, string>>>;
 }
 
 /**
- * The device groups that a sysObjectID leads to: those of the longest start of it that the definitions know, the whole
- * of it first; else `generic`.
+ * Returns the device groups of a sysObjectID: those of the longest known prefix, or of the whole. If there is none, it is `generic`.
  */
 export function groupsOfSysObjectId(definitions: Definitions, sysObjectId: Oid): readonly string[] {
   return sysoidOf(definitions, sysObjectId)?.groups ?? [genericGroup];
 }
 
-/** The longest start of a sysObjectID that the definitions know, with its device groups. */
+/** Returns the longest known prefix of a sysObjectID, with its device groups. */
 export function sysoidOf(
   definitions: Definitions,
   sysObjectId: Oid,
@@ -277,7 +278,7 @@ export function sysoidOf(
   return undefined;
 }
 
-/** The device groups that count for a device: those that it names, in the place of `auto` those of its sysObjectID. */
+/** Returns the effective device groups of a device: its own, with those of its sysObjectID in place of `auto`. */
 export function deviceGroupsOf(
   definitions: Definitions,
   device: Device,
@@ -289,7 +290,7 @@ export function deviceGroupsOf(
   return [...new Set([...found, ...named])];
 }
 
-/** All objects that device groups lead to, by id in the order of ids. Groups that do not exist lead nowhere. */
+/** Returns all objects of device groups, by id in the order of ids. Groups that do not exist have no objects. */
 export function reachedObjects(
   definitions: Definitions,
   deviceGroups: readonly string[],
@@ -308,12 +309,12 @@ export function reachedObjects(
   return objects;
 }
 
-/** In which contexts an object of a device is read; none: in that of the device. */
+/** Returns the contexts in which an object of a device is read; none for that of the device. */
 export function contextsOf(device: Device, object: ObjectDefinition): readonly string[] {
   return device.objectContexts.get(object.id) ?? object.contexts;
 }
 
-/** Returns how often a device's objects of a type are polled: its own interval for the type, the type's, the device's. */
+/** Returns the interval of a device's objects of a type: the device's for the type, else the type's, else the device's general one. */
 export function pollIntervalMs(definitions: Definitions, device: Device, type: string | undefined): number {
   if (type === undefined) return device.pollIntervalMs;
   return device.pollIntervalsMs.get(type) ?? definitions.objectTypes.get(type) ?? device.pollIntervalMs;
@@ -321,22 +322,25 @@ export function pollIntervalMs(definitions: Definitions, device: Device, type: s
 
 export type Severity = "error" | "warning";
 
-/** Something wrong with the definition files. Its texts hold no community and no passphrase. */
+/** A fault in the definition files. Its texts contain no community and no passphrase. */
 export interface Finding {
   readonly severity: Severity;
   /** The file, or the directory that could not be read. */
   readonly file: string;
-  /** From 1; undefined where the finding is about the whole file. */
+  /** The line, from 1; undefined if the finding concerns the whole file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** The definition's id, where it is about one. */
+  /** The id of the definition, if the finding concerns one. */
   readonly id: string | undefined;
   readonly message: string;
   /** The name that was probably meant. */
   readonly suggestion: string | undefined;
 }
 
-/** `objects/if.yml:12:7: IF-MIB::ifXTable: attribute ifHCInOctets: unknown syntax "Counter46" (did you mean "Counter64"?)` */
+/**
+ * Formats a finding: `objects/if.yml:12:7: IF-MIB::ifXTable: attribute ifHCInOctets: unknown syntax "Counter46" (did you mean
+ * "Counter64"?)`
+ */
 export function formatFinding(finding: Finding): string {
   const where = finding.line === undefined ? finding.file : `${finding.file}:${finding.line}:${finding.column}`;
   const about = finding.id === undefined ? "" : `${finding.id}: `;
@@ -344,7 +348,7 @@ export function formatFinding(finding: Finding): string {
   return `${where}: ${about}${finding.message}${hint}`;
 }
 
-/** By file, line and column; those about the whole file first. */
+/** Orders findings by file, line and column; those about a whole file come first. */
 export function compareFindings(a: Finding, b: Finding): number {
   if (a.file !== b.file) return a.file < b.file ? -1 : 1;
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);

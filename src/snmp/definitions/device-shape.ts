@@ -24,14 +24,14 @@ export type DeviceSettings = Partial<Omit<Device, "id" | "name" | "ip">>;
 
 export type DeviceDraft = DeviceSettings & Pick<Device, "name" | "ip">;
 
-/** Longer intervals are typing errors, and timers end at 24 days anyway. */
+/** The longest interval. Longer ones are typing errors, and timers end at 24 days anyway. */
 const maxIntervalSeconds = 20 * 86_400;
 
 function seconds(least: number): Shape<number> {
   return integer(least, maxIntervalSeconds).to((value) => value * 1000);
 }
 
-/** RFC 3414 section 11.2: a shorter one is refused by agents. */
+/** The least length of a passphrase (RFC 3414 section 11.2): agents refuse shorter ones. */
 const minPassphraseBytes = 8;
 
 const credentialFields = {
@@ -61,7 +61,7 @@ function checkPassphrase(
     at.below(key).error(`expected at least ${minPassphraseBytes} characters`);
 }
 
-/** Users of version 3, in the order of the list. */
+/** The shape of users of version 3, in the order of the list. */
 export const v3Credentials: Shape<V3Credential[]> = list(
   mapping(credentialFields, { ...tolerant, check: checkCredential }).to((given) => {
     const { authentication_protocol: authenticationProtocol, privacy_protocol: privacyProtocol } = given;
@@ -131,7 +131,7 @@ const settingNames: { readonly [Key in keyof typeof settingFields]: keyof Device
   max_concurrent_polls: "maxConcurrentPolls",
 };
 
-/** Returns the settings that are given and leaves the others out. */
+/** Returns the given settings without the absent ones. */
 function settingsOf(given: Values<typeof settingFields>): DeviceSettings {
   const settings: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(given)) settings[settingNames[key as keyof typeof settingNames]] = value;
@@ -150,7 +150,7 @@ export const deviceShape: Shape<DeviceDraft> = mapping(
 
 export const deviceDefaultsShape: Shape<DeviceSettings> = mapping(settingFields, tolerant).to(settingsOf);
 
-/** Milliseconds of an object type. */
+/** The shape of an object type, as its interval in ms. */
 export const objectTypeShape: Shape<number> = mapping({ poll_interval: required(seconds(1), "Seconds.") }, tolerant).to(
   (given) => given.poll_interval,
 );

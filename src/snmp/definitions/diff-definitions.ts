@@ -14,21 +14,21 @@ import {
 } from "./definitions.ts";
 import { atOnce, inPieces, type Pacer } from "../limits.ts";
 
-/** One thing that is different for a device. */
+/** A single difference for a device. */
 export interface DeviceChange {
   readonly class: ChangeClass;
-  /** `MIB::object`, or `MIB::object attribute`, where it is about one. */
+  /** `MIB::object` or `MIB::object attribute`, if the change concerns one. */
   readonly subject: string | undefined;
 }
 
 type Reach = ReadonlyMap<string, ObjectDefinition>;
 
-/** Tells whether any enumeration is different, so that labels have to be looked at. */
+/** Reports whether any enumeration differs, so that labels must be compared. */
 function haveOtherLabels(old: Definitions, next: Definitions): boolean {
   return Object.values(labelKinds).some((kind) => !sameHashes(old.hashes[kind], next.hashes[kind]));
 }
 
-/** Compares the objects that a device reached with those that it reaches. */
+/** Compares the objects that a device had before with those that it has now. */
 function diffReach(
   old: Definitions,
   next: Definitions,
@@ -43,7 +43,7 @@ function diffReach(
       changes.push({ class: "extension", subject: id });
       continue;
     }
-    // The object's own definition is compared only where it is different; its index may come from another.
+    // The definition of the object is compared only if it differs; its index may come from another object.
     const isSame = old.hashes.object.get(id) === next.hashes.object.get(id);
     changes.push(...diffStructure(earlier, object));
     if (!isSame) changes.push(...diffAttributes(earlier, object));
@@ -140,26 +140,26 @@ function hasOtherLabels(old: Definitions, next: Definitions, target: FieldDefini
 }
 
 /**
- * The kind of change that a device sees, one for each row of the table of changes:
+ * The kind of change for a device, one for each row of the table of changes:
  *
  * - `added`, `removed`: the device, by `ip:port`
  * - `access`: credentials, version, device groups
  * - `schedule`: intervals, time-outs, maxima, name, enumeration labels
- * - `reading`: an attribute's or index part's name, syntax; tag, metric, overrides, rediscover
- * - `removal`: an object or attribute that is no longer reached
- * - `extension`: an object or attribute that is reached now; OID, index, augments, discovery_attribute
+ * - `reading`: the name or syntax of an attribute or index part; tag, metric, overrides, rediscover
+ * - `removal`: an object or attribute that the device's groups no longer have
+ * - `extension`: an object or attribute that the groups have now; OID, index, augments, discovery_attribute
  */
 export type ChangeClass = "added" | "removed" | "access" | "schedule" | "reading" | "removal" | "extension";
 
 /**
- * The action that a change makes a poller take:
+ * The action of a poller after a change:
  *
- * - `discover`: at once, also as the first time
+ * - `discover`: a discovery at once, also as the first one
  * - `stop`: no further poll
- * - `next-poll`: polls go on with the new definitions, without packets of their own
- * - `drop`: what is gone is not polled from now on
+ * - `next-poll`: polls use the new definitions, without extra packets
+ * - `drop`: removed objects are no longer polled
  * - `wait`: nothing until the next discovery; reported as pending
- * - `rediscover`: queued with jitter
+ * - `rediscover`: a discovery, queued with jitter
  */
 export type ChangeEffect = "discover" | "stop" | "next-poll" | "drop" | "wait" | "rediscover";
 
@@ -177,7 +177,7 @@ export function changeEffect(change: ChangeClass, forceRediscovery: boolean): Ch
   return effects[change][forceRediscovery ? "forced" : "plain"];
 }
 
-/** Ids in the order of ids. */
+/** The changes of ids, in the order of ids. */
 export interface IdChanges {
   readonly added: readonly string[];
   readonly changed: readonly string[];
@@ -186,22 +186,22 @@ export interface IdChanges {
 
 export interface DefinitionsDiff {
   readonly byKind: Readonly<Record<Kind, IdChanges>>;
-  /** The devices for which something is different, by identity. A device with another ip or port is another device. */
+  /** The devices with a difference, by identity. A device with another ip or port is another device. */
   readonly devices: ReadonlyMap<string, readonly DeviceChange[]>;
 }
 
-/** The device groups that count for a device in a set of definitions. */
+/** Returns the effective device groups of a device in a set of definitions. */
 export type GroupsOf = (definitions: Definitions, device: Device) => readonly string[];
 
 /**
- * Compares the meaning of two sets. `groupsOf` says which groups count for a device whose groups follow
- * from its sysObjectID; without it such a device is taken for `generic`.
+ * Compares the meaning of two sets. `groupsOf` returns the effective groups of a device whose groups follow from its sysObjectID;
+ * without it such a device counts as `generic`.
  */
 export function diffDefinitions(old: Definitions, next: Definitions, groupsOf?: GroupsOf): DefinitionsDiff {
   return atOnce(diffSteps(old, next, groupsOf));
 }
 
-/** The same in chunks, with a cycle of the event loop in between. */
+/** Compares the sets in pieces, with a cycle of the event loop between them. */
 export function diffDefinitionsInPieces(
   old: Definitions,
   next: Definitions,
@@ -211,7 +211,7 @@ export function diffDefinitionsInPieces(
   return inPieces(diffSteps(old, next, groupsOf), pacer);
 }
 
-/** One step for each device. */
+/** Compares the sets, with one step for each device. */
 function* diffSteps(
   old: Definitions,
   next: Definitions,
@@ -254,7 +254,7 @@ function* diffSteps(
     return [...changes, ...ofGroups.changes];
   }
 
-  /** Devices of the same groups see the same changes of objects. */
+  /** Returns the changes of objects for devices with these groups; devices of the same groups share the result. */
   function changesOfGroups(oldGroups: readonly string[], newGroups: readonly string[]): GroupChanges {
     const key = JSON.stringify([oldGroups, newGroups]);
     let changes = groupChanges.get(key);
@@ -280,7 +280,7 @@ function* diffSteps(
 interface GroupChanges {
   readonly areOther: boolean;
   readonly changes: readonly DeviceChange[];
-  /** The object types before and after, of the objects reached in both. */
+  /** The object types before and after, of the objects in both sets. */
   readonly types: readonly (readonly [string | undefined, string | undefined])[];
 }
 

@@ -13,16 +13,16 @@ import { parseSteps, type ParsedFile } from "./definition-formats.ts";
 import { wholeFile } from "./settings-file.ts";
 import { resolveDefinitions, type Resolved } from "./resolve-definitions.ts";
 
-/** `start` leaves out what is wrong and goes on; `apply` takes all or nothing. */
+/** The mode of a load: `start` leaves out faulty parts and continues; `apply` takes all or nothing. */
 export type LoadMode = "start" | "apply";
 
 export interface LoadOutcome {
-  /** undefined when `apply` found an error. The very same object as before when no file has changed. */
+  /** The definitions; undefined if `apply` found an error. It is the same object as before if no file has changed. */
   readonly definitions: Definitions | undefined;
-  /** Everything that is wrong, in the order of the files. */
+  /** All findings, in the order of the files. */
   readonly findings: readonly Finding[];
   readonly files: number;
-  /** The number of files that had to be parsed, because their content was not that of the last load. */
+  /** The number of files that were parsed because their content differs from that of the last load. */
   readonly parsedFiles: number;
   readonly durationMs: number;
 }
@@ -31,21 +31,21 @@ export interface LoaderOptions {
   readonly paths: DefinitionPaths;
   readonly metrics: Metrics;
   readonly clock: Clock;
-  /** Left out: one of its own. */
+  /** The pacer of the load; if left out, it has one of its own. */
   readonly pacer?: Pacer;
-  /** The file of compiled definitions ({@link compileDefinitionFile}); left out: that beside the program. */
+  /** The path of the compiled definitions ({@link compileDefinitionFile}); if left out, the file beside the program. */
   readonly compiled?: string;
-  /** For tests that make the disk fail. */
+  /** Reads a file; tests use it to make the disk fail. */
   readonly read?: (path: string) => Promise<Uint8Array>;
 }
 
-/** Four times as fast for many small files as the one of node:fs/promises. */
+/** Reads a file. For many small files it is four times as fast as the function of node:fs/promises. */
 const readFile = promisify(readFileCallback);
 
-/** Written by the build beside the joined program; modules that are not joined have none. */
+/** The file that the build writes beside the joined program. Without that program there is none. */
 const compiledBeside = join(import.meta.dirname, "definitions.compiled");
 
-/** Files that are read at the same time. */
+/** The most files to read at the same time. */
 const concurrency = 16;
 
 interface CachedFile {
@@ -73,7 +73,9 @@ export class DefinitionsLoader {
     this.#measure = createMeasures(options.metrics);
   }
 
-  /** Reads all files. Never throws for what is in them or on the disk: that is a finding. Loads run one after another. */
+  /**
+   * Reads all files. It never throws because of their content or the disk; such faults become findings. Loads run one after another.
+   */
   load(mode: LoadMode): Promise<LoadOutcome> {
     const load = this.#running.then(() => this.#loadNow(mode));
     this.#running = load.catch(() => {});
@@ -86,7 +88,7 @@ export class DefinitionsLoader {
     const { loaded, findings, nextCache, parsedFiles } = await this.#readAll(listed.files);
     this.#cache = nextCache;
     const before = [...listed.findings, ...findings];
-    // The input to resolve: the same files with the same content, and the same that could not be read.
+    // The result depends only on the content of the files, and on which of them could not be read.
     const content = [
       ...loaded.map((file) => `${file.kind} ${file.path} ${nextCache.get(cacheKey(file))?.digest}`),
       ...before.map((finding) => `${finding.file} ${finding.message}`),
@@ -113,7 +115,7 @@ export class DefinitionsLoader {
     readonly parsedFiles: number;
   }> {
     const nextCache = new Map<string, CachedFile>();
-    // Later loads find what they need in the cache.
+    // Later loads find unchanged files in the cache.
     const compiled = this.#cache.size === 0 ? await readCompiled(this.#compiled) : undefined;
     const loaded: LoadedFile[] = [];
     const findings: Finding[] = [];
@@ -146,7 +148,7 @@ export class DefinitionsLoader {
   }
 }
 
-/** Returns none where the file cannot be read: all is in the YAML, too. */
+/** Reads the compiled definitions; undefined if the file cannot be read, because the YAML has everything, too. */
 async function readCompiled(path: string): Promise<CompiledDefinitions | undefined> {
   const bytes = await readFile(path).catch(() => undefined);
   return bytes && new CompiledDefinitions(bytes.toString());

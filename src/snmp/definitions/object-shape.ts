@@ -31,7 +31,7 @@ import { metrics, namesPutBy, rediscoveries } from "./definitions.ts";
 import type { Attribute, IndexPart, ObjectDefinition } from "./definitions.ts";
 import { anyText, distinctWords, oid, textLine, tolerant, trueOrFalse } from "./settings-file.ts";
 
-/** Labels by number; of a bitmap by bit number. */
+/** Returns the shape of labels by number, or by bit number for a bitmap. */
 export function numberLabels(isBitmap: boolean): Shape<Map<number, string>> {
   const form = isBitmap ? /^\d{1,5}$/ : /^-?\d{1,10}$/;
   const key = scalar(isBitmap ? "a bit number" : "a whole number", (given) =>
@@ -40,7 +40,7 @@ export function numberLabels(isBitmap: boolean): Shape<Map<number, string>> {
   return mapOf(key, anyText, { name: "<number>" });
 }
 
-/** An object as its file has it. */
+/** An object as in its file. */
 export interface ObjectDraft extends Omit<ObjectDefinition, "index"> {
   readonly index: readonly IndexPart[] | undefined;
 }
@@ -88,7 +88,7 @@ const rangeShape: Shape<Bounds> = list(numberThat("a number", (value) => !Number
   return at.error("expected the least and the greatest reading, such as [-50, 1200]");
 });
 
-/** Labels by severity: what their words do not say. */
+/** The shape of labels by severity, for labels whose words do not show it. */
 const saidSeverity = mapping(
   Object.fromEntries(
     stateSeverities.map((severity) => [severity, optional(list(anyText), `Labels that mean ${severity}.`)]),
@@ -205,7 +205,7 @@ const attributeShape: Shape<Attribute> = mapping(
   }),
 );
 
-/** Makes an attribute of what is said of it: all have the same keys in the same order, for polls read them often. */
+/** Makes an attribute from the given properties. All attributes have the same keys in the same order, because polls read them often. */
 export function attributeOf(said: Omit<Attribute, "bounds">): Attribute {
   return {
     name: said.name,
@@ -314,7 +314,7 @@ function checkObject(given: Partial<Values<typeof objectFields>>, at: FileNode):
   warnOfUnguarded(given, nodeOf);
 }
 
-/** A field with its own text in every record must leave the parts of the index alone, and may only name fields of the row. */
+/** Checks a fixed field: it must not be a part of the index, and its text may only refer to fields of the row. */
 function checkFixed(given: Partial<Values<typeof objectFields>>, at: FileNode): void {
   const { index = [], attributes, fields = new Map<string, string>(), fields_by: fieldsBy } = given;
   const ofIndex = new Set(index.flatMap(fieldNames));
@@ -341,10 +341,10 @@ function checkFixed(given: Partial<Values<typeof objectFields>>, at: FileNode): 
   checkTexts(fields, at.below("fields"));
 }
 
-/** Fields that say in a row what its sensor measures, if only by its name. */
+/** The fields that show, at least by a name, what the sensor of a row measures. */
 const sensorUnits = /^(?:hw\.sensor\.(?:unit|type|name|data_type|data_unit|probe_type)(?:\.name)?|entity\.index)$/;
 
-/** A reading of a sensor without a unit has no bounds: nothing would tell 32767 from a temperature. */
+/** Warns of sensor readings without a unit. They have no bounds, and without bounds 32767 looks like a temperature. */
 function warnOfUnguarded(given: Partial<Values<typeof objectFields>>, nodeOf: NodeOf): void {
   const { fields, fields_by: fieldsBy, attributes, index = [] } = given;
   const said = [
@@ -373,12 +373,12 @@ function checkOids(attributes: ReadonlyMap<string, Attribute>, nodeOf: NodeOf): 
   }
 }
 
-/** A table may have for itself what other tables have of it. */
+/** Reports whether one table may have a field for itself that other tables have of it. */
 function isOfAnotherTable({ syntax: { kind }, field: number }: FieldDefinition, field: string): boolean {
   return kind === "interface" ? field.endsWith(".name") : isRelated(kind) && field !== number;
 }
 
-/** One would hide the other in the record, or Elasticsearch would refuse it. */
+/** Warns of attributes with the same field: one would hide the other in the record, or Elasticsearch would refuse it. */
 function warnOfSharedFields(
   index: readonly IndexPart[],
   attributes: ReadonlyMap<string, Attribute>,
@@ -388,7 +388,7 @@ function warnOfSharedFields(
   const claim = (owner: string, target: FieldDefinition): string | undefined => {
     for (const field of fieldNames(target)) {
       const other = owners.get(field);
-      // An attribute may hold the name of the very interface that the index is of.
+      // An attribute may contain the name of the interface that the index refers to.
       if (other !== undefined && other !== "") return other;
       owners.set(field, isOfAnotherTable(target, field) ? "" : owner);
     }
@@ -401,7 +401,7 @@ function warnOfSharedFields(
     if (other === undefined) continue;
     const message = `${other} has the same name ${attribute.field}`;
     const name = nodeOf(attribute.name).below("name");
-    // The fields that tell the rows apart would be lost.
+    // The record would lose the fields that distinguish the rows.
     if (other.startsWith("index ")) name.error(message);
     else name.warn(message);
   }
@@ -417,14 +417,17 @@ function warnOfSharedFields(
 }
 
 /**
- * Returns the hash of what a value means: the order of a map's entries does not count, that of a list's does. Lists without a
- * meaningful order are sorted before they come here.
+ * Returns the hash of the meaning of a value. The order of a map's entries does not count, that of a list's does. Lists without a
+ * meaningful order must be sorted beforehand.
  */
 export function meaningHash(value: unknown): string {
   return hash("sha256", canonicalText(value), "hex");
 }
 
-/** The same for an object, of which there are so many that a text without quotes pays off: no name in it has a line end. */
+/**
+ * Returns the hash of the meaning of an object. There are so many objects that a text without quotes is worthwhile; no name in it
+ * contains a line end.
+ */
 export function objectMeaningHash(draft: ObjectDraft): string {
   const { id, mib, object, type, contexts, index, augments, discoveryAttribute, attributes, fixed, fixedBy } = draft;
   let text = `${id}\n${mib}\n${object}\n${type}\n${augments}\n${discoveryAttribute?.name}\n`;
@@ -444,7 +447,7 @@ export function objectMeaningHash(draft: ObjectDraft): string {
   return hash("sha256", text + lines.sort().join(""), "hex");
 }
 
-/** Returns what definitions say of a value besides its name and syntax. */
+/** Returns the properties that definitions give a value in addition to its name and syntax. */
 export function readingRules({ noValue, noValueWhen, range, severity, scale }: Attribute): readonly unknown[] {
   return [noValue, noValueWhen, range, severity?.size === 0 ? "words" : severity, scale];
 }
@@ -457,7 +460,7 @@ function canonicalText(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
   if (value instanceof Secret) return JSON.stringify(value.reveal());
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
-  // A syntax is known by its name.
+  // A syntax is identified by its name.
   if ("keepsId" in value && "name" in value) return canonicalText(value.name);
   const entries: Iterable<[unknown, unknown]> = value instanceof Map ? value : Object.entries(value);
   const texts: string[] = [];

@@ -26,7 +26,7 @@ import { meaningHash } from "./object-shape.ts";
 import type { DeviceSettings } from "./device-shape.ts";
 import { compareFindings, type Finding } from "./definitions.ts";
 
-/** Resolves the index of what augments another object, and checks what objects refer to. */
+/** Resolves the index of objects that augment another one, and checks the references of objects. */
 async function resolveObjects(
   set: DefinitionSet,
   enums: EnumTables,
@@ -61,7 +61,7 @@ async function resolveObjects(
   return objects;
 }
 
-/** A scrape has one metric of a name, and one kind of it. */
+/** Warns of fields with one metric name but different kinds: a scrape has one metric of a name, and one kind of it. */
 async function warnOfMetrics(set: DefinitionSet, pacer: Pacer): Promise<void> {
   const owners = new Map<string, { readonly field: string; readonly kind: MetricKind; readonly id: string }>();
   for (const [id, placed] of set.of("object")) {
@@ -69,7 +69,7 @@ async function warnOfMetrics(set: DefinitionSet, pacer: Pacer): Promise<void> {
     for (const { name, field, metric: kind } of placed.draft.attributes.values()) {
       if (kind === undefined) continue;
       const metric = metricName(field, kind);
-      // Of a field there is one kind, whatever its name becomes.
+      // A field has one kind, whatever its metric is called.
       for (const key of [metric, field]) {
         const owner = owners.get(key);
         if (owner === undefined) owners.set(key, { field, kind, id });
@@ -86,7 +86,10 @@ async function warnOfMetrics(set: DefinitionSet, pacer: Pacer): Promise<void> {
   }
 }
 
-/** Within one object it is an error. Two objects make two records, and only some stores refuse one of these. */
+/**
+ * Warns of a name below another name. Within one object that is an error. Two objects make two records, and only some stores refuse one
+ * of these.
+ */
 async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void> {
   const drafts = set.of("object");
   const owners = new Map<string, string>();
@@ -95,7 +98,7 @@ async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void
     for (const target of draft.index ?? []) for (const field of fieldNames(target)) owners.set(field, id);
     for (const target of draft.attributes.values()) for (const field of fieldNames(target)) owners.set(field, id);
   }
-  /** Starts of names that are no names, nor are their starts. */
+  /** The prefixes of names that are neither names nor contain one. */
   const free = new Set<string>();
   const nameAbove = (field: string): string | undefined => {
     const seen: string[] = [];
@@ -121,7 +124,7 @@ async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void
   }
 }
 
-/** The index of a table without a known index: the numbers that follow the attribute's OID distinguish its rows. */
+/** The index of a table whose index is unknown: the numbers after the attribute's OID distinguish its rows. */
 const unknownIndex: readonly IndexPart[] = [
   {
     type: "ImplicitObjectIdentifier",
@@ -171,7 +174,7 @@ function checkOverrides(set: DefinitionSet, placed: Placed<"object">): void {
   }
 }
 
-/** An enumeration without labels gives numbers. */
+/** Warns of an enumeration without labels, whose values stay numbers. */
 function checkLabels(set: DefinitionSet, placed: Placed<"object">, enums: EnumTables): void {
   for (const attribute of placed.draft.attributes.values()) {
     if (hasLabels(attribute, enums)) {
@@ -188,7 +191,7 @@ function checkLabels(set: DefinitionSet, placed: Placed<"object">, enums: EnumTa
   }
 }
 
-/** A label that the enumeration does not have never comes. */
+/** Warns of a severity for a label that the enumeration does not have, so that it never occurs. */
 function checkSeverity(set: DefinitionSet, placed: Placed<"object">, attribute: Attribute, enums: EnumTables): void {
   const { kind } = attribute.syntax;
   if (kind !== "enum-integer" && kind !== "enum-bitmap") return;
@@ -202,7 +205,7 @@ function checkSeverity(set: DefinitionSet, placed: Placed<"object">, attribute: 
   }
 }
 
-/** Texts by a label that the enumeration does not have are never put. */
+/** Warns of texts for a label that the enumeration does not have, so that they are never added. */
 function checkFixedBy(set: DefinitionSet, placed: Placed<"object">, object: ObjectDefinition, enums: EnumTables): void {
   for (const [field, byValue] of object.fixedBy) {
     const target = [...object.index, ...object.attributes.values()].find((one) => fieldNames(one).includes(field));
@@ -223,7 +226,7 @@ function hasLabels(target: FieldDefinition, enums: EnumTables): boolean {
   return kind !== "enum-oid" || enums.oid.has(target.oidText);
 }
 
-/** Values that hold where neither a device nor the defaults' files say anything. */
+/** The values that apply if neither a device nor the files of defaults set any. */
 const builtinDefaults = {
   port: 161,
   transport: "udp",
@@ -245,7 +248,7 @@ const builtinDefaults = {
   maxConcurrentPolls: 4,
 } as const satisfies Required<DeviceSettings>;
 
-/** Fills in the defaults, and checks what can only be checked then. */
+/** Fills in the defaults, and checks the results. */
 async function resolveDevices(
   set: DefinitionSet,
   defaults: DeviceSettings,
@@ -276,7 +279,10 @@ async function resolveDevices(
   return devices;
 }
 
-/** Object types with intervals of their own do not ask for the device's. One warning, however many devices there are. */
+/**
+ * Warns of intervals without effect: object types with intervals of their own do not use the device's. There is one warning for any
+ * number of devices.
+ */
 function warnOfPollIntervals(
   set: DefinitionSet,
   [first, ...others]: readonly Placed<"device">[],
@@ -312,7 +318,7 @@ function checkIntervals(set: DefinitionSet, placed: Placed<"device">, objectType
   }
 }
 
-/** The groups that exist, sorted; where the defaults named them, the default's file has had the finding. */
+/** Returns the existing groups, sorted. For groups from the defaults, the file of defaults has the finding. */
 function resolveGroups(set: DefinitionSet, placed: Placed<"device">, groups: readonly string[]): string[] {
   const own = placed.draft.deviceGroups;
   const existing = groups.filter((group, i) => {
@@ -323,7 +329,7 @@ function resolveGroups(set: DefinitionSet, placed: Placed<"device">, groups: rea
   return [...new Set(existing)].sort();
 }
 
-/** The defaults of all layers joined; a later one replaces what it sets. */
+/** Joins the layers of defaults; a later one replaces the values that it sets. */
 function joinDefaults(set: DefinitionSet, layers: readonly Placed<"device_default">[]): DeviceSettings {
   for (const layer of layers) {
     if (layer.key !== defaultId) set.add(layer, "warning", [], "key", `only ${JSON.stringify(defaultId)} counts here`);
@@ -338,15 +344,15 @@ function joinDefaults(set: DefinitionSet, layers: readonly Placed<"device_defaul
   ) as DeviceSettings;
 }
 
-/** The definitions and all that is wrong with them, by location. */
+/** The definitions, and all findings by location. */
 export interface Resolved {
   readonly definitions: Definitions;
   readonly findings: readonly Finding[];
 }
 
 /**
- * Joins the definitions of all files: fills in defaults, follows references, reports the ones that lead nowhere. What is
- * wrong is left out, so the result can be run whatever the findings.
+ * Joins the definitions of all files: it fills in defaults, follows references, and reports those without a target. Faulty parts are
+ * left out, so the result is usable with any findings.
  */
 export async function resolveDefinitions(
   files: readonly LoadedFile[],
@@ -407,7 +413,7 @@ function draftsOf<K extends "enum_integer" | "enum_bitmap" | "enum_oid" | "ident
   return new Map([...set.of(kind)].map(([id, placed]) => [id, placed.draft]));
 }
 
-/** All defaults, not only the last: each sets what it sets. */
+/** Returns all layers of defaults, because each sets different values. */
 function layersOf(files: readonly LoadedFile[]): Placed<"device_default">[] {
   return files
     .filter((file): file is LoadedFile<"device_default"> => file.kind === "device_default")
@@ -418,7 +424,7 @@ function layersOf(files: readonly LoadedFile[]): Placed<"device_default">[] {
     );
 }
 
-/** The members of groups that exist, sorted. */
+/** Returns the members of existing groups, sorted. */
 function members(
   set: DefinitionSet,
   kind: "object_group" | "device_group" | "sysoid",
@@ -434,7 +440,7 @@ function members(
   return groups;
 }
 
-/** Hashes what each definition says by itself: whether what it refers to exists is another's meaning. */
+/** Hashes each definition by itself, whether or not its references exist. */
 function hashesOf(set: DefinitionSet, kind: Kind): Map<string, string> {
   const isList = kind === "object_group" || kind === "device_group" || kind === "sysoid";
   return new Map(
@@ -445,7 +451,7 @@ function hashesOf(set: DefinitionSet, kind: Kind): Map<string, string> {
   );
 }
 
-/** Hashes all lines in their order. No kind's lines stand among those of another, so that each kind can be sorted by itself. */
+/** Hashes all lines in order. The lines of each kind are together, so that each kind can be sorted by itself. */
 async function revisionOf(hashes: Readonly<Record<Kind, ReadonlyMap<string, string>>>, pacer: Pacer): Promise<string> {
   const sum = createHash("sha256");
   for (const kind of kinds.toSorted((a, b) => (`${a} ` < `${b} ` ? -1 : 1))) {

@@ -17,37 +17,40 @@ import { parseOid } from "../session/ber.ts";
 import { atOnce } from "../limits.ts";
 import type { Finding } from "./definitions.ts";
 
-/** YAML's ways to say that there is no value; they say so in quotes, too. */
+/** Reports whether a node is one of YAML's forms of no value; in quotes these words mean no value, too. */
 export function isNothing({ node }: FileNode): boolean {
   return node.kind === "scalar" && node.text.length <= 4 && /^(?:|~|null|Null|NULL)$/.test(node.text);
 }
 
-/** Tells whether a key of a mapping has a value. */
+/** Reports whether a key of a mapping has a value. */
 export function isGiven(at: FileNode, key: string): boolean {
   const child = at.below(key);
   return child !== at && !isNothing(child);
 }
 
-/** Rules for mappings: a name near a known one is a typing error; any other is of a version or program that knows more. */
+/**
+ * The rules for unknown keys of mappings: a name near a known one is a typing error; any other belongs to a newer version or another
+ * program.
+ */
 export const tolerant = { unknown: "hint", isAbsent: isNothing } as const;
 
-/** One line of text. What it says is not repeated in a message, because it may be a secret. */
+/** The shape of one line of text. Messages do not repeat the text, because it may be a secret. */
 export const textLine: Shape<string> = new Shape("a text", (at) => {
   const { node } = at;
   return node.kind === "scalar" && !isNothing(at) && !node.text.includes("\n") ? node.text : at.expected("a text");
 });
 
-/** An item of a list of texts: there the word null is a text, too. */
+/** The shape of an item of a list of texts, in which the word null is a text, too. */
 export const word: Shape<string> = scalar(
   "a text",
   (given, at) => (given.includes("\n") ? at.expected("a text of one line") : given),
   { isHidden: true, takesNull: true },
 );
 
-/** Any key of a mapping. */
+/** The shape of any key of a mapping. */
 export const anyKey: Shape<string> = new Shape("a name", ({ step }) => String(step));
 
-/** A text of any length, which may be the word null. */
+/** The shape of a text of any length, which may be the word null. */
 export const anyText: Shape<string> = scalar("a text", (given) => given, { takesNull: true });
 
 export const trueOrFalse: Shape<boolean> = scalar("true or false", (given) => {
@@ -55,13 +58,13 @@ export const trueOrFalse: Shape<boolean> = scalar("true or false", (given) => {
   return /^(?:false|False|FALSE)$/.test(given) ? false : undefined;
 });
 
-/** An OID, and its text with a leading dot. */
+/** The shape of an OID, with its text with a leading dot. */
 export const oid = scalar("an OID such as .1.3.6.1.2.1.1.5", (given) => {
   const parsed = parseOid(given);
   return parsed && { oid: parsed, oidText: given.startsWith(".") ? given : `.${given}` };
 });
 
-/** Texts of which each may be there once. */
+/** The shape of a list of texts without duplicates. */
 export const distinctWords: Shape<readonly string[]> = list(word).to((words, at) => {
   const seen = new Set<string>();
   for (const child of at.children()) {
@@ -71,16 +74,16 @@ export const distinctWords: Shape<readonly string[]> = list(word).to((words, at)
   return words;
 });
 
-/** Reads nothing as no value, without an error. */
+/** Returns a shape that also accepts no value, without an error. */
 export function orNothing<T>(shape: Shape<T>): Shape<T> {
   return new Shape(shape.expected, (at) => (isNothing(at) ? undefined : shape.read(at)), shape.rows);
 }
 
 const knownTags: ReadonlySet<string | undefined> = new Set([undefined, "!", "!!str", "!!seq", "!!map", "!!merge"]);
 
-/** Refuses tags and merges that are none, wherever they are. */
+/** Refuses unknown tags and invalid merges anywhere in a node. */
 function checkNode(node: YamlNode, fail: Fail): void {
-  // The tag is not repeated: it may be a secret that wanted quotes.
+  // The tag is not repeated, because it may be a secret that lacks quotes.
   if (!knownTags.has(node.tag)) fail("a tag (!…) that is not known; a text that begins so needs quotes", node.at);
   if (node.kind === "sequence") for (const item of node.items) checkNode(item, fail);
   if (node.kind === "mapping") for (const { value } of mergedPairs(node, fail)) checkNode(value, fail);
@@ -95,16 +98,16 @@ function* checkSteps(root: YamlNode, fail: Fail): Generator<void, void> {
   }
 }
 
-/** A byte order mark is no part of the text, and not of its positions. */
+/** Decodes a text without its byte order mark, which does not count in positions. */
 export function decodeText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** Holds what a file says, and what is wrong with it. */
+/** The content of a file, and its faults. */
 export class SettingsFile {
   readonly path: string;
   readonly report: ShapeReport;
-  /** Undefined for a text that says nothing, or is no YAML. */
+  /** Undefined for a text without content, or one that is not YAML. */
   readonly root: FileNode | undefined;
   readonly #fault: Finding | undefined;
 
@@ -116,10 +119,10 @@ export class SettingsFile {
   }
 
   /**
-   * Reads a file in steps: for each pair of the outermost mapping, one for the text and one for its tags and merges.
+   * Reads a file in steps: one for the text, and one for the tags and merges of each pair of the outermost mapping.
    *
-   * @param hasSecrets whether no message may repeat what the text says.
-   * @param wrap makes the outermost node of what the text says.
+   * @param hasSecrets true if no message may repeat the text.
+   * @param wrap makes the outermost node of the content.
    */
   static *open(
     path: string,
@@ -135,13 +138,13 @@ export class SettingsFile {
       const fail: Fail = (message, at) => {
         throw new YamlFault(message, createPositions(content)(at));
       };
-      // There are no tags without the one sign, and no merges without the other.
+      // Tags need a `!`, and merges a `<<`.
       if (/!|<</.test(content)) yield* checkSteps(read, fail);
       const root = new FileNode(report, wrap(read));
       return new SettingsFile(path, report, isNothing(root) ? undefined : root);
     } catch (error) {
       if (!(error instanceof YamlFault)) throw error;
-      // The library names the alias that it does not know, which may be a community that wanted quotes.
+      // The message of the library contains the unknown alias, which may be a community that lacks quotes.
       const message = hasSecrets ? error.message.replace(/".*"|!<.*>|\(.*\)|\*\S+/gs, "…") : error.message;
       const fault = { ...wholeFile(path, message), ...error.position };
       return new SettingsFile(path, report, undefined, fault);
@@ -153,7 +156,7 @@ export class SettingsFile {
     return atOnce(SettingsFile.open(...args));
   }
 
-  /** Gives the pairs of the outermost mapping; reports when it is none. @param what in words that fit behind "expected". */
+  /** Returns the pairs of the outermost mapping, and reports if there is none. @param what a noun that fits behind "expected". */
   pairs(what: string): readonly FileNode[] {
     if (this.root !== undefined && this.root.node.kind !== "mapping") this.root.expected(what);
     return this.root?.node.kind === "mapping" ? this.root.children() : [];
@@ -163,7 +166,7 @@ export class SettingsFile {
     return this.#fault !== undefined || this.report.errors > 0;
   }
 
-  /** All that is wrong with it, in the order of the text. */
+  /** The findings in the order of the text. */
   get findings(): Finding[] {
     if (this.#fault !== undefined) return [this.#fault];
     return this.report.findings.map(({ severity, line, column, about, outermost, message, suggestion }) => {
@@ -174,7 +177,7 @@ export class SettingsFile {
   }
 }
 
-/** Makes an error that is about a whole file. */
+/** Returns an error that concerns a whole file. */
 export function wholeFile(file: string, message: string): Finding {
   return { severity: "error", file, line: undefined, column: undefined, id: undefined, message, suggestion: undefined };
 }

@@ -14,11 +14,11 @@ import { walk } from "../session/walk.ts";
 import { getScalars } from "../session/walk.ts";
 import type { Identity } from "./identify.ts";
 
-/** Facts about a device, as far as it gives them. */
+/** The facts about a device that it provides. */
 export type DeviceFacts = ReadonlyMap<IdentityFact, string>;
 
 interface PlacedRule {
-  /** The start of the sysObjectID that the rule is for. */
+  /** The prefix of the sysObjectID to which the rule applies. */
   readonly oid: Oid;
   readonly rule: IdentityRule;
 }
@@ -35,19 +35,19 @@ const entityColumns: Readonly<Record<EntityFact, number>> = {
 };
 /** PhysicalClass: chassis(3), stack(11). */
 const chassis = new Set([3, 11]);
-/** The chassis is among the first entities, or the device is not asked for it further. */
+/** The most entities to read: if the chassis is not among the first ones, it is not found. */
 const maxEntities = 300;
-/** Patterns are not run over more of a text than this. */
+/** The most characters of a text on which patterns are run. */
 const maxText = 1024;
 
-/** Words that agents and firmware write where they know nothing, and words that are true of every device. */
+/** The words that agents and firmware write if they know nothing, and words that are true of every device. */
 const emptyWords =
   /^(?:n\/?a|none|null|unknown|undefined|unspecified|default(?: string)?|empty|(?:not|un)[ -]?(?:available|specified|applicable|set|defined|known)|to be filled by o\.?e\.?m\.?|o\.?e\.?m\.?|system (?:product name|version|manufacturer|serial number)|(?:link|controller|chassis|switch|router|firewall|device|system|module|stack|server|agent|unit|product|model|version|serial|board|card)(?: ?#?\d{1,2})?)$/i;
 
 /**
- * Returns whether a text says what a device is. One that is its sysName, or all of its sysDescr in many words, does not.
+ * Reports whether a text is a useful fact about a device. Its sysName is not, and neither is a whole sysDescr of many words.
  *
- * @param isNamed whether it is of a column for models, or was picked from a longer text: many devices have their model as sysName.
+ * @param isNamed true if the text is from a column for models, or a part of a longer text: many devices have their model as sysName.
  */
 function isOfUse(fact: IdentityFact, text: string, isNamed: boolean, { sysName, sysDescr }: Identity): boolean {
   if (!/[\p{L}\p{N}]/u.test(text) || emptyWords.test(text)) return false;
@@ -57,10 +57,10 @@ function isOfUse(fact: IdentityFact, text: string, isNamed: boolean, { sysName, 
 }
 
 /**
- * Finds out what the device is by the rules of all starts of its sysObjectID, the longest first: each fact is that of the
- * first source that gives one of use. A model by sysObjectID counts where no source gives one.
+ * Finds the facts about a device by the rules of all prefixes of its sysObjectID, the longest first. Each fact is from the first source
+ * with a useful text. A model by sysObjectID counts if no source gives one.
  *
- * @throws SnmpError when the agent stops answering.
+ * @throws SnmpError if the agent stops answering.
  */
 export async function describeDevice(
   session: Session,
@@ -141,7 +141,7 @@ function firstFact(
   return undefined;
 }
 
-/** The groups of the first match; null for those that took no part. Undefined without a match. */
+/** Returns the groups of the first match, null for groups without a part in it; undefined without a match. */
 function groupsOf(pattern: Pattern, text: string): readonly (string | null)[] | undefined {
   const matcher = pattern.compiled.matcher(text);
   return matcher.find() ? Array.from({ length: matcher.groupCount() }, (_, i) => matcher.group(i + 1)) : undefined;
@@ -153,14 +153,14 @@ function oidsOf(sources: readonly FactSource[]): Oid[] {
   return [...oids.values()];
 }
 
-/** The first instance of each, as text, by the OID as text. What is answered with an error is not there. */
+/** Reads the first instance of each OID as text, by the OID as text. An OID whose answer is an error is left out. */
 async function readFirstInstances(
   session: Session,
   oids: readonly Oid[],
   maxOids: number,
 ): Promise<ReadonlyMap<string, string>> {
   const texts = new Map<string, string>();
-  // Agents differ in how many long texts fit into an answer.
+  // Agents differ in the number of long texts that fit into an answer.
   await askEach(session, oids, { type: "getNext", maxOids: Math.min(maxOids, 8) }, (i, answer) => {
     const oid = oids[i] as Oid;
     if (typeof answer === "number" || hasNoValue(answer) || !oidStartsWith(answer.oid, oid)) return;

@@ -10,50 +10,50 @@ import { parseOid, type Oid } from "../session/ber.ts";
 import { makeFolder, nodeFileIo, replaceContent } from "../../base/file/index.ts";
 import type { Counter, Log, Metrics } from "../../base/report/index.ts";
 
-/** A part of an index as it was when the device was discovered. */
+/** A part of an index at the time of the discovery. */
 interface PlannedIndexPart {
   readonly type: IndexType;
-  /** Text with a leading dot. */
+  /** The OID as a text with a leading dot. */
   readonly oidText: string;
   readonly field: string;
-  /** Name of a syntax. */
+  /** The name of the syntax. */
   readonly syntax: string;
 }
 
 /** An object that the device has. */
 export interface PlannedObject {
   readonly index: readonly PlannedIndexPart[];
-  /** The attributes that the device has: OID (text with a leading dot) by name in the MIB. */
+  /** The attributes that the device has: the OID (text with a leading dot) by the name in the MIB. */
   readonly attributes: ReadonlyMap<string, string>;
-  /** The contexts in which it is there; empty: in that of the device. */
+  /** The contexts in which it is there; empty for that of the device. */
   readonly contexts: readonly string[];
 }
 
-/** The result of a discovery of a device: how it is asked, and for what. Never changed after it was made. */
+/** The result of the discovery of a device: how to poll it, and for which objects. It never changes. */
 export interface DevicePlan {
   /** `ip:port` */
   readonly deviceId: string;
-  /** The revision of the definitions that were looked for. */
+  /** The revision of the definitions at the discovery. */
   readonly revision: string;
-  /** Milliseconds since the epoch. */
+  /** The time in ms since the epoch. */
   readonly discoveredAt: number;
-  /** The accepted one of the device's credentials, from 0. */
+  /** The position of the accepted credential, from 0. */
   readonly credential: number;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
   readonly sysDescr: string | undefined;
   readonly deviceGroups: readonly string[];
-  /** By `MIB::object`. */
+  /** The objects by `MIB::object`. */
   readonly objects: ReadonlyMap<string, PlannedObject>;
   readonly learnt: LearntInterfaces;
   readonly facts: DeviceFacts;
-  /** The fingerprint, which changes with its interfaces and modules; undefined in plans of earlier versions. */
+  /** The fingerprint, which changes with the interfaces and modules; undefined in plans of earlier versions. */
   readonly marks: Marks | undefined;
-  /** Describes what is missing, in words. */
+  /** A description of the missing parts. */
   readonly problem: string | undefined;
 }
 
-/** Bumped when plans written before cannot be read any more. */
+/** The number of the format; it grows when earlier plans become unreadable. */
 const format = 2;
 
 /** Returns a plan as JSON. */
@@ -75,7 +75,7 @@ export function planText(plan: DevicePlan): string {
   });
 }
 
-/** Reads the plan of a device; undefined when it is another's, or of a format that is not known, which costs a discovery. */
+/** Reads the plan of a device; undefined for the plan of another device or of an unknown format, which costs a discovery. */
 export function readPlan(deviceId: string, text: string): DevicePlan | undefined {
   try {
     const plan = planFromJson(JSON.parse(text));
@@ -85,7 +85,7 @@ export function readPlan(deviceId: string, text: string): DevicePlan | undefined
   }
 }
 
-/** @returns undefined when it is not a plan of this format. */
+/** Reads a plan from JSON. @returns undefined if it is not a plan of this format. */
 function planFromJson(json: unknown): DevicePlan | undefined {
   if (!isRecord(json) || json["format"] !== format) return undefined;
   const { deviceId, revision, discoveredAt, credential, sysObjectId, sysName, sysDescr } = json;
@@ -122,7 +122,7 @@ function readText(json: unknown): string | undefined {
   return typeof json === "string" ? json : undefined;
 }
 
-/** All or nothing. */
+/** Reads a list; undefined if any item cannot be read. */
 function readList<T>(json: unknown, read: (item: unknown) => T | undefined): T[] | undefined {
   if (!Array.isArray(json)) return undefined;
   const items = json.map(read);
@@ -186,14 +186,14 @@ function readInterface(json: unknown): [number, string] | undefined {
 }
 
 /**
- * Keeps plans over a restart, in one JSON file for each device of a directory, which is made when it is missing; with an empty path
- * nothing is kept. What cannot be read or written is counted and logged; it costs a discovery, no more.
+ * Keeps plans across restarts, in one JSON file for each device. It creates the directory if it is missing; with an empty path nothing
+ * is kept. Failures to read or write are counted and logged; they cost no more than a discovery.
  */
 export class PlanStore {
   readonly #directory: string;
   readonly #failures: Counter;
   readonly #log: Log;
-  /** Writes to one file come one after another. */
+  /** The current write to each file; writes to one file follow each other. */
   readonly #writing = new Map<string, Promise<void>>();
 
   constructor(directory: string, metrics: Metrics, log: Log) {
@@ -204,7 +204,7 @@ export class PlanStore {
     });
   }
 
-  /** @returns undefined when there is none, or none that can be read. */
+  /** Reads the plan of a device. @returns undefined if there is none that can be read. */
   async load(deviceId: string): Promise<DevicePlan | undefined> {
     if (this.#directory === "") return undefined;
     try {
@@ -217,7 +217,7 @@ export class PlanStore {
     return undefined;
   }
 
-  /** Replaces the plan as a whole: a reader sees the old one or this one. */
+  /** Replaces the plan as a whole: a reader sees either the old plan or the new one. */
   save(plan: DevicePlan): Promise<void> {
     return this.#inOrder(plan.deviceId, () =>
       this.#replace(this.#fileOf(plan.deviceId), planText(plan), plan.deviceId),
@@ -228,13 +228,13 @@ export class PlanStore {
     return this.#inOrder(deviceId, () => this.#delete(this.#fileOf(deviceId), deviceId));
   }
 
-  /** Notes when polling stopped, in milliseconds since the epoch. */
+  /** Stores the time at which polling stopped, in ms since the epoch. */
   async noteStop(at: number): Promise<void> {
     if (this.#directory === "") return;
     await this.#replace(join(this.#directory, stopName), `${Math.round(at)}\n`, stopName);
   }
 
-  /** @returns when an earlier run stopped, once; undefined when it did not say so. */
+  /** Takes the time at which an earlier run stopped; it can be taken only once. @returns undefined if the run left none. */
   async takeStop(): Promise<number | undefined> {
     if (this.#directory === "") return undefined;
     const path = join(this.#directory, stopName);
@@ -243,7 +243,7 @@ export class PlanStore {
     return /^\d{1,15}\n$/.test(text) ? Number(text) : undefined;
   }
 
-  /** Removes the plans of all other devices, and what an interrupted save left. Other files stay. */
+  /** Removes the plans of all other devices, and the files of interrupted saves. Other files stay. */
   async keepOnly(deviceIds: ReadonlySet<string>): Promise<void> {
     if (this.#directory === "") return;
     const known = new Set(Array.from(deviceIds, (deviceId) => this.#fileOf(deviceId)));
@@ -287,22 +287,22 @@ export class PlanStore {
   }
 }
 
-/** Reads the device of a file's plan; undefined when it holds none, or is not there. */
+/** Returns the device of the plan in a file; undefined if there is no such plan or file. */
 async function ownerOf(path: string): Promise<string | undefined> {
   try {
     return planFromJson(JSON.parse(await readFile(path, "utf8")))?.deviceId;
   } catch {
-    // Not ours, or broken: a broken one is reported when its device wants it.
+    // The file is not a plan, or it is broken; a broken plan is reported when its device needs it.
     return undefined;
   }
 }
 
-/** Not like the name of a plan. */
+/** A name that no plan can have. */
 const stopName = "last-stop";
 
 const temporaryEnd = ".tmp";
 
-/** A save that was cut off may have left the temporary file. */
+/** Replaces a file. An interrupted save may have left the temporary file. */
 async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = `${path}${temporaryEnd}`;
   await rm(temporary, { force: true });

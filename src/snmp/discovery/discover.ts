@@ -27,20 +27,20 @@ interface Job {
   readonly outcome: Promise<DiscoveryOutcome>;
   readonly resolve: (outcome: DiscoveryOutcome) => void;
   timer: NodeJS.Timeout | undefined;
-  /** When the timer ends. */
+  /** The time at which the timer ends. */
   at: number;
 }
 
 const cancelled: DiscoveryOutcome = { ok: false, error: "cancelled" };
 
-/** Runs discoveries: one at a time for a device, a limited number at the same time. */
+/** Runs discoveries: one at a time for each device, and a limited number at the same time. */
 export class DiscoveryQueue {
   readonly #run: (deviceId: string) => Promise<DiscoveryOutcome>;
   readonly #now: () => number;
   readonly #maxRunning: number;
   readonly #waiting = new Map<string, Job>();
   readonly #running = new Map<string, Job>();
-  /** Whose time has come, in that order. */
+  /** The devices whose time has come, in that order. */
   readonly #ready: string[] = [];
   #isStopped = false;
 
@@ -50,7 +50,7 @@ export class DiscoveryQueue {
     this.#maxRunning = maxRunning;
   }
 
-  /** Takes back what is queued for a device. */
+  /** Removes a device from the queue. */
   cancel(deviceId: string): void {
     const job = this.#waiting.get(deviceId);
     if (job === undefined) return;
@@ -62,10 +62,10 @@ export class DiscoveryQueue {
   }
 
   /**
-   * Asks for a discovery. One that is queued is joined, and begins at the earlier time. One that is running is joined,
-   * unless `afresh`: then another follows it, because what it looks for has changed.
+   * Requests a discovery. If one is queued, the call joins it, and it begins at the earlier time. If one is running, the call joins it,
+   * unless `afresh` is true. Then another one follows, because the things to look for have changed.
    *
-   * @param delayMs how long it waits at least.
+   * @param delayMs the least delay.
    */
   request(deviceId: string, delayMs: number, afresh: boolean): Promise<DiscoveryOutcome> {
     if (this.#isStopped) return Promise.resolve(cancelled);
@@ -85,12 +85,12 @@ export class DiscoveryQueue {
     return outcome;
   }
 
-  /** undefined when there is none. */
+  /** Returns the state; undefined if there is no discovery. */
   state(deviceId: string): DiscoveryState | undefined {
     return this.#running.has(deviceId) ? "running" : this.#waiting.has(deviceId) ? "queued" : undefined;
   }
 
-  /** Takes back everything and waits for what runs. */
+  /** Removes all devices from the queue and waits for running discoveries. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     for (const deviceId of this.#waiting.keys()) this.cancel(deviceId);
@@ -138,19 +138,19 @@ export class DiscoveryQueue {
 }
 
 interface ProbedColumns {
-  /** By the position of the OID. */
+  /** By the position of the OID, true if it has an instance. */
   readonly hasInstance: readonly boolean[];
-  /** The error status that the agent answered with by the position of the OID: whether it has one is not known. */
+  /** By the position of the OID, the error status of the agent's answer. It is unknown whether such an OID has an instance. */
   readonly errors: ReadonlyMap<number, number>;
 }
 
-/** An agent that takes no more OIDs in a request than this is not asked for those that an answer has passed over. */
+/** The OIDs per request of a weak agent. If an agent takes no more, OIDs that an answer has passed over are not requested. */
 const fewOids = 8;
 
 /**
- * Finds out which OIDs have an instance, by GetNext for many at a time.
+ * Finds the OIDs that have an instance, by GetNext for many at a time.
  *
- * @throws SnmpError when the agent stops answering.
+ * @throws SnmpError if the agent stops answering.
  */
 async function probeColumns(session: Session, oids: readonly Oid[], maxOids: number): Promise<ProbedColumns> {
   const hasInstance = oids.map(() => false);
@@ -159,7 +159,7 @@ async function probeColumns(session: Session, oids: readonly Oid[], maxOids: num
   const sorted = order.map((i) => oids[i] as Oid);
   const isNarrow = (): boolean => session.limits.oids(maxOids) <= fewOids;
 
-  /** Yields the positions between an OID and the next instance: they have none. */
+  /** Yields the positions between an OID and the next instance; these OIDs have no instance. */
   const passedOver = function* (position: number, next: Oid | undefined): Generator<number> {
     for (let i = position + 1; i < sorted.length; i++) {
       const oid = sorted[i] as Oid;
@@ -185,23 +185,24 @@ async function probeColumns(session: Session, oids: readonly Oid[], maxOids: num
   return { hasInstance, errors };
 }
 
-/** Parts that all discoveries share. */
+/** The parts that all discoveries share. */
 export interface DiscoverParts {
   readonly client: Pick<SnmpClient, "open">;
-  /** For what devices say of their interfaces. */
+  /** The memory for facts about the interfaces of devices. */
   readonly memory: MemoryBudget;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in ms since the epoch. */
   readonly now: () => number;
-  /** Tells whether to go on with a long table. */
+  /** Reports whether to continue with a long table. */
   readonly isWanted: () => boolean;
 }
 
 /**
- * Finds out what a device is and which of the objects that its groups lead to it has: an object is there when its
- * discovery attribute has an instance, or any attribute where it names none; an attribute when it has one itself. Nothing of the device is changed.
+ * Finds out what a device is, and which objects of its groups it has. An object is there if its discovery attribute has an instance,
+ * or, without such an attribute, if any of its attributes has one. An attribute is there if it has an instance itself. Nothing on the
+ * device is changed.
  *
- * @param before the plan that there is: what could not be read of names and addresses is taken over from it.
- * @throws SnmpError when no credential is answered, all answers are errors, or the device stops answering.
+ * @param before the current plan, from which names and addresses are taken if they cannot be read.
+ * @throws SnmpError if no credential is accepted, all answers are errors, or the device stops answering.
  */
 export async function discover(
   { client, memory, now, isWanted }: DiscoverParts,
@@ -212,7 +213,7 @@ export async function discover(
   const lease = memory.lease();
   const { session, identity } = await identify(client, device);
   try {
-    // Before all else: what changes while it is asked has to be seen.
+    // The marks are read first, so that a change during the discovery is seen.
     const marks = await readMarks(session, device.maxOids);
     const deviceGroups = deviceGroupsOf(definitions, device, identity.sysObjectId);
     const wanted = [...reachedObjects(definitions, deviceGroups).values()];
@@ -248,10 +249,10 @@ interface ProbedObjects {
 }
 
 /**
- * Asks for discovery attributes first: an object whose own is missing costs no further question. What the agent answers
- * with an error stays as it was in the plan before.
+ * Probes discovery attributes first: an object whose attribute is missing costs no further request. If the agent answers with an error,
+ * the result of the previous plan stays.
  *
- * @throws SnmpError `refused` when there are errors and nothing else.
+ * @throws SnmpError `refused` if all answers are errors.
  */
 async function probeObjects(
   session: Session,
@@ -286,7 +287,7 @@ async function probeObjects(
   return { objects, problem };
 }
 
-/** The objects that are read in contexts of their own. A context that is not answered has none of them. */
+/** Probes the objects that are read in contexts of their own. A context without an answer has none of them. */
 async function probeContexts(
   open: (context: string) => Session,
   device: Device,

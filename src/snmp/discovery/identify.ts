@@ -6,17 +6,17 @@ import { deviceCredentials, type Device } from "../definitions/definitions.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { readName } from "../values/convert-value.ts";
 
-/** Values that a device changes when it has other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
+/** The values that change when a device gets other interfaces or modules: IF-MIB (RFC 2863), ENTITY-MIB (RFC 6933). */
 export const marks: readonly (readonly [name: string, oid: Oid])[] = [
   ["ifNumber", [1, 3, 6, 1, 2, 1, 2, 1, 0]],
   ["ifTableLastChange", [1, 3, 6, 1, 2, 1, 31, 1, 5, 0]],
   ["entLastChangeTime", [1, 3, 6, 1, 2, 1, 47, 1, 4, 1, 0]],
 ];
 
-/** Values of a device's fingerprint, by name. */
+/** The values of a device's fingerprint, by name. */
 export type Marks = ReadonlyMap<string, string>;
 
-/** Reads the whole fingerprint; undefined when the device does not answer. */
+/** Reads the whole fingerprint; undefined if the device does not answer. */
 export async function readMarks(session: Session, maxOids: number): Promise<Marks | undefined> {
   try {
     const oids = marks.map(([, oid]) => oid);
@@ -36,14 +36,14 @@ export const sysNameOid: Oid = [1, 3, 6, 1, 2, 1, 1, 5, 0];
 const identity: readonly Oid[] = [sysObjectIdOid, sysDescrOid, sysUpTimeOid, sysNameOid];
 
 export interface Identity {
-  /** The accepted credential, from 0. */
+  /** The position of the accepted credential, from 0. */
   readonly credential: number;
   readonly sysObjectId: Oid | undefined;
   readonly sysDescr: string | undefined;
   readonly sysName: string | undefined;
 }
 
-/** Opens a session with one of the device's credentials. @throws SnmpError `invalid` when there is no such one. */
+/** Opens a session with one of the device's credentials. @throws SnmpError `invalid` if there is no such credential. */
 export function openSession(
   client: Pick<SnmpClient, "open">,
   device: Device,
@@ -58,10 +58,10 @@ export function openSession(
 }
 
 /**
- * Tries the device's credentials in order until one is answered. An answer without any of the values is an answer,
- * one with an error status is none.
+ * Tries the device's credentials in order until the device answers. An answer without any value counts, one with an error status does
+ * not.
  *
- * @throws SnmpError of the last credential when none is answered.
+ * @throws SnmpError of the last credential if none is accepted.
  */
 export async function identify(
   client: Pick<SnmpClient, "open">,
@@ -93,13 +93,13 @@ export async function identify(
   throw failure;
 }
 
-/** The error of an agent that answers all questions with an error status. */
+/** Returns the error of an agent that answers all requests with an error status. */
 export function refusal(status: number): SnmpError {
   const hint = status === statusNumbers.authorizationError ? ", it may want a higher security level of this user" : "";
   return new SnmpError("refused", `the device answers with the error ${errorStatusName(status)}${hint}`);
 }
 
-/** Text of an OctetString; undefined when it is none, or empty. */
+/** Returns the text of an OctetString; undefined if it has none or is empty. */
 export function textOf(varbind: VarBind | undefined): string | undefined {
   if (varbind?.type !== "OctetString") return undefined;
   return readName(varbind.value);

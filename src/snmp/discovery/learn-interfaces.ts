@@ -6,15 +6,15 @@ import type { MemoryLease } from "../limits.ts";
 import { walk, type WalkOptions } from "../session/walk.ts";
 import type { SnmpValue } from "../values/convert-value.ts";
 
-/** Names and addresses of a device's interfaces, by the column that they come from. */
+/** The names and addresses of a device's interfaces, by their columns. */
 export interface LearntInterfaces {
-  /** ifDescr by ifIndex: the name where there is no ifName. */
+  /** ifDescr by ifIndex: the name if there is no ifName. */
   readonly descriptions: ReadonlyMap<number, string>;
   /** ifName by ifIndex. */
   readonly names: ReadonlyMap<number, string>;
-  /** Addresses of ipAddrTable, canonical text. Those that many devices have at once (loopback, link-local) are left out. */
+  /** The addresses of ipAddrTable in canonical form, without those that many devices have at the same time (loopback, link-local). */
   readonly ipv4Addresses: ReadonlySet<string>;
-  /** Addresses of ipAddressTable, in the same way. */
+  /** The addresses of ipAddressTable, in the same way. */
   readonly inetAddresses: ReadonlySet<string>;
 }
 
@@ -25,7 +25,7 @@ export const nothingLearnt: LearntInterfaces = {
   inetAddresses: new Set(),
 };
 
-/** A column that is learnt from. */
+/** A column with facts about interfaces. */
 export type LearntColumn = keyof LearntInterfaces;
 
 // IF-MIB (RFC 2863): ifDescr, ifName; IP-MIB (RFC 4293): ipAdEntAddr, ipAddressIfIndex.
@@ -37,24 +37,24 @@ const roots: Readonly<Record<LearntColumn, Oid>> = {
 };
 const columns = Object.keys(roots) as LearntColumn[];
 
-/** Names and addresses kept of one device; many more than any device has. */
+/** The most names and addresses to keep for one device; many more than any device has. */
 const maxLearnt = 100_000;
-/** A device that has not said all by then is endless, or too slow for its names to be of use. */
+/** The most requests for one device. If more are necessary, its tables are endless, or it is too slow for its names to be of use. */
 const maxRequests = 10_000;
-/** Bytes that a name takes in memory, roughly. */
+/** The approximate bytes of a name in memory. */
 const bytesEach = 160;
 
-/** The column that has this OID, if anything is learnt from it. */
+/** Returns the column with this OID; undefined if it has no facts about interfaces. */
 export function learntColumn(oid: Oid): LearntColumn | undefined {
   return columns.find((column) => roots[column].length === oid.length && oidStartsWith(oid, roots[column]));
 }
 
 /**
- * Reads the columns that names and addresses come from.
+ * Reads the columns of names and addresses.
  *
- * @param memory what is found takes of it.
- * @param isWanted whether to go on.
- * @param before what is known already: it stays where a column cannot be read to its end.
+ * @param memory the budget for the results.
+ * @param isWanted reports whether to continue.
+ * @param before the known facts, which stay if a column cannot be read to its end.
  */
 export async function learnInterfaces(
   session: Session,
@@ -84,17 +84,17 @@ export async function learnInterfaces(
     },
   );
   const found = { ...learner.result() };
-  // A column without an end is no table of names.
+  // A column without an end is not a table of names.
   columns.forEach(
     (column, i) => void (ends[i] === "too_many" && Object.assign(found, { [column]: nothingLearnt[column] })),
   );
   return mergeLearnt(before, found, new Set(columns.filter((_, i) => ends[i] === "end")));
 }
 
-/** The most addresses that are read of a device to recognise it. */
+/** The most addresses to read from a device to recognise it. */
 const maxOwnAddresses = 2000;
 
-/** Reads the addresses of a device. What could not be read to its end is there as far as it was read. */
+/** Reads the addresses of a device. After a failure, the result has those read before it. */
 export async function learnAddresses(session: Session, options: WalkOptions): Promise<readonly string[]> {
   const learner = new InterfaceLearner();
   const read = ["ipv4Addresses", "inetAddresses"] as const;
@@ -115,7 +115,7 @@ export async function learnAddresses(session: Session, options: WalkOptions): Pr
   return [...new Set([...ipv4Addresses, ...inetAddresses])].sort();
 }
 
-/** Picks names and addresses out of whatever is read. */
+/** Collects names and addresses from all values that are read. */
 export class InterfaceLearner {
   readonly #found = {
     descriptions: new Map<number, string>(),
@@ -124,7 +124,7 @@ export class InterfaceLearner {
     inetAddresses: new Set<string>(),
   };
 
-  /** @param suffix what follows the OID of the column. */
+  /** @param suffix the part after the OID of the column. */
   add(column: LearntColumn, suffix: Oid, value: SnmpValue): void {
     if (column === "descriptions" || column === "names") {
       const [index] = suffix;
@@ -141,7 +141,7 @@ export class InterfaceLearner {
   }
 }
 
-/** Merges known names with found ones: in place of them where the column was read to its end, else added to them. */
+/** Merges known names with found ones. Found names replace known ones if the column was read to its end; otherwise they are added. */
 export function mergeLearnt(
   before: LearntInterfaces,
   found: LearntInterfaces,
@@ -161,7 +161,7 @@ export function mergeLearnt(
   };
 }
 
-/** Names by ifIndex. The short name is what other tools show; some agents leave it empty. */
+/** Returns names by ifIndex. The short name counts, because other tools show it; some agents leave it empty. */
 export function interfaceNames({ descriptions, names }: LearntInterfaces): ReadonlyMap<number, string> {
   return new Map([...descriptions, ...names]);
 }
@@ -171,8 +171,8 @@ function nameOf({ value }: SnmpValue): string | undefined {
 }
 
 /**
- * InetAddressType, a length, the octets (RFC 4001): 1 is IPv4, 2 is IPv6; the others have zones. Some agents leave out
- * the length, others have more behind the octets.
+ * Returns the address of an index: InetAddressType, a length, the octets (RFC 4001). Type 1 is IPv4, 2 is IPv6; the others have zones.
+ * Some agents leave out the length, others have more numbers behind the octets.
  */
 function inetAddress([type, ...rest]: Oid): string | undefined {
   const length = type === 1 ? 4 : type === 2 ? 16 : 0;
@@ -183,7 +183,7 @@ function inetAddress([type, ...rest]: Oid): string | undefined {
   return ownAddress((hex.match(/.{4}/g) as string[]).join(":"));
 }
 
-/** Canonical text; undefined when it is no address, or distinguishes no device. */
+/** Returns the canonical text; undefined if it is no address, or does not distinguish a device. */
 function ownAddress(text: string): string | undefined {
   const address = parseAddress(text);
   if (address === undefined) return undefined;

@@ -16,13 +16,13 @@ interface DeviceEffect {
   readonly deviceId: string;
   readonly changes: readonly DeviceChange[];
   readonly isRemoved: boolean;
-  /** `at-once` where the file has no effect otherwise, `queued` where it was asked for; undefined: none. */
+  /** `at-once` if the change has no effect without a discovery, `queued` if a discovery was requested; undefined for none. */
   readonly discovery: "at-once" | "queued" | undefined;
-  /** Changes that wait for the next discovery. */
+  /** The changes that wait for the next discovery. */
   readonly pending: readonly string[];
 }
 
-/** Works out by the table of changes what happens to each device for which something is different. */
+/** Determines, by the table of changes, the effect on each device with a difference. */
 function planEffects(diff: DefinitionsDiff, forceRediscovery: boolean): DeviceEffect[] {
   return [...diff.devices].map(([deviceId, changes]) => {
     const effects = new Set<ChangeEffect>(changes.map((change) => changeEffect(change.class, forceRediscovery)));
@@ -33,13 +33,13 @@ function planEffects(diff: DefinitionsDiff, forceRediscovery: boolean): DeviceEf
       changes,
       isRemoved: effects.has("stop"),
       discovery,
-      // A discovery finds what would wait.
+      // If there is a discovery, nothing waits.
       pending: discovery === undefined ? [...new Set(waiting.map(({ subject }) => subject ?? deviceId))].sort() : [],
     };
   });
 }
 
-/** The report of an apply, as it is shown to the client: only kinds for which something is different are in it. */
+/** Returns the report of an apply for the client, with only the kinds that have differences. */
 function applyReport(
   revision: string,
   diff: DefinitionsDiff,
@@ -67,25 +67,25 @@ export interface DefinitionsInUseParts {
   readonly devices: DeviceTable;
   readonly discoveries: Pick<Discoveries, "require">;
   readonly isRunning: () => boolean;
-  /** Tells whether a device is to be polled here. */
+  /** Reports whether a device is to be polled here. */
   readonly isOurs: (deviceId: string) => boolean;
   /** Called with definitions that came into use, before devices are added. */
   readonly changed: (definitions: Definitions) => void;
-  /** When the first work of one of this many devices begins, milliseconds from now. */
+  /** Returns the delay of the first work for one of this many devices, in ms. */
   readonly spread: (devices: number) => number;
   readonly pacer: Pacer;
   readonly clock: Clock;
   readonly health: Health;
   readonly metrics: Metrics;
-  /** Limited in rate. */
+  /** A log with a limited rate. */
   readonly log: Log;
-  /** Not limited: every finding is logged. */
+  /** A log without a limit, because every finding is logged. */
   readonly findingsLog: Log;
 }
 
 const checkName = "snmp definitions";
 
-/** Puts definitions to use. */
+/** Loads definitions and puts them to use. */
 export class DefinitionsInUse {
   readonly #parts: DefinitionsInUseParts;
   readonly #loader: DefinitionsLoader;
@@ -98,7 +98,7 @@ export class DefinitionsInUse {
   readonly #applies: Counter;
   #current: Definitions | undefined;
   #applying: Promise<unknown> = Promise.resolve();
-  /** Applies that wait for those before them: what they will read is not read yet, so that others can join them. */
+  /** The calls of apply that wait for earlier ones. They have not read any file yet, so that other calls can join them. */
   readonly #waiting = new Map<boolean, Promise<ApplyOutcome>>();
   #waitingPreview: Promise<DefinitionsPreview> | undefined;
   readonly #groupsOf: GroupsOf = (set, device) =>
@@ -118,12 +118,12 @@ export class DefinitionsInUse {
     });
   }
 
-  /** undefined until they were read for the first time. */
+  /** The current definitions; undefined before the first reading. */
   get current(): Definitions | undefined {
     return this.#current;
   }
 
-  /** Reads them for the first time: what is wrong is left out and reported. */
+  /** Reads the definitions for the first time. Faulty parts are left out and reported. */
   async load(): Promise<{ readonly definitions: Definitions; readonly isWhole: boolean }> {
     const { definitions, findings } = await this.#loader.load("start");
     this.#current = definitions as Definitions;
@@ -131,7 +131,10 @@ export class DefinitionsInUse {
     return { definitions: this.#current, isWhole: errorsOf(findings).length === 0 };
   }
 
-  /** Reads all again and uses them, or, with any error, none of them. One runs at a time; a call joins one that waits. */
+  /**
+   * Reads all definitions again and uses them, or none of them if there is an error. One call runs at a time; a call joins one that
+   * waits.
+   */
   apply(forceRediscovery: boolean): Promise<ApplyOutcome> {
     const joined = this.#waiting.get(forceRediscovery);
     if (joined !== undefined) return joined;
@@ -145,7 +148,7 @@ export class DefinitionsInUse {
     return applied;
   }
 
-  /** Reads all and says what `apply` would do now. Changes nothing. */
+  /** Reads all definitions and returns what `apply` would do now. Changes nothing. */
   preview(): Promise<DefinitionsPreview> {
     if (this.#waitingPreview !== undefined) return this.#waitingPreview;
     const shown = this.#applying.then(() => {

@@ -7,22 +7,22 @@ import type { Clock, Log, Metrics } from "../../base/report/index.ts";
 import type { SweepTarget } from "../sweep/sweep.ts";
 import type { NetworkDiscovery } from "./network-discovery.ts";
 
-/** An address that a polled device has as its neighbour's. */
+/** The address of a neighbour in a table of a polled device. */
 export interface Neighbour {
-  /** Canonical text. */
+  /** The address as canonical text. */
   readonly address: string;
   readonly protocol: NeighbourProtocol;
   /** `ip:port` of the polled device. */
   readonly deviceId: string;
-  /** LLDP: lldpLocPortNum; else ifIndex. */
+  /** LLDP: lldpLocPortNum; otherwise ifIndex. */
   readonly port: number;
 }
 
 interface Source {
   readonly protocol: NeighbourProtocol;
-  /** The entry of the table; for CDP the column that has the address. */
+  /** The OID of the table's entry; for CDP that of the column with the address. */
   readonly root: Oid;
-  /** Reads a row, by what follows the OID of its columns, and the value in CDP's. */
+  /** Reads a row from the suffix after the OID of its columns, and for CDP from the value. */
   readonly read: (
     suffix: Oid,
     octets: Buffer | undefined,
@@ -56,10 +56,10 @@ const sources: readonly Source[] = [
   },
 ];
 
-/** Neighbours kept of one table: more are hosts of a large network. */
+/** The most neighbours to keep from one table: if there are more, they are hosts of a large network. */
 const maxOfTable = 4000;
 
-/** The neighbours that the last polls of devices read. */
+/** The neighbours from the last polls of devices. */
 export class Neighbours {
   readonly #byDevice = new Map<string, Map<string, readonly Neighbour[]>>();
 
@@ -98,7 +98,7 @@ function sourceOf({ columns }: PolledObject): { readonly source: Source; readonl
   return undefined;
 }
 
-/** @param family 1 for IPv4, 2 for IPv6, in AddressFamilyNumbers and InetAddressType alike. */
+/** Returns the address. @param family 1 for IPv4, 2 for IPv6, both in AddressFamilyNumbers and in InetAddressType. */
 function addressOf(family: number | undefined, octets: readonly number[]): string | undefined {
   const length = family === 1 ? 4 : family === 2 ? 16 : 0;
   if (length === 0 || octets.length !== length || octets.some((octet) => !(octet >= 0 && octet <= 255)))
@@ -111,19 +111,19 @@ function addressOf(family: number | undefined, octets: readonly number[]): strin
 
 /** An address that is named somewhere and is no device yet. */
 export interface NamedAddress {
-  /** Canonical text. */
+  /** The address as canonical text. */
   readonly address: string;
   readonly source: CandidateSource;
-  /** Names the source of the candidate: `LLDP neighbour of core-1, port ge-0/0/1`. */
+  /** A description of the source: `LLDP neighbour of core-1, port ge-0/0/1`. */
   readonly reason: string;
 }
 
 /**
- * The state of a candidate.
+ * The state of a candidate:
  *
  * - `outside`: no network of the file allows it
- * - `off`: it is allowed, and the settings do not take what comes from its source
- * - `waiting`: it is asked next
+ * - `off`: it is allowed, but the settings exclude its source
+ * - `waiting`: it is probed next
  * - `silent`, `refused`: the result of the last try; `duplicate`: a device that has another address
  */
 const candidateStates = ["outside", "off", "waiting", "silent", "refused", "duplicate"] as const;
@@ -132,33 +132,33 @@ type CandidateState = (typeof candidateStates)[number];
 export interface CandidateView extends NamedAddress {
   readonly state: CandidateState;
   readonly network?: string;
-  /** RFC 3339. */
+  /** The time of the last try, RFC 3339. */
   readonly triedAt?: string;
 }
 
 interface CandidatesParts {
   readonly discovery: Pick<NetworkDiscovery, "networks" | "probe">;
-  /** Everything that is named now. */
+  /** Returns all addresses that are named now. */
   readonly named: () => Promise<Iterable<NamedAddress>>;
-  /** Says of an address whether it is a device's, as of now. */
+  /** Returns a function that reports whether an address is a device's now. */
   readonly devices: () => (address: string) => boolean;
-  /** Whose addresses are asked. */
+  /** The sources whose addresses are probed. */
   readonly sources: readonly CandidateSource[];
-  /** Between looks. */
+  /** The interval between looks, in ms. */
   readonly lookMs: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** An address that was asked in vain is asked again no sooner. */
+/** The time after which an address is probed again without success before, in ms. */
 const retryMs = 3_600_000;
-/** More are not kept: senders can be forged, and tables be long. */
+/** The most candidates to keep, because senders can be forged, and tables may be long. */
 const maxCandidates = 5000;
-/** The number of candidates that are asked in one go. */
+/** The most candidates to probe at a time. */
 const maxAtOnce = 256;
 
-/** Addresses that may be devices, and the taking of those that are allowed. */
+/** The addresses that may be devices. It probes those that are allowed. */
 export class Candidates {
   readonly #parts: CandidatesParts;
   readonly #clock: Clock;
@@ -182,7 +182,7 @@ export class Candidates {
     );
   }
 
-  /** In the order of addresses as texts. */
+  /** Returns the candidates in the order of addresses as texts. */
   async view(): Promise<readonly CandidateView[]> {
     const { networks } = await this.#parts.discovery.networks();
     return [...(await this.#collect(networks)).values()].sort((a, b) => (a.address < b.address ? -1 : 1));
@@ -211,7 +211,7 @@ export class Candidates {
     for (const named of await this.#parts.named()) {
       const { address, source } = named;
       const before = found.get(address);
-      // Of several that name it, one whose addresses are asked counts.
+      // If several sources name an address, one whose addresses are probed counts.
       if (found.size === maxCandidates || (before !== undefined && before.state !== "off")) continue;
       if (before === undefined && isDevice(address)) continue;
       const network = this.#allowed(networks, address);

@@ -10,7 +10,7 @@ import type { InterfaceDirectory } from "./interface-directory.ts";
 import { type DiscoverySettings, NetworkDiscovery } from "./network-discovery.ts";
 import type { SnmpOptions } from "./snmp-options.ts";
 
-/** Returns the known identities of the devices that are polled. Of a device that another collector polls the address is known. */
+/** Returns the known identities of the polled devices. Of a device that another collector polls, only the address is known. */
 function polledIdentities(
   pollers: ReadonlyMap<string, DevicePoller>,
   definitions: Definitions | undefined,
@@ -38,7 +38,7 @@ function polledIdentity({ id, plan, addresses }: DevicePoller): PolledIdentity {
   };
 }
 
-/** Yields the named addresses and who names them, in words. */
+/** Yields the named addresses, with a description of their source. */
 function* namedAddresses(
   neighbours: Iterable<Neighbour>,
   exporters: readonly string[],
@@ -62,10 +62,10 @@ interface DeviceSearchParts {
   readonly log: Log;
 }
 
-/** Between looks for addresses that neighbours and flows name. */
+/** The interval between looks for addresses that neighbours and flows name. */
 const usualLookMs = 5000;
 
-/** Joins the search of networks, and of addresses that neighbours and flows name, with the devices that are polled. */
+/** Connects the search of networks, and of addresses from neighbours and flows, with the polled devices. */
 export class DeviceSearch {
   readonly networks: NetworkDiscovery;
   readonly candidates: Candidates;

@@ -20,13 +20,13 @@ import type { Schedule } from "../poller/poll-times.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import type { InterfaceDirectory } from "./interface-directory.ts";
 
-/** Why a device is taken for what it is, and what it was asked for in vain. */
+/** The reasons for the groups of a device, and the objects that it lacks. */
 interface DeviceReasons {
-  /** A sentence on where its groups come from. */
+  /** A sentence on the source of its groups. */
   readonly groups: string;
-  /** Objects of the groups that the last discovery did not find, by id. */
+  /** The objects of the groups that the last discovery did not find, by id. */
   readonly absentObjects: readonly string[];
-  /** Attributes that never answered, of the objects that it has. */
+  /** The attributes without an answer, of the objects that it has. */
   readonly absentAttributes: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -56,41 +56,41 @@ function groupsSentence({ sysObjectId }: DevicePlan, { deviceGroups }: Device, d
   return ofFile === "" ? found : `${found}; ${ofFile}`;
 }
 
-/** A device as it is shown. Times are RFC 3339; what is not known is left out. Never holds a secret. */
+/** A device for display. Times are RFC 3339; unknown facts are left out. Never contains a secret. */
 export interface DeviceView {
   readonly device: string;
   readonly name: string;
   readonly ip: string;
   readonly port: number;
   readonly version: SnmpVersion;
-  /** `undiscovered` until a discovery has succeeded, `down` while it does not answer, `elsewhere` when another collector polls it. */
+  /** `undiscovered` until a discovery has succeeded, `down` while it does not answer, `elsewhere` if another collector polls it. */
   readonly state: DevicePoller["state"] | "elsewhere";
   /** The collector of the fleet that polls it. */
   readonly polledBy?: string;
   readonly discovery?: DiscoveryState;
-  /** Device groups that count, after the last discovery. */
+  /** The effective device groups after the last discovery. */
   readonly groups: readonly string[];
   readonly plan?: { readonly objects: number; readonly attributes: number; readonly discoveredAt: string };
   readonly lastPoll?: string;
   readonly nextPoll?: string;
   readonly lastError?: { readonly time: string; readonly message: string };
-  /** Definitions that changed and wait for the next discovery. */
+  /** The changed definitions that wait for the next discovery. */
   readonly pending: readonly string[];
 }
 
-/** A device with what its plan holds. */
+/** A device with the content of its plan. */
 export interface DeviceDetail extends DeviceView {
   readonly sysName?: string;
   readonly sysDescr?: string;
   readonly sysObjectId?: string;
-  /** Facts about the device: vendor, model, os.name, os.version, serial, as far as it gives them. */
+  /** The known facts about the device: vendor, model, os.name, os.version, serial. */
   readonly facts: Readonly<Record<string, string>>;
   readonly why?: DeviceReasons;
-  /** Attributes that are polled, by object. */
+  /** The polled attributes by object. */
   readonly objects: Readonly<Record<string, readonly string[]>>;
-  /** Names by ifIndex. */
+  /** The names by ifIndex. */
   readonly interfaces: Readonly<Record<string, string>>;
-  /** By ifIndex, with rates from the last two polls. */
+  /** The states by ifIndex, with rates from the last two polls. */
   readonly interfaceStates: readonly InterfaceView[];
   readonly addresses: readonly string[];
   readonly counts: Readonly<Record<string, number>>;
@@ -164,13 +164,13 @@ interface DeviceTableParts extends Pick<
   readonly log: Log;
   readonly plans: PlanStore;
   readonly directory: InterfaceDirectory;
-  /** A device is no more. */
+  /** Called for each device that was removed. */
   readonly removed: (deviceId: string) => void;
 }
 
 const nothing: readonly string[] = [];
 
-/** The devices that are polled, by `ip:port`, and all that is kept of each. */
+/** The polled devices by `ip:port`, with all data that is kept of each. */
 export class DeviceTable {
   readonly #parts: DeviceTableParts;
   readonly #plans: PlanStore;
@@ -189,7 +189,7 @@ export class DeviceTable {
 
   add(device: Device, definitions: Definitions): void {
     const learnt = (poller: DevicePoller): void => {
-      // A poll in flight may end after the device was removed.
+      // A running poll may end after the device was removed.
       if (this.pollers.get(poller.id) !== poller) return;
       const { id, addresses } = poller;
       this.#directory.change({
@@ -203,17 +203,17 @@ export class DeviceTable {
     );
   }
 
-  /** Lets what is in flight end, then forgets the device and its plan. */
+  /** Waits for current work, then forgets the device and its plan. */
   remove(deviceId: string): void {
     const poller = this.#drop(deviceId);
-    // By the time it has stopped the device may be there again, with a plan of its own.
+    // When it has stopped, the device may be there again, with a new plan.
     if (poller !== undefined)
       this.#whileStopping(
         poller.stop().then(() => (this.pollers.has(deviceId) ? undefined : this.#plans.remove(deviceId))),
       );
   }
 
-  /** Stops at once and forgets the device, but not its plan: another collector polls it. */
+  /** Stops at once and forgets the device, but not its plan, because another collector polls it. */
   async letGo(deviceId: string): Promise<void> {
     const stopped = this.#drop(deviceId)?.stop(true);
     if (stopped === undefined) return;
@@ -221,7 +221,7 @@ export class DeviceTable {
     await stopped;
   }
 
-  /** Definitions that changed and wait for the next discovery of the device, sorted. */
+  /** Returns the changed definitions that wait for the next discovery of the device, sorted. */
   pendingOf(deviceId: string): readonly string[] {
     return this.#pending.get(deviceId) ?? nothing;
   }
@@ -231,12 +231,12 @@ export class DeviceTable {
     this.#pending.set(deviceId, [...new Set([...(this.#pending.get(deviceId) ?? []), ...subjects])].sort());
   }
 
-  /** Takes back what is pending, unless that is not this list any more. */
+  /** Removes the pending list, unless it has changed. */
   settlePending(deviceId: string, subjects: readonly string[]): void {
     if (this.#pending.get(deviceId) === subjects) this.#pending.delete(deviceId);
   }
 
-  /** Begins to stop all; resolves when nothing runs any more. */
+  /** Begins to stop all devices; resolves when nothing is running any more. */
   async stop(): Promise<void> {
     await Promise.all([...Array.from(this.pollers.values(), (poller) => poller.stop()), ...this.#stopping]);
     this.#pollers.clear();

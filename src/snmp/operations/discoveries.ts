@@ -14,7 +14,7 @@ import { SnmpError } from "../session/snmp-error.ts";
 import type { DeviceTable } from "./device-table.ts";
 import type { DeviceSharing } from "./snmp-options.ts";
 
-/** @returns undefined when the time was over first, or the signal aborted. */
+/** Waits for a promise. @returns undefined if the time was over first, or the signal aborted. */
 export async function waitFor<T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
   let giveUp: () => void = () => {};
   const given = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));
@@ -38,28 +38,28 @@ interface DiscoveriesParts {
   readonly sharing: Pick<DeviceSharing, "keep"> | undefined;
   readonly definitions: () => Definitions | undefined;
   readonly clock: Clock;
-  /** Limited in rate. */
+  /** A log with a limited rate. */
   readonly log: Log;
 }
 
-/** Discoveries at the same time; most of their time is waiting for devices. */
+/** The most discoveries at the same time; they mostly wait for devices. */
 const maxDiscoveries = 128;
 /**
- * Nothing is asked again sooner than this because of what a device says of itself. The time doubles with each of them, as
- * there are devices that change each minute, and is the first again after four times of quiet.
+ * The least time between discoveries that a device causes itself. It doubles with each of them, because some devices change each
+ * minute, and is reset after four times of quiet.
  */
 const askEveryMs = 60_000;
 const askSeldomMs = 3_600_000;
 
-/** A cycle of the event loop that takes longer has work that goes before discoveries. */
+/** The duration of an event loop cycle above which other work precedes discoveries. */
 const busyMs = 5;
-/** Messages of discoveries in one cycle of the event loop: of a busy one, of an idle one. */
+/** The messages of discoveries in a busy cycle of the event loop; below, in an idle one. */
 const minAtOnce = 4;
 const maxAtOnce = 32;
 
 /**
- * Lets the messages of discoveries go one after another, the fewer the busier the event loop is: a discovery of many devices
- * is work for minutes, and polls have their times.
+ * Sends the messages of discoveries one after another, and fewer while the event loop is busy. Discoveries of many devices take
+ * minutes, and polls must be on time.
  */
 export class BackgroundTurns {
   readonly #clock: Pick<Clock, "monotonic">;
@@ -91,7 +91,7 @@ export class BackgroundTurns {
   }
 }
 
-/** Takes what asks for discoveries, and runs them. */
+/** Receives requests for discoveries, and runs them. */
 export class Discoveries {
   readonly #parts: DiscoveriesParts;
   readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf" | "settlePending">;
@@ -101,7 +101,7 @@ export class Discoveries {
   #isStopped = false;
   readonly #discoverParts: DiscoverParts;
   readonly #queue: DiscoveryQueue;
-  /** Devices that must be discovered, with the number of the last demand. */
+  /** The devices that must be discovered, with the number of the last demand. */
   readonly #required = new Map<string, number>();
   readonly #lastAsked = new Map<string, { readonly at: number; readonly everyMs: number }>();
   #demands = 0;
@@ -126,13 +126,13 @@ export class Discoveries {
     );
   }
 
-  /** Something has no effect until the device is discovered: it is tried again until that succeeds. */
+  /** Requests a discovery without which something has no effect. It is repeated until it succeeds. */
   require(deviceId: string, delayMs: number): void {
     this.#required.set(deviceId, ++this.#demands);
     void this.#queue.request(deviceId, delayMs, true);
   }
 
-  /** A device said something that calls for a discovery: at once, but at most once a minute, and ever less often. */
+  /** Requests a discovery because of an answer of the device: at once, but at most once a minute, and less and less often. */
   ask(deviceId: string, reason: string): void {
     if (!this.#devices.pollers.has(deviceId) || this.#queue.state(deviceId) === "queued") return;
     const now = this.#clock.monotonic();
@@ -145,14 +145,14 @@ export class Discoveries {
     void this.#queue.request(deviceId, at - now, true);
   }
 
-  /** A silent device answers again. */
+  /** Handles an answer of a silent device. */
   answersAgain(deviceId: string): void {
     const poller = this.#devices.pollers.get(deviceId);
     if (poller === undefined || (poller.state === "up" && !this.#required.has(deviceId))) return;
     void this.#queue.request(deviceId, 0, false);
   }
 
-  /** Begins a discovery or joins the one under way. */
+  /** Begins a discovery or joins the running one. */
   join(deviceId: string): Promise<DiscoveryOutcome> {
     return this.#queue.request(deviceId, 0, false);
   }
@@ -165,7 +165,7 @@ export class Discoveries {
     return this.#queue.counts();
   }
 
-  /** The device is no more. */
+  /** Forgets a device that was removed. */
   forget(deviceId: string): void {
     this.#required.delete(deviceId);
     this.#lastAsked.delete(deviceId);
@@ -204,14 +204,14 @@ export class Discoveries {
       poller.discoveryFailed(message);
       if (error instanceof SnmpError) this.#log.warn({ device: deviceId, error: message }, "SNMP discovery failed");
       else this.#log.error({ device: deviceId, error }, "SNMP discovery failed by a fault of the collector");
-      // A device that is silent is asked by one request each interval, and discovered when it answers again.
+      // A silent device gets one request each interval, and is discovered when it answers again.
       if (this.#required.has(deviceId) && poller.state === "up") this.#again(deviceId, poller.device.pollIntervalMs);
       return { ok: false, error: message };
     }
   }
 
   #again(deviceId: string, delayMs: number): void {
-    // The run that this is about is not over yet, so that another has to follow it.
+    // The current run is not over yet, so another one must follow it.
     void this.#queue.request(deviceId, delayMs, true);
   }
 }

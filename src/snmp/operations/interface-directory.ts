@@ -9,29 +9,29 @@ import {
 import type { Metrics } from "../../base/report/index.ts";
 import type { InterfaceFacts } from "../poller/interface-states.ts";
 
-/** The addresses of a device and what it says of its interfaces. Plain data, for directories in other threads too. */
+/** The addresses of a device and the facts about its interfaces. Plain data, for directories in other threads, too. */
 export interface KnownInterfaces {
-  /** The address that the device is polled at; it counts before addresses that devices say they have. */
+  /** The address at which the device is polled; it has precedence over addresses that devices report as their own. */
   readonly ip: string;
   readonly addresses: readonly string[];
-  /** By ifIndex. */
+  /** The interfaces by ifIndex. */
   readonly interfaces: ReadonlyMap<number, InterfaceFacts>;
 }
 
-/** A change of a device; without `known` the device is gone. */
+/** A change of a device; without `known` the device was removed. */
 export interface InterfaceChange {
   readonly deviceId: string;
   readonly known?: KnownInterfaces;
 }
 
-/** Finds the device that an address belongs to, and what it says of its interfaces. */
+/** Finds the device of an address, and the facts about its interfaces. */
 export class InterfaceDirectory {
   readonly #devices = new Map<string, KnownInterfaces>();
   readonly #listeners = new Set<(change: InterfaceChange) => void>();
   readonly #byIp = new Map<string, Set<string>>();
   readonly #byAddress = new Map<string, Set<string>>();
 
-  /** The id of the device that an address belongs to, under the same rule. */
+  /** Returns the id of the device of an address, under the same rule. */
   deviceAt(address: string): string | undefined {
     return this.#byIp.has(address) ? this.#only(this.#byIp.get(address)) : this.#only(this.#byAddress.get(address));
   }
@@ -47,14 +47,14 @@ export class InterfaceDirectory {
     for (const listener of this.#listeners) listener(change);
   }
 
-  /** Reports all that is known, then each change. @returns a function that ends it. */
+  /** Reports all facts, then each change. @returns a function that ends it. */
   watch(listener: (change: InterfaceChange) => void): () => void {
     this.#listeners.add(listener);
     for (const [deviceId, known] of this.#devices) listener({ deviceId, known });
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Interfaces by ifIndex; undefined when the address is no device's, or several devices say they have it. */
+  /** Returns the interfaces by ifIndex; undefined if the address belongs to no device, or several devices report it. */
   find(address: string): ReadonlyMap<number, InterfaceFacts> | undefined {
     const deviceId = this.deviceAt(address);
     return deviceId === undefined ? undefined : this.#devices.get(deviceId)?.interfaces;
@@ -86,7 +86,7 @@ export class InterfaceDirectory {
   }
 }
 
-/** What SNMP says of an interface, below `flow.in.netif` and `flow.out.netif`, in the order in which it goes out. */
+/** The SNMP facts about an interface, below `flow.in.netif` and `flow.out.netif`, in the order of output. */
 const described = [
   ["name", ".name"],
   ["alias", ".alias"],
@@ -96,15 +96,15 @@ const described = [
 ] as const satisfies readonly (readonly [keyof InterfaceFacts, string])[];
 
 /**
- * Additions to lines, each of the facts that it adds together: a record that has none gets all at once, if there is a name; many
- * exporters give the name themselves; where a record has another one, too, the others are added one by one.
+ * The groups of fields that are added to lines together. A record without any of the fields gets all at once, if there is a name. Many
+ * exporters send the name themselves. If a record has a further field, the others are added one by one.
  */
 const groups = [described, described.slice(1), ...described.map((one) => [one])];
 const objects = ["flow.in.netif", "flow.out.netif"] as const;
 
 /**
- * Adds to flow records whose exporter is a device what it says of their interfaces: `flow.in.netif.*` and `flow.out.netif.*` by
- * `.index`. What the record has stays.
+ * Adds the facts about interfaces to flow records whose exporter is a device: `flow.in.netif.*` and `flow.out.netif.*` by `.index`.
+ * Fields that the record already has stay.
  */
 export class InterfaceEnricher implements Enricher {
   readonly #directory: InterfaceDirectory;
@@ -148,13 +148,13 @@ export class InterfaceEnricher implements Enricher {
     return this.#directory.find(exporter);
   }
 
-  /** Takes note of names that were given in another way. */
+  /** Counts names that were given in another way. */
   named(records: number): void {
     this.#named += records;
   }
 
   #additions(object: string, group: readonly (typeof described)[number][]): NumberAdditions {
-    // What is known of interfaces changes as a whole map, so what was rendered of one stays right.
+    // The facts change as a whole map, so the rendered form of a map stays valid.
     const tables = new WeakMap<ReadonlyMap<number, InterfaceFacts>, NumberTable>();
     const names = group.some(([fact]) => fact === "name");
     const render = (facts: InterfaceFacts | undefined): RenderedFields | undefined => {

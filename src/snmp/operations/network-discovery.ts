@@ -18,45 +18,45 @@ import { SnmpError } from "../session/snmp-error.ts";
 import type { OpenUdpSocket } from "../session/sockets.ts";
 import { makeFolder } from "../../base/file/index.ts";
 
-/** The settings of the search of networks for devices. */
+/** The settings for the search of networks for devices. */
 export interface DiscoverySettings {
-  /** The file of the networks. */
+  /** The path of the file of networks. */
   readonly networksPath: string;
-  /** The directory that the files of devices go to. */
+  /** The directory for the files of devices. */
   readonly devicesDirectory: string;
-  /** Between the runs that begin by themselves; 0 is none. */
+  /** The interval between automatic runs; 0 means none. */
   readonly intervalMs: number;
-  /** The greatest number of addresses of all ranges together. */
+  /** The most addresses of all ranges together. */
   readonly maxAddresses: number;
-  /** The most messages in a second. */
+  /** The most messages per second. */
   readonly perSecond: number;
-  /** The most addresses that are asked at the same time. */
+  /** The most addresses to probe at the same time. */
   readonly maxInFlight: number;
-  /** Whose addresses are asked, too, where a network allows them. */
+  /** The sources whose addresses are probed, too, if a network allows them. */
   readonly candidates: readonly CandidateSource[];
-  /** The interval between looks for addresses that were named; default 5 s. */
+  /** The interval between looks for addresses from these sources; default 5 s. */
   readonly lookMs?: number;
 }
 
 export interface DiscoveryRequest {
-  /** Writes nothing. */
+  /** True if nothing is written. */
   readonly isDryRun: boolean;
-  /** Names of networks; empty: all. */
+  /** The names of networks; empty for all. */
   readonly networks: readonly string[];
 }
 
-/** The result of a run over networks. Times are RFC 3339. Never holds a secret. */
+/** The result of a run over networks. Times are RFC 3339. Never contains a secret. */
 export interface DiscoveryReport extends FoundDiff {
   readonly startedAt: string;
   readonly durationSeconds: number;
   readonly isDryRun: boolean;
   readonly networks: readonly string[];
-  /** The number of addresses that the ranges have. */
+  /** The number of addresses in the ranges. */
   readonly addresses: number;
   readonly probed: number;
-  /** Agents that answered and took no credential; the first thousand. */
+  /** The agents that answered and accepted no credential; the first thousand. */
   readonly refused: readonly RefusedAddress[];
-  /** Why what was found is not polled. */
+  /** The reason why found devices are not polled. */
   readonly problem?: string;
 }
 
@@ -66,22 +66,22 @@ interface DiscoveryProgress {
   readonly startedAt: string;
   readonly addresses: number;
   readonly probed: number;
-  /** Devices that answered. */
+  /** The number of devices that answered. */
   readonly answered: number;
 }
 
 export interface DiscoveryView {
   readonly running?: DiscoveryProgress;
   readonly last?: DiscoveryReport;
-  /** Why the last run came to nothing. */
+  /** The reason why the last run failed. */
   readonly lastFailure?: { readonly time: string; readonly message: string };
-  /** When the next run begins by itself. */
+  /** The time of the next automatic run. */
   readonly nextRun?: string;
 }
 
 export type DiscoveryStart =
   | { readonly ok: true; readonly ended: Promise<DiscoveryReport> }
-  /** `busy`: another run is under way. `invalid`: the file, or a name of a network. */
+  /** `busy`: another run is running. `invalid`: the file or the name of a network has a fault. */
   | { readonly ok: false; readonly reason: "busy" | "invalid"; readonly problems: readonly string[] };
 
 interface NetworksInUse {
@@ -91,7 +91,7 @@ interface NetworksInUse {
 }
 
 interface SweepWatch extends Pick<SweepParts, "reached"> {
-  /** A device was found. */
+  /** Called for each device that was found. */
   readonly answered: () => void;
 }
 
@@ -99,7 +99,7 @@ interface NetworkSweepsParts {
   readonly settings: Pick<DiscoverySettings, "perSecond" | "maxInFlight">;
   readonly definitions: () => Definitions;
   readonly measures: Pick<SweepMeasures, "sent" | "tried" | "ended">;
-  /** Ends all sweeps. */
+  /** Aborts all sweeps. */
   readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly log: Log;
@@ -107,7 +107,7 @@ interface NetworkSweepsParts {
   readonly ping?: SweepParts["ping"];
 }
 
-/** Sweeps of one collector: a client of their own, one pace for all. */
+/** The sweeps of one collector, with a client of their own and one pace for all. */
 class NetworkSweeps {
   readonly #parts: NetworkSweepsParts;
   readonly #settings: Pick<DiscoverySettings, "perSecond" | "maxInFlight">;
@@ -115,7 +115,7 @@ class NetworkSweeps {
   readonly #measures: Pick<SweepMeasures, "sent" | "tried" | "ended">;
   readonly #stopping: AbortSignal;
   readonly #pace: SendPace;
-  // Silence is what a sweep expects: it would drown what the metrics of polling say.
+  // A sweep expects silence, which would distort the metrics of polling; so it has its own client.
   readonly #client: SnmpClient;
 
   constructor(parts: NetworkSweepsParts) {
@@ -165,7 +165,7 @@ class NetworkSweeps {
   }
 }
 
-/** An address that several networks have is asked by the first of them. */
+/** Returns the targets. An address in several networks belongs to the first of them. */
 function targetsOf(networks: readonly Network[]): SweepTarget[] {
   const targets = new Map<string, SweepTarget>();
   for (const network of networks) {
@@ -181,9 +181,9 @@ interface NetworkDiscoveryParts {
   readonly settings: DiscoverySettings;
   readonly definitions: () => Definitions | undefined;
   readonly polled: () => Iterable<PolledIdentity>;
-  /** Tells whether runs begin by themselves here, when several collectors share the devices. */
+  /** Reports whether automatic runs take place here, if several collectors share the devices. */
   readonly leads?: (() => boolean) | undefined;
-  /** Puts the files of devices to use. @returns why they are not; undefined: they are. */
+  /** Puts the files of devices to use. @returns the reason of a failure; undefined for success. */
   readonly apply: () => Promise<string | undefined>;
   readonly clock: Clock;
   readonly log: Log;
@@ -193,7 +193,7 @@ interface NetworkDiscoveryParts {
   readonly ping?: SweepParts["ping"];
 }
 
-/** The first run leaves polling its start. */
+/** The delay of the first run, which gives precedence to the start of polling. */
 const firstRunMs = 10_000;
 const longestTimer = 2 ** 31 - 1;
 
@@ -211,7 +211,7 @@ export class NetworkDiscovery {
   #lastFailure: DiscoveryView["lastFailure"];
   #nextRunAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Writing is done by one at a time, and what runs is waited for. */
+  /** The end of the writes so far: they run one at a time, and a stop waits for them. */
   #writing: Promise<unknown> = Promise.resolve();
   readonly #underWay = new Set<Promise<unknown>>();
   readonly #sweeps: NetworkSweeps;
@@ -231,7 +231,7 @@ export class NetworkDiscovery {
     });
   }
 
-  /** @returns the networks of the file, or what is wrong with it, and what of it has no effect. */
+  /** @returns the networks of the file, or its faults, and its settings without effect. */
   async networks(): Promise<NetworksInUse> {
     let bytes: Uint8Array;
     try {
@@ -245,7 +245,7 @@ export class NetworkDiscovery {
     return { networks, problems: of("error"), warnings: of("warning") };
   }
 
-  /** Begins a run. Its report rejects when the run fails or is stopped. */
+  /** Begins a run. Its report rejects if the run fails or is stopped. */
   async run(request: DiscoveryRequest): Promise<DiscoveryStart> {
     const { networks, problems, warnings } = await this.networks();
     if (warnings.length > 0)
@@ -264,7 +264,7 @@ export class NetworkDiscovery {
     return { ok: true, ended: this.#track(this.#carryOut(request, wanted)) };
   }
 
-  /** Probes addresses that something else named, outside of runs. What is found is written down. */
+  /** Probes addresses from other sources, outside of runs. Found devices are written. */
   async probe(targets: readonly SweepTarget[]): Promise<SweepResult & { readonly diff: FoundDiff }> {
     const swept = await this.#track(this.#sweeps.run(targets, { reached() {}, answered() {} }));
     const { diff, problem } = await this.#settle(swept, [], { isDryRun: false, isRun: false });
@@ -282,7 +282,7 @@ export class NetworkDiscovery {
     };
   }
 
-  /** Makes the directory, and begins runs by itself from then on. */
+  /** Creates the directory, and begins automatic runs. */
   async start(): Promise<void> {
     await makeFolder(this.#settings.devicesDirectory);
     if (this.#settings.intervalMs === 0) return;

@@ -7,14 +7,14 @@ import type { Clock } from "../../base/report/index.ts";
 import type { Pacer } from "../limits.ts";
 import type { DeviceSharing, DeviceTaker, GivenDevice, RediscoveryOutcome, RemoteDiscovery } from "./snmp-options.ts";
 
-/** Polls that were due while nobody ran are made up for within this time. */
+/** The longest time in ms over which polls that were due while no collector ran are made up for. */
 const maxCatchUp = 10_000;
-/** The duration of a restart that did not say when it stopped. */
+/** The usual duration of a restart, in ms, for a run that left no time of its stop. */
 const usualRestart = 15_000;
-/** The number of plans of an earlier run that are read at a time when the poller starts. */
+/** The most plans of an earlier run to read at a time at the start. */
 const maxBeginning = 32;
 
-/** Tells whether a plan of an earlier run still says how this device is asked, and for what. */
+/** Reports whether a plan of an earlier run is still right for this device. */
 function fits(plan: DevicePlan, device: Device, definitions: Definitions): boolean {
   return (
     plan.credential < deviceCredentials(device).length &&
@@ -28,17 +28,17 @@ interface LocalDevicesParts {
   readonly discoveries: Pick<Discoveries, "join" | "require">;
   readonly plans: Pick<PlanStore, "load" | "takeStop">;
   readonly definitions: () => Definitions | undefined;
-  /** When the first work of one of this many devices begins, milliseconds from now. */
+  /** Returns the delay of the first work for one of this many devices, in ms. */
   readonly spread: (devices: number) => number;
   readonly isRunning: () => boolean;
   readonly pacer: Pacer;
   readonly clock: Clock;
 }
 
-/** Between the last poll of one collector and its end: a poll that was cut off is made up for. */
+/** The time between the last poll of a collector and its end, in ms, so that an interrupted poll is made up for. */
 const cutOffMs = 5000;
 
-/** Adds and removes devices as they are given and taken away. */
+/** Adds and removes devices as they are assigned and taken away. */
 export class LocalDevices implements DeviceTaker {
   readonly #parts: LocalDevicesParts;
   readonly #devices: DeviceTable;
@@ -56,7 +56,7 @@ export class LocalDevices implements DeviceTaker {
     this.#clock = parts.clock;
   }
 
-  /** Polls all devices of the definitions, by their plans of an earlier run where there are any. */
+  /** Polls all devices of the definitions, by their plans of an earlier run if there are any. */
   async takeAll(definitions: Definitions): Promise<void> {
     for (const device of definitions.devices.values()) {
       this.#devices.add(device, definitions);
@@ -105,17 +105,17 @@ export class LocalDevices implements DeviceTaker {
     if (definitions === undefined || device === undefined || this.#devices.pollers.has(deviceId)) return;
     this.#devices.add(device, definitions);
     const poller = this.#devices.pollers.get(deviceId);
-    // Nobody ever polled it: there is no poll to make up for.
+    // A device that was never polled has no poll to make up for.
     const since = idleMs === undefined ? Infinity : this.#clock.now() - idleMs - cutOffMs;
     const known = plan === undefined ? undefined : readPlan(deviceId, plan);
     if (poller !== undefined) await this.#resume(deviceId, poller, definitions, known, since);
   }
 
   /**
-   * Polls by a plan of an earlier run, and discovers what there is none for, or one for other definitions.
+   * Polls devices with a plan of an earlier run, and discovers those without one, or with one for other definitions.
    *
    * @param given a plan that came with the device.
-   * @param since milliseconds since the epoch: it may not have been polled since.
+   * @param since the time in ms since the epoch from which the device may not have been polled.
    */
   async #resume(
     id: string,
@@ -135,7 +135,7 @@ export class LocalDevices implements DeviceTaker {
   }
 }
 
-/** A device that another collector polls. */
+/** Returns the view of a device that another collector polls. */
 function elsewhereView(device: Device, member: string | undefined): DeviceView {
   return {
     device: device.id,
@@ -150,7 +150,7 @@ function elsewhereView(device: Device, member: string | undefined): DeviceView {
   };
 }
 
-/** Returns what is known here of a device that another collector polls. */
+/** Returns the details known here of a device that another collector polls. */
 function elsewhereDetail(view: DeviceView | undefined): DeviceDetail | undefined {
   if (view === undefined) return undefined;
   return { ...view, facts: {}, objects: {}, interfaces: {}, interfaceStates: [], addresses: [], counts: {} };
@@ -163,7 +163,7 @@ interface DeviceListParts {
   readonly sharing: DeviceSharing | undefined;
 }
 
-/** Shows the devices, those that another collector polls included. */
+/** Shows the devices, including those that another collector polls. */
 export class DeviceList {
   readonly #devices: Pick<DeviceTable, "pollers" | "pendingOf">;
   readonly #discoveries: Pick<Discoveries, "state">;
@@ -181,7 +181,7 @@ export class DeviceList {
     this.#polledBy = sharing === undefined ? {} : { polledBy: sharing.member };
   }
 
-  /** In the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  /** Yields the devices in the order of ids. Each view is made when it is read, so a device that was removed meanwhile is left out. */
   *all(): Iterable<DeviceView> {
     const others = this.#sharing === undefined ? [] : (this.#definitions()?.devices.keys() ?? []);
     for (const id of [...new Set([...this.#pollers.keys(), ...others])].sort()) {
@@ -199,7 +199,7 @@ export class DeviceList {
     };
   }
 
-  /** Returns the answer to a request that was about the device. */
+  /** Returns the answer to a request about the device. */
   stateOf(id: string): Record<string, unknown> {
     return { ...(this.#ownView(id) ?? { device: id, state: "removed" }) };
   }

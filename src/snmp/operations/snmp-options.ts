@@ -7,12 +7,12 @@ import type { OctetReading } from "../poller/interface-states.ts";
 import type { DiscoverySettings } from "./network-discovery.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
 
-/** A device that this collector is to poll from now on. */
+/** A device that this collector polls from now on. */
 export interface GivenDevice {
   readonly deviceId: string;
-  /** The plan of who polled it before, as text. */
+  /** The plan of the collector that polled it before, as text. */
   readonly plan: string | undefined;
-  /** The longest time that it may have gone without a poll, in milliseconds; undefined: it was never polled. */
+  /** The longest possible time since its last poll, in ms; undefined if it was never polled. */
   readonly idleMs: number | undefined;
 }
 
@@ -25,32 +25,32 @@ export interface RemoteDiscovery {
 /** Polls the devices that this collector is given. */
 export interface DeviceTaker {
   take(devices: readonly GivenDevice[]): Promise<void>;
-  /** Polls them no more, at once. @returns their plans as text, as far as there are any. */
+  /** Stops polling them at once. @returns their plans as text, if there are any. */
   release(deviceIds: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
-  /** @returns undefined when the device is not polled here. */
+  /** Rediscovers a device. @returns undefined if the device is not polled here. */
   rediscover(deviceId: string): Promise<RemoteDiscovery> | undefined;
 }
 
-/** Devices shared with other collectors: each is polled by one. */
+/** Shares devices with other collectors, so that each is polled by one. */
 export interface DeviceSharing {
   /** The name of this collector. */
   readonly member: string;
-  /** Begins. Resolves when devices were given for the first time, or cannot be for now. */
+  /** Begins sharing. Resolves when devices were assigned for the first time, or when that is not possible now. */
   start(taker: DeviceTaker): Promise<void>;
-  /** The devices of the definitions, at the start and whenever they have changed. */
+  /** Offers the devices of the definitions, at the start and after each change. */
   offer(deviceIds: readonly string[]): void;
   holds(deviceId: string): boolean;
-  /** The collector that polls a device; undefined when this one does not know. */
+  /** Returns the collector that polls a device; undefined if this one does not know. */
   memberOf(deviceId: string): string | undefined;
   /** Keeps the plan of a device for the next collector. */
   keep(deviceId: string, plan: string): Promise<void>;
-  /** Tells whether this collector does what one of them is to do. */
+  /** Reports whether this collector does the work that only one of them is to do. */
   leads(): boolean;
   /**
-   * Asks the collector that polls the device to discover it.
+   * Lets the collector that polls the device discover it.
    *
-   * @returns the outcome, once the other one has begun.
-   * @throws Error that says why it has not.
+   * @returns the outcome, after the other collector has begun.
+   * @throws Error with the reason if it has not.
    */
   rediscover(deviceId: string): Promise<{ readonly done: Promise<RemoteDiscovery>; readonly forget: () => void }>;
   /** Gives all devices to the others. */
@@ -59,7 +59,7 @@ export interface DeviceSharing {
 
 export interface SnmpOptions {
   readonly paths: DefinitionPaths;
-  /** The directory that keeps plans over a restart; empty: none. */
+  /** The directory that keeps plans across restarts; empty for none. */
   readonly persistDirectory: string;
   readonly enricher: Enricher;
   readonly sink: Sink;
@@ -67,30 +67,30 @@ export interface SnmpOptions {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly health: Health;
-  /** Keeps what the last polls read, for Prometheus. */
+  /** True if the last readings are kept for Prometheus. */
   readonly keepsReadings?: boolean;
-  /** True if links between devices are inferred from what they say of each other. */
+  /** True if links between devices are inferred from their tables. */
   readonly infersLinks?: boolean;
-  /** The pause between a change of a table and that, milliseconds. Default: 10 s. */
+  /** The pause between a change of a table and the next inference, in ms. Default: 10 s. */
   readonly linksAfterMs?: number;
   /** True if records have the changes of their counters since the previous poll. Default: no. */
   readonly addsRates?: boolean;
   /** The naming of tables in records. Default: as in the definitions. */
   readonly naming?: SnmpNaming;
-  /** Receives traps and informs; without it none are. */
+  /** The settings for traps and informs; without them none are received. */
   readonly traps?: TrapSettings;
-  /** True if the last readings of the counters of interfaces are kept. Default: they are not. */
+  /** True if the last readings of the counters of interfaces are kept. Default: no. */
   readonly keepsCounters?: boolean;
-  /** 0 to below 1; default Math.random. */
+  /** Returns a number from 0 to below 1; Math.random by default. */
   readonly random?: () => number;
   readonly openSocket?: OpenUdpSocket;
-  /** Searches networks for devices; without it none are. Its directory of devices is one of `paths`. */
+  /** The settings for network discovery; without them there is none. Its directory of devices is one of `paths`. */
   readonly discovery?: DiscoverySettings;
-  /** Addresses of hosts that send flows. */
+  /** Returns the addresses of hosts that send flows. */
   readonly exporters?: () => Promise<readonly string[]>;
   /** Shares the devices with other collectors; without it all are polled here. */
   readonly sharing?: DeviceSharing | undefined;
-  /** Shows what takes a while. */
+  /** Shows the progress of long work. */
   readonly progress?: Progress;
 }
 
@@ -98,7 +98,7 @@ export type ApplyOutcome =
   | { readonly ok: true; readonly report: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly findings: readonly ApplyFinding[] };
 
-/** The result of a preview of the definitions: the report of an apply, or what is wrong with the files. */
+/** The result of a preview of the definitions: the report of an apply, or the findings in the files. */
 export type DefinitionsPreview = ApplyOutcome & {
   readonly inUse: { readonly revision: string; readonly devices: number };
 };
@@ -115,14 +115,14 @@ export interface RediscoveryOutcome {
   readonly report: Readonly<Record<string, unknown>>;
 }
 
-/** Recent SNMP counts of the interfaces of a device. */
+/** The recent counts of the interfaces of a device. */
 export interface DeviceCounters {
   /** `ip:port` */
   readonly device: string;
   readonly interfaces: readonly {
     readonly index: number;
     readonly name: string | undefined;
-    /** In the order of time, since the counters last went back. */
+    /** The readings in the order of time, since the counters last went back. */
     readonly readings: readonly OctetReading[];
   }[];
 }

@@ -38,7 +38,7 @@ import { prometheusText } from "../readings/last-readings.ts";
 import { TrapListener, type TrapSettings } from "../traps/trap-listener.ts";
 import { waitFor } from "./discoveries.ts";
 
-/** Budgets for what is kept of all devices together, each within its bound. */
+/** The budgets for the data of all devices together. */
 interface Budgets {
   readonly memory: MemoryBudget;
   readonly readings: LastReadings | undefined;
@@ -94,22 +94,22 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
   );
 }
 
-/** Work for many devices at once is spread: this much for each, up to a minute. */
+/** The delay in ms for each of many devices over which work is spread; below, the most: a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
 
-/** The rows of all devices: some 4 000 with 50 interfaces each. */
+/** The most rows of all devices with readings: some 4 000 devices with 50 interfaces each. */
 const maxReadingRows = 400_000;
 
-/** Rows of all devices whose counters are compared with the next poll. */
+/** The most rows of all devices whose counters are compared with the next poll. */
 const maxCountedRows = 400_000;
 
-/** Interfaces of all devices of which readings of counters are kept: some 10 MB. */
+/** The most interfaces of all devices with kept readings of counters: some 10 MB. */
 const maxCounted = 20_000;
-/** For the rows of all long tables of all devices that are read at the same time. */
+/** The most bytes for the rows of all long tables that are read at the same time. */
 const maxRowBytes = 64 * 1024 * 1024;
 
-/** The SNMP half of the collector. */
+/** The SNMP part of the collector. */
 export class Snmp implements Component {
   readonly name = "snmp";
   readonly #clock: Clock;
@@ -117,10 +117,10 @@ export class Snmp implements Component {
   readonly #log: Log;
   readonly #sharing: DeviceSharing | undefined;
   readonly #plans: PlanStore;
-  /** The links between devices; undefined when they are not inferred. */
+  /** The links between devices; undefined if they are not inferred. */
   readonly topology: Topology | undefined;
   readonly #directory = new InterfaceDirectory();
-  /** Gives flow records the names of their exporter's interfaces. */
+  /** Adds the names of their exporter's interfaces to flow records. */
   readonly interfaceEnricher: InterfaceEnricher;
   readonly #client: SnmpClient;
   readonly #schedule: Schedule;
@@ -132,9 +132,9 @@ export class Snmp implements Component {
   readonly #inUse: DefinitionsInUse;
   readonly #pollers: DeviceTable["pollers"];
   readonly #traps: TrapListener | undefined;
-  /** Undefined when no networks are searched. */
+  /** The discovery of networks; undefined if none are searched. */
   readonly networks: NetworkDiscovery | undefined;
-  /** Addresses that are named somewhere and no devices; undefined when no networks are searched. */
+  /** The addresses that tables or flows mention and that are no devices; undefined if no networks are searched. */
   readonly candidates: Candidates | undefined;
   readonly #local: LocalDevices;
   readonly #list: DeviceList;
@@ -216,12 +216,12 @@ export class Snmp implements Component {
     });
   }
 
-  /** Tells whether an address is a device's: that at which it is polled, or one that it says it has. */
+  /** Reports whether an address belongs to a device: the one at which it is polled, or one of its own. */
   knows(address: string): boolean {
     return this.#directory.deviceAt(address) !== undefined;
   }
 
-  /** The counters of bytes of that device; undefined when the address is no device's. */
+  /** Returns the counters of bytes of the device with this address; undefined if there is no such device. */
   counters(address: string): DeviceCounters | undefined {
     const device = this.#directory.deviceAt(address) ?? "";
     const poller = this.#pollers.get(device);
@@ -234,7 +234,7 @@ export class Snmp implements Component {
     return { device, interfaces };
   }
 
-  /** Reports to another thread's directory of interfaces all that is known, then each change. @returns a function that ends it. */
+  /** Reports all facts to the directory of interfaces in another thread, then each change. @returns a function that ends it. */
   watchInterfaces(listener: (change: InterfaceChange) => void): () => void {
     return this.#directory.watch(listener);
   }
@@ -257,51 +257,51 @@ export class Snmp implements Component {
   }
 
   async stop(): Promise<void> {
-    // Others take the devices with the plans that are there now.
+    // The other collectors take the devices with their current plans.
     await this.#sharing?.stop();
     this.#isRunning = false;
-    // A discovery that is under way must not go on with the next credential.
+    // A running discovery must not continue with the next credential.
     this.#client.endOpening();
     await this.#traps?.stop();
     await Promise.all([this.networks?.stop(), this.candidates?.stop(), this.topology?.stop()]);
     const stoppedAt = this.#clock.now();
     this.#schedule.stop();
     const stopped = this.#devices.stop();
-    // Requests that wait for silent devices would keep the process from ending.
+    // Waiting requests to silent devices would delay the end of the process.
     this.#client.close();
     await Promise.all([this.#inUse.idle(), this.#discoveries.stop(), stopped]);
     await this.#plans.noteStop(stoppedAt);
   }
 
-  /** Returns what the last polls read, in the Prometheus text format, in chunks; undefined when it is not kept. */
+  /** Returns the last readings in the Prometheus text format, in chunks; undefined if they are not kept. */
   readings(): Iterable<string> | undefined {
     return this.#lastReadings && prometheusText(this.#lastReadings);
   }
 
-  /** The port for traps and informs; undefined while none are received. */
+  /** Returns the port for traps and informs; undefined while none are received. */
   trapPort(): number | undefined {
     return this.#traps?.port();
   }
 
-  /** Traps that were refused for their credentials or their time, by sender and reason. */
+  /** Returns the traps that were refused because of their credentials or their time, by sender and reason. */
   refusedTraps(): readonly RefusedTraps[] {
     return this.#traps?.refused() ?? [];
   }
 
   /**
-   * Reads all definitions again and puts them to use, or, with any error, none of them. Polls go on throughout.
-   * One runs at a time; a call joins one that waits.
+   * Reads all definitions again and puts them to use, or none of them if there is an error. Polls continue meanwhile. One call runs at
+   * a time; a call joins one that waits.
    */
   applyDefinitions(forceRediscovery: boolean): Promise<ApplyOutcome> {
     return this.#inUse.apply(forceRediscovery);
   }
 
-  /** Reads all definitions and says what applying them would do now. Changes nothing. */
+  /** Reads all definitions and returns the effects of applying them now. Changes nothing. */
   previewDefinitions(): Promise<DefinitionsPreview> {
     return this.#inUse.preview();
   }
 
-  /** Begins a discovery or joins the one under way. @returns undefined when there is no such device. */
+  /** Begins a discovery or joins the running one. @returns undefined if there is no such device. */
   async rediscoverDevice(
     { ip, port }: { readonly ip: string; readonly port: number },
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
@@ -321,7 +321,7 @@ export class Snmp implements Component {
     };
   }
 
-  /** Returns the devices in the order of ids. A view is made when it is asked for: a device that went meanwhile is left out. */
+  /** Returns the devices in the order of ids. Each view is made when it is read, so a device that was removed meanwhile is left out. */
   devices(): Iterable<DeviceView> {
     return this.#list.all();
   }
@@ -395,7 +395,7 @@ export class Snmp implements Component {
     });
   }
 
-  /** When the first work of one of this many devices begins. */
+  /** Returns the delay of the first work for one of this many devices. */
   #spread(count: number): number {
     return this.#random() * Math.min(maxSpread, count * spreadPerDevice);
   }

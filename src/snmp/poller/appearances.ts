@@ -11,16 +11,16 @@ import type { DeviceCounts } from "./device-counts.ts";
 import { placeOf } from "./poll-times.ts";
 
 /**
- * Watches OIDs that have no instance. What an agent has after one of them lies behind a gap, and none of the others in
- * that gap has an instance either: a round asks once for each gap, however many OIDs there are.
+ * Watches OIDs that have no instance. If the agent's next instance after one of them lies behind a gap, no other OID in the gap has an
+ * instance either. So a round sends one question for each gap, for any number of OIDs.
  *
- * @param oids in their order, none twice.
+ * @param oids in order, without duplicates.
  */
 export class GapSearch {
   readonly #oids: readonly Oid[];
-  /** Positions that are asked about, in order: each stands for those up to the next one. */
+  /** The positions to ask about, in order. Each stands for those up to the next one. */
   #heads: number[] = [];
-  /** Positions of the heads that this round has not asked about. */
+  /** The heads that this round has not asked about yet. */
   #open: number[] = [];
   #most = 1;
 
@@ -28,7 +28,7 @@ export class GapSearch {
     this.#oids = oids;
   }
 
-  /** Positions to ask about in one GetNext, not more than `max`. They begin a new round when the one before has ended. */
+  /** Returns at most `max` positions to ask about in one GetNext. They begin a new round if the previous one has ended. */
   next(max: number): readonly number[] {
     this.#most = max;
     if (this.#heads.length === 0) this.#heads = spaced(0, this.#oids.length, max);
@@ -37,19 +37,19 @@ export class GapSearch {
   }
 
   /**
-   * Takes what the agent has after a position; `end`: nothing; undefined: it does not say.
+   * Takes the agent's answer for a position: the next OID, `end` if there is none, or undefined if the agent gives no answer.
    *
-   * @returns the position that has an instance now; undefined when that is not seen.
+   * @returns the position that has an instance now; undefined if none is seen.
    */
   heard(position: number, answer: Oid | "end" | undefined): number | undefined {
-    // An OID that does not come after it is not to be believed.
+    // An OID that does not come after the position is not trustworthy.
     const isOrdered = typeof answer !== "object" || compareOids(answer, this.#oids[position] as Oid) > 0;
     const after = isOrdered ? answer : undefined;
     const reached = this.#reach(position, after);
     this.#open = this.#open.filter((head) => head !== position);
     const head = this.#heads.indexOf(position);
     if (head >= 0 && reached < this.#endOf(head)) {
-      // The gap has become shorter: what was behind that is not known any more.
+      // The gap has become shorter, so nothing is known of the positions behind it.
       const more = spaced(reached, this.#endOf(head), this.#most);
       this.#heads = this.#heads.toSpliced(head + 1, 0, ...more);
       this.#open = [...more, ...this.#open];
@@ -67,7 +67,7 @@ export class GapSearch {
     return this.#heads[head + 1] ?? this.#oids.length;
   }
 
-  /** @returns the first position behind `position` that what comes after it says nothing about. */
+  /** @returns the first position behind `position` about which the next OID shows nothing. */
   #reach(position: number, after: Oid | "end" | undefined): number {
     if (after === "end") return this.#oids.length;
     if (after === undefined) return position + 1;
@@ -76,7 +76,7 @@ export class GapSearch {
   }
 }
 
-/** At most `max` positions, as far apart as they can be. */
+/** Returns at most `max` positions, as far apart as possible. */
 function spaced(from: number, end: number, max: number): number[] {
   const step = Math.ceil((end - from) / Math.max(1, max));
   const positions: number[] = [];
@@ -85,9 +85,9 @@ function spaced(from: number, end: number, max: number): number[] {
 }
 
 /**
- * Finds what a device would be polled for if it had it: attributes that its groups lead to and its plan has not, in the order of
- * OIDs. Of an object that is not there and has a discovery attribute, this one. Objects in contexts of their own are left
- * out: each context would cost a request.
+ * Finds the attributes for which the device would be polled if it had them: those of its groups that its plan lacks, in the order of
+ * OIDs. For a missing object with a discovery attribute it is that attribute alone. Objects in contexts of their own are left out,
+ * because each context would cost a request.
  */
 function missingAttributes(plan: DevicePlan, definitions: Definitions, device: Device): readonly Attribute[] {
   const missing = new Map<string, Attribute>();
@@ -101,13 +101,13 @@ function missingAttributes(plan: DevicePlan, definitions: Definitions, device: D
   return [...missing.values()].sort((a, b) => compareOids(a.oid, b.oid));
 }
 
-/** A discovery takes dozens of requests, a look takes one. */
+/** The interval between looks: a discovery takes dozens of requests, a look takes one. */
 const lookEveryMs = 600_000;
 
 /**
- * Finds what a device has gained since its discovery, such as BGP that was switched on.
+ * Finds objects that a device has gained since its discovery, such as BGP that was switched on.
  *
- * @param onFound is given the name of an attribute that the device has now.
+ * @param onFound gets the name of an attribute that the device has now.
  */
 export class Appearances {
   readonly #clock: Pick<Clock, "now">;
@@ -115,12 +115,12 @@ export class Appearances {
   readonly #onFound: (attribute: string) => void;
   #missing: readonly Attribute[] = [];
   #search = new GapSearch([]);
-  /** The number of OIDs asked at once: less, for a while, of an agent that long requests are too much for. */
+  /** The number of OIDs per request. It is smaller for a while if long requests are too much for the agent. */
   #size = Infinity;
   #lastTurn: number | undefined;
-  /** The attribute that calls for a discovery that has not been. */
+  /** The attribute that requested a discovery that has not happened yet. */
   #announced: Attribute | undefined;
-  /** OIDs that a look found and the discovery after it did not: they are no reason for another one. */
+  /** The OIDs that a look found and the discovery after it did not; they do not cause another one. */
   readonly #inVain = new Set<string>();
 
   constructor(
@@ -133,7 +133,7 @@ export class Appearances {
     this.#onFound = onFound;
   }
 
-  /** Starts over with what this plan lacks. @param definitions those in force, which may be newer than the plan. */
+  /** Starts again with the attributes that this plan lacks. @param definitions the current ones, which may be newer than the plan. */
   discovered(plan: DevicePlan, definitions: Definitions, device: Device): void {
     const planned = new Set(
       Array.from(plan.objects.values(), ({ attributes }) => Array.from(attributes.values())).flat(),
@@ -151,17 +151,17 @@ export class Appearances {
     this.#lastTurn = this.#turnOf(device);
   }
 
-  /** The device has restarted: it may have what its discovery did not find. */
+  /** Handles a restart of the device, which may now have objects that its discovery did not find. */
   restarted(): void {
     this.#inVain.clear();
   }
 
-  /** Tells whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
+  /** Reports whether the next look is due: every 10 minutes, at a time that differs by device; never without `rediscover_interval`. */
   isDue(device: Device): boolean {
     return this.#missing.length > 0 && device.rediscoverIntervalMs > 0 && this.#turnOf(device) !== this.#lastTurn;
   }
 
-  /** Sends one request. Never fails for a bad answer or for none. */
+  /** Sends one request. It never fails for a bad answer or a missing one. */
   async look(device: Device, by: Session): Promise<void> {
     this.#lastTurn = this.#turnOf(device);
     const current = this.#search;
@@ -197,7 +197,7 @@ export class Appearances {
   }
 }
 
-/** @returns the first position that has an instance. */
+/** Takes the values of an answer. @returns the first position that has an instance. */
 function hear(search: GapSearch, asked: readonly number[], varbinds: readonly VarBind[]): number | undefined {
   const found = asked.map((position, i) => search.heard(position, afterOf(varbinds[i])));
   return found.find((position) => position !== undefined);
@@ -209,7 +209,7 @@ function afterOf(varbind: VarBind | undefined): Oid | "end" | undefined {
   return isException(varbind) ? undefined : varbind.oid;
 }
 
-/** @returns how much may be asked at once from now on; undefined: as much as before. */
+/** Takes an error. @returns the new limit of OIDs per request; undefined if it does not change. */
 function hearError(search: GapSearch, asked: readonly number[], response: SnmpResponse): number | undefined {
   const isTooBig = response.errorStatus === errorStatus.tooBig;
   const faulty = asked.length === 1 ? asked[0] : isTooBig ? undefined : asked[response.errorIndex - 1];

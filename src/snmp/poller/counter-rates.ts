@@ -5,8 +5,8 @@ import { convertValue, readNumber } from "../values/convert-value.ts";
 import type { Cell } from "../values/put-row.ts";
 
 /**
- * Why two readings of a counter give no rate: it went back (`reset`), it has 32 bits and goes round more than once between
- * two polls at the speed of its interface (`narrow`), or it went on by more than its interface can count (`step`).
+ * The reasons why two readings of a counter give no rate. `reset`: it went back. `narrow`: it has 32 bits and may wrap more than once
+ * between two polls at the speed of its interface. `step`: it grew by more than its interface can count.
  */
 export const rateRefusals = ["reset", "narrow", "step"] as const;
 type RateRefusal = (typeof rateRefusals)[number];
@@ -16,26 +16,26 @@ export type CounterChange =
   | { readonly attribute: Attribute; readonly delta: number | bigint; readonly perSecond: number }
   | { readonly attribute: Attribute; readonly refused: RateRefusal };
 
-/** The value at which a counter of 32 bits wraps. */
+/** The value at which a 32-bit counter wraps. */
 const counter32 = 2 ** 32;
-/** The octets on the wire of the shortest packet: 32 bits of packets last longer than 32 bits of octets. */
+/** The octets on the wire of the shortest packet. For this reason 32 bits of packets last longer than 32 bits of octets. */
 const leastPacket = 84;
 
-/** Returns what an interface can count in this many milliseconds at most; undefined where that is not known. */
+/** Returns the most that an interface can count in this many ms; undefined if that is unknown. */
 function mostIn({ field }: Attribute, speed: number | undefined, elapsed: number): number | undefined {
   if (speed === undefined || speed <= 0) return undefined;
   const octets = (speed * elapsed) / 8000;
   return /(?:^|[._])(?:bytes|octets)(?:$|[._])/.test(field) ? octets : octets / leastPacket;
 }
 
-/** Readings are not taken at the time of the answer to the millisecond, nor do agents count up to then. */
+/** The inaccuracy of a reading's time: agents do not count up to the millisecond of the answer. */
 const readingMs = 1000;
 
 /**
- * Tells whether the change is more than the interface can count in this many milliseconds. Speeds of tunnels and virtual
- * interfaces are often made up, so that a change is a step only where the one before was not as fast.
+ * Reports whether the change is more than the interface can count in this many ms. Tunnels and virtual interfaces often report invented
+ * speeds. So a change is a step only if the change before was slower.
  *
- * @param rateBefore per second, of the change before; {@link steppedRate} when that was a step.
+ * @param rateBefore the rate per second of the change before; {@link steppedRate} if that was a step.
  */
 function isStep(
   change: number,
@@ -49,15 +49,15 @@ function isStep(
   return rateBefore !== steppedRate && !(rateBefore > (mostIn(attribute, speed, 1000) as number) * tolerance);
 }
 
-/** In the place of the rate of a change that was a step. */
+/** Stands for the rate of a change that was a step. */
 const steppedRate = -1;
 
-/** Interfaces count a little more than their speed: clocks differ, and some count what is not on the wire. */
+/** The factor by which interfaces may exceed their speed: clocks differ, and some count octets that are not on the wire. */
 const tolerance = 1.1;
 
 /**
- * Interprets the change of a counter (RFC 2863 section 3.1.6). One of 32 bits that went back has wrapped, unless that
- * would be more than the interface can count, or, where its speed is not known, more than half of the range.
+ * Interprets the change of a counter (RFC 2863 section 3.1.6). A 32-bit counter that went back has wrapped, unless the change would be
+ * more than the interface can count. If the speed is unknown, the limit is half of the range.
  */
 function judgeChange(
   change: number,
@@ -73,12 +73,12 @@ function judgeChange(
   return round <= (most === undefined ? counter32 / 2 : Math.max(most * tolerance, 1)) ? round : "reset";
 }
 
-/** The budget that all devices share. */
+/** The budget of rows for all devices. */
 export class RateBudget {
-  /** Rows of all devices that are kept at most. */
+  /** The most rows to keep for all devices. */
   readonly max: number;
   used = 0;
-  /** Rows that were not kept for want of room. */
+  /** The number of rows that were not kept for lack of room. */
   leftOut = 0;
   readonly refused: Record<RateRefusal, number> = { reset: 0, narrow: 0, step: 0 };
 
@@ -87,18 +87,20 @@ export class RateBudget {
   }
 }
 
-/** Numbers of a row: when it was read, and what its counters were last reset by; then those of each counter. */
+/**
+ * The numbers at the start of a row: the time of its reading, and the last reset of its counters. The numbers of each counter follow.
+ */
 const rowHead = 2;
-/** Numbers of a counter: its high and its low 32 bits, and its rate. A double holds no Counter64. */
+/** The numbers of a counter: its high and low 32 bits, and its rate. A double cannot hold a Counter64. */
 const counterWidth = 3;
 
 /** The positions at which the counters of an object's rows are kept. */
 interface RowLayout {
   readonly counters: readonly Attribute[];
   readonly places: ReadonlyMap<FieldDefinition, number>;
-  /** The sysUpTime at which the counters of a row were last reset (RFC 2578 section 7.1.6). */
+  /** The sysUpTime at the last reset of a row's counters (RFC 2578 section 7.1.6). */
   readonly discontinuity: Attribute | undefined;
-  /** True if a row is one of an interface: its key is the ifIndex. */
+  /** True if a row belongs to an interface, so that its key is the ifIndex. */
   readonly isOfInterface: boolean;
 }
 
@@ -115,7 +117,7 @@ function layoutOf({ columns, indexFields }: PolledObject, isCounted: (attribute:
 
 /** The counters of the rows of one object. */
 class KeptCounters {
-  /** When the object was read last, monotonic milliseconds. */
+  /** The time of the object's last reading, in monotonic ms. */
   readAt = -Infinity;
   readonly layout: RowLayout;
   readonly #budget: RateBudget;
@@ -135,7 +137,7 @@ class KeptCounters {
     return this.#slots.size;
   }
 
-  /** @returns the offset of the row's first number; undefined when there is no room for it. */
+  /** @returns the offset of the row's first number; undefined if there is no room for it. */
   slotOf(key: string): number | undefined {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
@@ -158,7 +160,7 @@ class KeptCounters {
     return this.#numbers;
   }
 
-  /** NaN: there is none. */
+  /** Returns the rate; NaN if there is none. */
   rateAt(key: string, counter: number): number {
     const slot = this.#slots.get(key);
     const rate =
@@ -184,9 +186,9 @@ class KeptCounters {
   }
 }
 
-/** The counters of one row, compared with those of the poll before. */
+/** The changes of the counters of one row since the previous poll. */
 export interface RowChange {
-  /** Between the two readings. */
+  /** The time between the two readings. */
   readonly seconds: number;
   readonly changes: readonly CounterChange[];
 }
@@ -194,21 +196,21 @@ export interface RowChange {
 /** The rows of one poll of an object. */
 export interface CountedRows {
   /**
-   * Compares a row with that of the poll before, and keeps it.
+   * Compares a row with that of the previous poll, and keeps it.
    *
-   * @param key what follows the OIDs of the attributes, as text.
-   * @returns undefined: the row is new or has no counters, or changes are not wanted.
+   * @param key the text of the suffix after the OIDs of the attributes.
+   * @returns undefined if the row is new or has no counters, or if changes are not wanted.
    */
   row(key: string, cells: readonly Cell[]): RowChange | undefined;
-  /** All rows of the object were there: those that were not are no more. */
+  /** Drops the rows that this poll did not have. Callers call it after all rows of the object were read. */
   end(): void;
 }
 
 /**
  * The last readings of the counters of a device.
  *
- * @param isCounted which counters are kept.
- * @param givesChanges whether the changes of a row are wanted, or its rates alone.
+ * @param isCounted reports whether a counter is kept.
+ * @param givesChanges true if the changes of a row are wanted, false for rates alone.
  */
 export class CounterRates {
   readonly #budget: RateBudget;
@@ -224,10 +226,12 @@ export class CounterRates {
   }
 
   /**
-   * @param at when the object was read, monotonic milliseconds.
-   * @param leastMs less than this after the reading before there is nothing to compare: a poll between those of the
-   * interval is not kept.
-   * @param speedOf bits per second of the interface with this ifIndex, as far as it is known.
+   * Begins a poll of an object.
+   *
+   * @param at the time of the reading, in monotonic ms.
+   * @param leastMs the least time since the previous reading. An earlier one, such as a poll between those of the interval, is not
+   *   compared or kept.
+   * @param speedOf returns the bits per second of the interface with this ifIndex, if known.
    */
   begin(
     object: PolledObject,
@@ -238,7 +242,7 @@ export class CounterRates {
     const layout = this.#layoutFor(object);
     if (layout.counters.length === 0) return undefined;
     let kept = this.#objects.get(object.id);
-    // Other definitions: the columns may have other offsets.
+    // With other definitions, the columns may have other offsets.
     if (kept === undefined || kept.layout !== layout) {
       this.#drop(object.id);
       this.#objects.set(object.id, (kept = new KeptCounters(layout, this.#budget)));
@@ -248,7 +252,7 @@ export class CounterRates {
     return countRows(kept, at, this.#budget, this.#givesChanges, speedOf);
   }
 
-  /** Per second between the last two polls, in the unit of the device; undefined where these give none. */
+  /** Returns the rate per second between the last two polls, in the unit of the device; undefined if they give none. */
   rateOf(oid: string, key: string): number | undefined {
     for (const kept of this.#objects.values()) {
       const place = kept.layout.counters.findIndex(({ oidText }) => oidText === oid);
@@ -258,7 +262,7 @@ export class CounterRates {
     return undefined;
   }
 
-  /** Forgets earlier counts, which say nothing any more: the device has restarted, or its interfaces have other numbers. */
+  /** Forgets earlier counts, which are useless after a restart of the device or a renumbering of its interfaces. */
   forget(): void {
     for (const id of this.#objects.keys()) this.#drop(id);
   }
@@ -325,7 +329,7 @@ function countRows(
         if (typeof delta !== "number" && typeof delta !== "bigint") continue;
         changes.push({ attribute, delta, perSecond: toMilli(Number(delta) / (elapsed / 1000)) });
       }
-      // A counter that is missing once has no rate the next time: the two readings are further apart than the rows.
+      // A counter that is missing once has no rate the next time, because its two readings are further apart than those of the row.
       for (let place = 0; place < read.length; place++)
         if (read[place] === 0)
           numbers.fill(Number.NaN, slot + rowHead + counterWidth * place, slot + rowHead + counterWidth * (place + 1));
@@ -335,12 +339,12 @@ function countRows(
   };
 }
 
-/** Rounded to thousandths; a number that is so large that it has none, to a whole one. */
+/** Rounds to thousandths, or to a whole number if the value is too large for these. */
 function toMilli(value: number): number {
   return value < 2 ** 40 ? Math.round(value * 1000) / 1000 : Math.round(value);
 }
 
-/** Keeps a counter. @returns by how much it is more than before; NaN: there was none. */
+/** Keeps a counter. @returns its increase; NaN if there was no earlier value. */
 function exchange(numbers: Float64Array, at: number, value: number | bigint): number {
   const high = typeof value === "bigint" ? Number(value >> 32n) : Math.floor(value / counter32);
   const low = typeof value === "bigint" ? Number(value & 0xffff_ffffn) : value % counter32;
@@ -350,7 +354,7 @@ function exchange(numbers: Float64Array, at: number, value: number | bigint): nu
   return change;
 }
 
-/** Tells whether the time of the last reset of a row's counters is another one than before. */
+/** Reports whether the last reset of a row's counters has another time than before. */
 function isOtherTime(
   numbers: Float64Array,
   at: number,

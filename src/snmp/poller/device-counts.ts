@@ -1,32 +1,32 @@
 import { valueFaults as valueFaultNames, type ValueFault } from "../session/ber.ts";
 import type { Labels, Metrics } from "../../base/report/index.ts";
 
-/** Counts the results of a device's polls. Plain numbers; the metrics read them. */
+/** The counts of a device's polls, as plain numbers that the metrics read. */
 export class DeviceCounts {
   polls = 0;
-  /** Polls left out: the one before had not ended, or the process slept through their time. */
+  /** The number of polls left out because the one before had not ended, or because the process was suspended at their time. */
   skipped = 0;
-  /** Objects of which a part is missing. */
+  /** The number of objects that were read in part. */
   partial = 0;
-  /** Tables whose rows did not come in the order of their instances. */
+  /** The number of tables whose rows did not come in the order of their instances. */
   unordered = 0;
-  /** Tables that were larger than what is read of one. */
+  /** The number of tables that exceeded the limit for one table. */
   cut = 0;
   rows = 0;
-  /** Rows that the object had in the poll before, and has no longer. */
+  /** The number of rows that were in the previous poll of the object and are gone. */
   vanished = 0;
   unreadable = 0;
   implausible = 0;
   badIndexes = 0;
   restarts = 0;
-  /** Single requests to a device that does not answer. */
+  /** The number of single requests to a device that does not answer. */
   probes = 0;
-  /** Single requests for what the device had not when it was discovered, and how often it had something. */
+  /** The number of single requests for objects that the discovery did not find; then the number of those that found something. */
   looks = 0;
   appeared = 0;
   discoveries = 0;
   failedDiscoveries = 0;
-  /** The duration of the last poll, and how late it began, in seconds. */
+  /** The duration of the last poll, and its delay, in seconds. */
   duration = 0;
   lag = 0;
 }
@@ -48,7 +48,7 @@ export interface MeasuredDevice {
 /** Registers the metrics by device. */
 export function registerDeviceMetrics(metrics: Metrics, devices: () => Iterable<MeasuredDevice>): void {
   type Read = (device: MeasuredDevice) => number;
-  /** One by one, because a scrape of many devices is not to be made all at once. */
+  /** The readings come one by one, so that a scrape of many devices is not made all at once. */
   const readings = (read: Read) => () => eachOf(devices, (device) => [{ device: device.id }, read(device)] as const);
   const counter = (name: string, help: string, read: Read): void =>
     metrics.counterFrom(`netgloss_snmp_device_${name}_total`, help, ["device"], readings(read));

@@ -18,12 +18,15 @@ import { givesNames } from "./learnt-device.ts";
 import { Limiter } from "../limits.ts";
 import { Appearances } from "./appearances.ts";
 
-/** Devices that were discovered together are not so again: each has a tenth of the interval of its own. */
+/**
+ * Returns the interval between discoveries. It is spread by device over a tenth of the interval, so that devices discovered together do
+ * not stay together.
+ */
 function rediscoveryMs({ id, rediscoverIntervalMs }: Device): number {
   return rediscoverIntervalMs === 0 ? Infinity : rediscoverIntervalMs * (0.95 + placeOf(id) / 10);
 }
 
-/** @returns why the device is discovered again after this pulse; undefined: it is what its plan says. @param now as `Clock.now`. */
+/** @returns the reason for a new discovery after this pulse; undefined if the plan is still right. @param now as `Clock.now`. */
 function reasonOfPulse(pulse: Pulse, device: Device, plan: DevicePlan | undefined, now: number): string | undefined {
   const { change, sysObjectId, uptimeMs } = pulse;
   if (change !== undefined) return change;
@@ -35,14 +38,18 @@ function reasonOfPulse(pulse: Pulse, device: Device, plan: DevicePlan | undefine
   return hasSettledSince(now - plan.discoveredAt, uptimeMs ?? 0) ? "it had just started" : undefined;
 }
 
-/** Tells whether a polled attribute asks for a discovery after each restart. */
+/** Reports whether a polled attribute requires a discovery after each restart. */
 function watchesResets(types: ReadonlyMap<string, PolledType>): boolean {
   return [...types.values()].some(({ objects }) =>
     objects.some(({ columns }) => columns.some(({ attribute }) => attribute.rediscover === "OnReset")),
   );
 }
 
-/** After a restart a device may run another system, or be another one of the same kind. @returns undefined: it is neither. */
+/**
+ * Returns the reason for a discovery after a restart: the device runs another system, or is another one of the same kind.
+ *
+ * @returns undefined if neither is so.
+ */
 async function reasonAfterRestart(by: Session, plan: DevicePlan): Promise<string | undefined> {
   if (plan.sysDescr === undefined) return undefined;
   const { values } = await getScalars(by, [sysDescrOid], 1).catch((error: unknown) => {
@@ -54,10 +61,10 @@ async function reasonAfterRestart(by: Session, plan: DevicePlan): Promise<string
 }
 
 /**
- * Asks a silent device again and again.
+ * Sends requests to a silent device at intervals.
  *
- * @param ask asks once. Never rejects.
- * @param intervalMs is asked each time, so that it may change.
+ * @param ask sends one request. Never rejects.
+ * @param intervalMs called each time, so that the interval may change.
  */
 class Prober {
   readonly #schedule: Schedule;
@@ -73,13 +80,13 @@ class Prober {
     this.#ask = ask;
   }
 
-  /** Asks in an interval from now, and each interval after the answer, until it is stopped. */
+  /** Sends a request after an interval, and again an interval after each answer, until it is stopped. */
   start(): void {
     if (this.#scheduled !== undefined) this.#schedule.cancel(this.#scheduled);
     const item = this.#schedule.at(this.#clock.monotonic() + this.#intervalMs(), () => void goOn());
     const goOn = async (): Promise<void> => {
       await this.#ask();
-      // Unless it was stopped, or begun again, while it was asked.
+      // It may have been stopped or started again during the request.
       if (this.#scheduled === item) this.start();
     };
     this.#scheduled = item;
@@ -89,7 +96,7 @@ class Prober {
     return this.#scheduled !== undefined;
   }
 
-  /** The time of the next poll by the monotonic clock; undefined when it is not active. */
+  /** Returns the time of the next poll by the monotonic clock; undefined if it is not active. */
   get due(): number | undefined {
     return this.#scheduled?.due;
   }
@@ -100,7 +107,7 @@ class Prober {
   }
 }
 
-/** Asks a silent device by one request, with one credential after the other, because it may come back with another. */
+/** Probes a silent device by one request, with one credential after the other, because it may come back with another one. */
 class AccessProbe {
   readonly #client: SnmpClient;
   #next = 0;
@@ -109,12 +116,12 @@ class AccessProbe {
     this.#client = client;
   }
 
-  /** The next request is made with this credential. */
+  /** Sets the credential for the next request. */
   begin(credential: number): void {
     this.#next = credential;
   }
 
-  /** @returns the credential that was answered, or why there was no answer. */
+  /** @returns the credential that was accepted, or the reason why there was no answer. */
   async ask(device: Device): Promise<{ readonly credential: number; readonly failure: string | undefined }> {
     const credential = this.#next;
     this.#next = (credential + 1) % Math.max(1, deviceCredentials(device).length);
@@ -132,7 +139,7 @@ class AccessProbe {
   }
 }
 
-/** The work of a device that is under way. */
+/** The current work of a device. */
 class RunningPolls {
   readonly #deviceId: string;
   readonly #log: Log;
@@ -145,7 +152,7 @@ class RunningPolls {
     this.#note = note;
   }
 
-  /** @returns what never rejects: a fault of the collector is noted and logged. */
+  /** @returns a promise that never rejects: a fault of the collector is noted and logged. */
   track(work: Promise<void>): Promise<void> {
     const tracked = work
       .catch((error: unknown) => {
@@ -157,13 +164,13 @@ class RunningPolls {
     return tracked;
   }
 
-  /** Resolves when all that runs now has ended. */
+  /** Resolves when all current work has ended. */
   settled(): Promise<unknown> {
     return Promise.allSettled(this.#running);
   }
 }
 
-/** Polls one device: each object type at its interval, and while it does not answer with one request an interval. */
+/** Polls one device: each object type at its interval. While the device does not answer, it sends one request an interval. */
 export class DevicePoller implements MeasuredDevice {
   readonly #parts: PollerParts;
   readonly #clock: Clock;
@@ -178,7 +185,7 @@ export class DevicePoller implements MeasuredDevice {
   #lastError: DevicePoller["lastError"];
   #isStopped = false;
   #restarts = 0;
-  /** True if the numbers of interfaces may be others than those of the names. */
+  /** True if interfaces may have other numbers than when their names were read. */
   #areNamesOld = false;
   readonly counts = new DeviceCounts();
   readonly #running: RunningPolls;
@@ -247,14 +254,14 @@ export class DevicePoller implements MeasuredDevice {
       poll: (type, lagMs) => this.#running.track(this.#pollType(type, lagMs)),
       onMissed: (polls) => void (this.counts.skipped += polls),
     });
-    // Open from the start, so that what a discovery asks is counted with the device.
+    // The sessions are open from the start, so that the requests of a discovery are counted with the device.
     this.#openSessions();
   }
 
   /**
-   * Puts a plan in the place of the one before and polls by it.
+   * Replaces the plan and polls by the new one.
    *
-   * @param missed of a plan of an earlier run, which may have missed the last poll of the device.
+   * @param missed for a plan of an earlier run, which may have missed the last poll of the device.
    */
   follow(next: DevicePlan, missed?: MissedTurns): void {
     if (this.#isStopped) return;
@@ -276,7 +283,7 @@ export class DevicePoller implements MeasuredDevice {
     this.#appearances.discovered(next, this.#definitions, this.#device);
     this.#prober.stop();
     this.#times.plan(missed);
-    // Objects that name the rows of other tables are polled once an hour or less.
+    // Objects that name the rows of other tables are polled only once an hour or less.
     if (areRowNamesGone) this.#times.pollAll();
     this.#parts.learnt(this);
   }
@@ -305,7 +312,7 @@ export class DevicePoller implements MeasuredDevice {
     return this.#learnt.names.interfaces;
   }
 
-  /** Returns what flows are told of the interfaces, by ifIndex. */
+  /** Returns the facts about interfaces for flows, by ifIndex. */
   interfaceFacts(): ReadonlyMap<number, InterfaceFacts> {
     return this.#learnt.interfaceFacts(this.#definitions.enums);
   }
@@ -314,7 +321,7 @@ export class DevicePoller implements MeasuredDevice {
     return this.#learnt.names.addresses;
   }
 
-  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
+  /** Returns the name of a port by its lldpLocPortNum; undefined if it is unknown. */
   lldpPort(port: number): string | undefined {
     return this.#learnt.lldpPort(port);
   }
@@ -324,7 +331,7 @@ export class DevicePoller implements MeasuredDevice {
     return this.#learnt.interfaceViews();
   }
 
-  /** The last readings of the counters of bytes, by ifIndex. */
+  /** Returns the last readings of the counters of bytes, by ifIndex. */
   octets(): ReadonlyMap<number, readonly OctetReading[]> {
     return this.#learnt.octets();
   }
@@ -345,13 +352,13 @@ export class DevicePoller implements MeasuredDevice {
     return this.#sessions.valueFaults;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Returns the time in ms since the epoch. */
   nextPoll(): number | undefined {
     const due = this.#times.nextDue() ?? this.#prober.due;
     return due === undefined ? undefined : this.#clock.now() + due - this.#clock.monotonic();
   }
 
-  /** A discovery failed: the plan that there is stays. Without one the device is asked again each interval. */
+  /** Handles a failed discovery: the current plan stays. Without a plan, the next try is after an interval. */
   discoveryFailed(message: string): void {
     this.#note(message);
     if (this.#plan === undefined && !this.#prober.isActive && !this.#isStopped) this.#prober.start();
@@ -363,17 +370,17 @@ export class DevicePoller implements MeasuredDevice {
     this.#definitions = nextDefinitions;
     this.#times.changed();
     this.#limiter.changed();
-    // Other credentials are for the discovery to try: until it has, those that are known to work are used.
+    // The discovery tries new credentials first; until then the known ones stay in use.
     if (this.#sessions.haveAccessOf(this.#device) && !this.#sessions.suit(this.#device)) this.#openSessions();
     if (this.#state === "up") this.#times.plan();
   }
 
-  /** Polls the tables of interfaces now, in addition to their times: at most once in 10 s. */
+  /** Polls the tables of interfaces now, in addition to their times, at most once in 10 s. */
   pollInterfaces(): void {
     if (!this.#isStopped) this.#times.pollInterfaces();
   }
 
-  /** Polls no more. Lets what is in flight end, or gives it up at once. */
+  /** Stops polling. It waits for current work, or cancels it at once. */
   async stop(isAtOnce: boolean = false): Promise<void> {
     this.#isStopped = true;
     this.#learnt.end();
@@ -416,7 +423,7 @@ export class DevicePoller implements MeasuredDevice {
     }
   }
 
-  /** The next poll does not wait for it. */
+  /** Looks for new objects. The next poll does not wait for it. */
   #lookAround(): void {
     const by = this.#sessions.single;
     if (by !== undefined && !this.#isStopped && this.#state === "up" && this.#appearances.isDue(this.#device))
@@ -430,7 +437,7 @@ export class DevicePoller implements MeasuredDevice {
       return !this.#isStopped && this.#state === "up";
     } catch (error) {
       if (!(error instanceof SnmpError)) throw error;
-      // Answers to credentials that are no longer used say nothing about those that are.
+      // Answers to credentials that are no longer used do not count for the current ones.
       const isCurrent = by === this.#sessions.polling || by === this.#sessions.single;
       if (error.code !== "closed" && isCurrent) this.#goDown(error.message);
       return false;
@@ -478,7 +485,7 @@ export class DevicePoller implements MeasuredDevice {
     if (failure !== undefined) this.#note(failure);
     if (this.#isStopped || failure !== undefined || !this.#prober.isActive) return;
     this.#log.info({ device: this.#device.id }, "an SNMP device answers again");
-    // A discovery finds out what it answers to now, unless that is what it was polled with.
+    // A discovery finds the credential that works now, unless the polls used that one already.
     if (this.#plan !== undefined && by === this.#credential && this.#sessions.haveAccessOf(this.#device)) {
       if (!this.#sessions.suit(this.#device)) this.#openSessions();
       this.#state = "up";

@@ -17,26 +17,26 @@ import type { PeerCounts } from "../session/peer.ts";
 import type { SnmpClient } from "../session/snmp-client.ts";
 import { SnmpError } from "../session/snmp-error.ts";
 
-/** The age of a device, as it gave it in one answer. */
+/** The age of a device according to one answer. */
 export interface UptimeReading {
-  /** sysUpTime in hundredths of a second, modulo 2^32; undefined where the device has none. */
+  /** sysUpTime in hundredths of a second, modulo 2^32; undefined if the device has none. */
   readonly ticks: number | undefined;
-  /** snmpEngineBoots, in version 3. */
+  /** snmpEngineBoots of version 3. */
   readonly boots: number | undefined;
-  /** snmpEngineID in hex, in version 3. */
+  /** snmpEngineID of version 3, in hex. */
   readonly engineId: string | undefined;
-  /** Milliseconds of a monotonic clock. */
+  /** The time in ms of a monotonic clock. */
   readonly at: number;
 }
 
 const wrap = 2 ** 32;
-/** Returns how far a device's clock and ours may be apart: a tenth of the time between, and a minute. */
+/** Returns the most by which the clocks of device and collector may differ: a tenth of the elapsed time, and a minute. */
 const tolerance = (elapsed: number): number => elapsed / 10 + 6000;
 
 /**
- * Tells whether the device has restarted between two readings: its engine booted or is another one, or its uptime went
- * back, which every 497 days is the wrap of the counter and no restart. An uptime shorter than the time since the earlier
- * reading is a restart too, though it may be greater than it was.
+ * Reports whether the device has restarted between two readings: its engine booted or is another one, or its uptime went back. The wrap
+ * of the counter every 497 days is no restart. An uptime shorter than the time since the earlier reading is a restart, too, even if it
+ * is greater than before.
  */
 export function hasRestarted(earlier: UptimeReading, later: UptimeReading): boolean {
   if (earlier.engineId !== undefined && later.engineId !== undefined && earlier.engineId !== later.engineId)
@@ -50,43 +50,43 @@ export function hasRestarted(earlier: UptimeReading, later: UptimeReading): bool
   return !isWrap;
 }
 
-/** Agents have parts of their tables later than others: net-snmp has the load of processors after a minute. */
+/** The time until an agent has all parts of its tables: net-snmp has the load of processors only after a minute. */
 const settledMs = 300_000;
-/** A discovery takes some seconds; both clocks may differ by as much. */
+/** The duration of a discovery, some seconds, together with the difference of both clocks. */
 const discoveryMs = 10_000;
 
 /**
- * Tells whether a device that is up for `uptimeMs` has completed its start since its discovery, so that it may have more now.
- * It has not where it was up for long already, or started after it.
+ * Reports whether a device that is up for `uptimeMs` has completed its start since its discovery, so that it may have more now. It
+ * returns false if the start was complete at the discovery, or if the device started after it.
  */
 export function hasSettledSince(sinceDiscoveryMs: number, uptimeMs: number): boolean {
   const ageMs = uptimeMs - sinceDiscoveryMs;
   return uptimeMs >= settledMs && ageMs < settledMs && ageMs > -discoveryMs;
 }
 
-/** Facts that one request learns about who is there. */
+/** The facts about the identity of a device from one request. */
 export interface Pulse {
-  /** True if the device has restarted since the pulse before. */
+  /** True if the device has restarted since the previous pulse. */
   readonly isRestarted: boolean;
-  /** sysUpTime in milliseconds, where the device has it. */
+  /** sysUpTime in ms, if the device has it. */
   readonly uptimeMs: number | undefined;
   readonly sysObjectId: Oid | undefined;
   readonly sysName: string | undefined;
-  /** The first value of the fingerprint that is different since the pulse before. */
+  /** The first value of the fingerprint that has changed since the previous pulse. */
   readonly change: string | undefined;
 }
 
 /**
- * Asks who is there, once for all that ask by one session at the same time.
+ * Reads the identity of a device, once for all callers that use one session at the same time.
  *
- * @param onPulse is called once for each answer, before those that asked get it.
+ * @param onPulse called once for each answer, before the callers get it.
  * @param maxOids the most OIDs in one request.
  */
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #onPulse: (pulse: Pulse) => void;
   readonly #maxOids: () => number;
-  /** Values of the device's fingerprint; undefined until it was asked. */
+  /** The values of the device's fingerprint; undefined before the first answer. */
   #lastMarks: Marks | undefined;
   #lastReading: UptimeReading | undefined;
   readonly #underWay = new Map<Session, Promise<Pulse>>();
@@ -97,7 +97,7 @@ export class Heartbeat {
     this.#maxOids = maxOids;
   }
 
-  /** @throws SnmpError when the device does not answer. */
+  /** @throws SnmpError if the device does not answer. */
   beat(session: Session): Promise<Pulse> {
     let pulse = this.#underWay.get(session);
     if (pulse === undefined) {
@@ -107,7 +107,11 @@ export class Heartbeat {
     return pulse;
   }
 
-  /** The device may be another. @param known its fingerprint, as it was discovered; undefined: the next answer gives it. */
+  /**
+   * Forgets the last answer, because the device may be another.
+   *
+   * @param known the fingerprint at its discovery; if undefined, the next answer gives it.
+   */
   forget(known: Marks | undefined): void {
     this.#lastMarks = known;
   }
@@ -131,7 +135,7 @@ export class Heartbeat {
     const change = [...now].find(
       ([name, value]) => this.#lastMarks !== undefined && this.#lastMarks.get(name) !== value,
     )?.[0];
-    // A mark that is missing once is asked for all the same.
+    // A mark that is missing once is still requested the next time.
     this.#lastMarks = this.#lastMarks === undefined ? now : new Map([...this.#lastMarks, ...now]);
     const pulse: Pulse = {
       isRestarted,
@@ -151,7 +155,7 @@ const noCounts = { requests: 0, retries: 0, timeouts: 0, ignored: 0 };
 /**
  * The sessions by which a device is polled.
  *
- * @param inFlight resolves when all that runs now has ended: until then a session that is replaced stays open.
+ * @param inFlight resolves when all current work has ended; until then a replaced session stays open.
  */
 export class DeviceSessions {
   readonly #client: SnmpClient;
@@ -168,12 +172,12 @@ export class DeviceSessions {
     this.#inFlight = inFlight;
   }
 
-  /** With the device's retries; undefined when it could not be opened. */
+  /** The session with the device's retries; undefined if it could not be opened. */
   get polling(): Session | undefined {
     return this.#polling;
   }
 
-  /** Without retries. It also keeps the counts of the device's address for as long as it is polled. */
+  /** The session without retries. It also keeps the counts of the device's address for as long as the device is polled. */
   get single(): Session | undefined {
     return this.#single;
   }
@@ -186,7 +190,7 @@ export class DeviceSessions {
     return this.#single?.valueFaults ?? noFaults;
   }
 
-  /** Opens them again with one of the device's credentials. @returns why that failed, if it did. */
+  /** Opens the sessions again with one of the device's credentials. @returns the reason of a failure; undefined for success. */
   open(device: Device, credential: number): string | undefined {
     this.#access = accessOf(device);
     this.#terms = termsOf(device);
@@ -207,7 +211,7 @@ export class DeviceSessions {
     return failure;
   }
 
-  /** As `polling`, in another of the device's contexts. @throws SnmpError when it cannot be opened. */
+  /** Returns a session like `polling` in another of the device's contexts. @throws SnmpError if it cannot be opened. */
   inContext(context: string): Session {
     const known = this.#contexts.get(context);
     if (known !== undefined) return known;
@@ -217,12 +221,12 @@ export class DeviceSessions {
     return session;
   }
 
-  /** Tells whether they were opened with what this device says. */
+  /** Reports whether the sessions were opened with the settings of this device. */
   suit(device: Device): boolean {
     return this.#access === accessOf(device) && this.#terms === termsOf(device);
   }
 
-  /** Tells whether this device is asked with the credentials that they were opened with. */
+  /** Reports whether this device has the credentials with which the sessions were opened. */
   haveAccessOf(device: Device): boolean {
     return this.#access === accessOf(device);
   }
@@ -232,7 +236,7 @@ export class DeviceSessions {
   }
 }
 
-/** The credentials in the clear: to compare, never to show. */
+/** Returns the credentials in the clear, for comparison only; they must never be shown. */
 function accessOf(device: Device): string {
   return JSON.stringify([device.transport, deviceCredentials(device)]);
 }

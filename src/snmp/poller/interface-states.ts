@@ -3,34 +3,34 @@ import type { PolledObject, PolledColumn } from "./poll-plan.ts";
 import { heldValue, readName, readNumber, type SnmpValue } from "../values/convert-value.ts";
 import { boundsByUnit, isOutside } from "../values/put-value.ts";
 
-/** One reading of the counters of an interface, in bytes since some time before: differences are what counts. */
+/** One reading of the counters of an interface, in bytes since an arbitrary time, so that only differences count. */
 export interface OctetReading {
-  /** Milliseconds since the epoch. */
+  /** The time in ms since the epoch. */
   readonly at: number;
-  /** ifHCInOctets and ifHCOutOctets; undefined where the device does not have it. */
+  /** ifHCInOctets and ifHCOutOctets; undefined if the device does not have them. */
   readonly in: number | undefined;
   readonly out: number | undefined;
 }
 
-/** The budget of interfaces that are kept of all devices. */
+/** The budget of interfaces to keep for all devices. */
 export interface OctetBudget {
   readonly max: number;
   used: number;
-  /** Readings that were not kept for want of room. */
+  /** The number of readings that were not kept for lack of room. */
   leftOut: number;
 }
 
-/** IF-MIB (RFC 2863). Counters of 32 bits go round in less than a minute at 1 Gbit/s, so they say nothing. */
+/** The columns of IF-MIB (RFC 2863). Counters of 32 bits are not used, because they wrap in less than a minute at 1 Gbit/s. */
 const ifHcInOctets = ".1.3.6.1.2.1.31.1.1.1.6";
 const ifHcOutOctets = ".1.3.6.1.2.1.31.1.1.1.10";
 const keptMs = 30 * 60_000;
-/** The least time between readings; some of those that come more often are left out. */
+/** The least time between readings. Some of those that come more often are left out. */
 const leastGapMs = 50_000;
 
 /**
  * The last readings of the counters of a device's interfaces.
  *
- * @param budget undefined: nothing is kept.
+ * @param budget undefined to keep nothing.
  */
 export class OctetCounters {
   readonly #budget: OctetBudget | undefined;
@@ -40,7 +40,7 @@ export class OctetCounters {
     this.#budget = budget;
   }
 
-  /** @param at when the object was read, milliseconds since the epoch. */
+  /** Keeps the counters of a poll. @param at the time of the reading, in ms since the epoch. */
   see(object: PolledObject, polled: PolledRows, at: number): void {
     if (this.#budget === undefined) return;
     const [inColumn, outColumn] = [ifHcInOctets, ifHcOutOctets].map((oid) =>
@@ -66,12 +66,12 @@ export class OctetCounters {
     }
   }
 
-  /** By ifIndex, each in the order of time, since the counters last went back. */
+  /** Returns the readings by ifIndex, in the order of time, since the counters last went back. */
   readings(): ReadonlyMap<number, readonly OctetReading[]> {
     return this.#kept;
   }
 
-  /** Interfaces that are kept. */
+  /** Returns the number of interfaces that are kept. */
   get size(): number {
     return this.#kept.size;
   }
@@ -84,7 +84,7 @@ export class OctetCounters {
 
 function extend(before: OctetReading[], reading: OctetReading): OctetReading[] {
   const last = before.at(-1) as OctetReading;
-  // The device started again, or the interface is another one.
+  // The device has restarted, or the interface is another one.
   if (isBehind(reading.in, last.in) || isBehind(reading.out, last.out) || reading.at <= last.at) return [reading];
   if (reading.at - last.at < leastGapMs) return before;
   return [...before.filter(({ at }) => at > reading.at - keptMs), reading];
@@ -94,14 +94,14 @@ function isBehind(now: number | undefined, before: number | undefined): boolean 
   return now !== undefined && before !== undefined && now < before;
 }
 
-/** Counter64. Beyond 2^53 the lowest digits are lost, which differences of megabytes do not notice. */
+/** Returns a Counter64 as a number. Beyond 2^53 it loses the lowest digits, which does not matter for differences of megabytes. */
 function numberOf(value: unknown): number | undefined {
   return typeof value === "bigint" || typeof value === "number" ? Number(value) : undefined;
 }
 
-/** What a device says of an interface. What it does not say is left out. */
+/** The facts that a device gives about an interface. Unknown ones are absent. */
 export interface InterfaceFacts {
-  /** ifName, or ifDescr where there is none. */
+  /** ifName, or ifDescr if there is none. */
   readonly name?: string;
   readonly alias?: string;
   /** The label of ifType. */
@@ -111,7 +111,7 @@ export interface InterfaceFacts {
   readonly bitsPerSecond?: number;
 }
 
-/** An interface as people are shown it. What two polls do not give yet is left out, too. */
+/** An interface as people see it. Values that need a second poll are absent until then, too. */
 export interface InterfaceView extends Omit<InterfaceFacts, "type"> {
   readonly index: number;
   readonly oper?: string;
@@ -123,7 +123,7 @@ export interface InterfaceView extends Omit<InterfaceFacts, "type"> {
   readonly outDiscardsPerSecond?: number;
 }
 
-/** Per second, of the counter with this OID in the row with this key; undefined: not known. */
+/** Returns the rate per second of the counter with this OID in the row with this key; undefined if unknown. */
 type RateOf = (oid: string, key: string) => number | undefined;
 
 type Rate = Exclude<keyof InterfaceView, "index" | "oper" | keyof InterfaceFacts>;
@@ -146,7 +146,7 @@ const columns: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   [`${ifXEntry}.18`, "alias"],
 ]);
 
-/** The counters that each rate is made of, the first that there is: counters of 64 bits, then those of 32. */
+/** The counters of each rate, of which the first that exists counts: 64-bit counters come before those of 32 bits. */
 const rates: Readonly<Record<Rate, { readonly of: readonly string[]; readonly factor: number }>> = {
   inBitsPerSecond: { of: [`${ifXEntry}.6`, `${ifEntry}.10`], factor: 8 },
   outBitsPerSecond: { of: [`${ifXEntry}.10`, `${ifEntry}.16`], factor: 8 },
@@ -156,31 +156,31 @@ const rates: Readonly<Record<Rate, { readonly of: readonly string[]; readonly fa
   outDiscardsPerSecond: { of: [`${ifEntry}.19`], factor: 1 },
 };
 
-/** The counters (OIDs) that {@link InterfaceView} has rates of. */
+/** The OIDs of the counters for which {@link InterfaceView} has rates. */
 export const interfaceCounters: ReadonlySet<string> = new Set(Object.values(rates).flatMap(({ of }) => of));
 
-/** ifAdminStatus, ifOperStatus. */
+/** The labels of ifAdminStatus and ifOperStatus. */
 const states = ["", "up", "down", "testing", "unknown", "dormant", "not present", "lower layer down"] as const;
 
-/** The greatest number of interfaces of a device that are kept. */
+/** The most interfaces to keep for a device. */
 const maxInterfaces = 20_000;
 
 /**
- * Keeps what a device's interfaces are and do, from its last polls (IF-MIB, RFC 2863).
+ * Keeps the state of a device's interfaces from its last polls (IF-MIB, RFC 2863).
  *
- * Thousands of devices have dozens of interfaces each: a row of numbers for each, and nothing else.
+ * Thousands of devices may have dozens of interfaces each, so an interface is a row of numbers and nothing else.
  */
 export class InterfaceStates {
   readonly #width = wholes.length;
   readonly #slots = new Map<number, number>();
   readonly #aliases = new Map<number, string>();
   #numbers = new Float64Array(0);
-  /** How often something became different that {@link InterfaceStates.facts} has. */
+  /** The number of changes to the facts that {@link InterfaceStates.facts} returns. */
   changes = 0;
 
-  /** Bits per second; undefined: not known. */
+  /** Returns bits per second; undefined if unknown. */
   speedOf(index: number): number | undefined {
-    // ifSpeed ends at its largest number; ifHighSpeed rounds slow interfaces to nothing.
+    // ifSpeed stops at its largest number; ifHighSpeed rounds slow interfaces to 0.
     const high = this.#whole(index, "highSpeed") * 1_000_000;
     const speed = high > 0 && !isOutside(high, boundsByUnit["bit/s"]) ? high : this.#whole(index, "speed");
     return speed > 0 ? speed : undefined;
@@ -196,13 +196,13 @@ export class InterfaceStates {
     }
   }
 
-  /** Takes one value. @param column its OID; other columns than those that are kept say nothing. */
+  /** Takes one value. @param column its OID; columns that are not kept are ignored. */
   take(column: string, index: number, value: SnmpValue): void {
     const meaning = columns.get(column);
     if (meaning !== undefined) this.#put(index, meaning, value);
   }
 
-  /** What is known of the interfaces that have a name, or anything else. @param types labels of ifType. */
+  /** Returns the facts about interfaces with a name or any other fact. @param types labels of ifType. */
   facts(
     names: ReadonlyMap<number, string>,
     types: ReadonlyMap<number, string> | undefined,
@@ -225,7 +225,7 @@ export class InterfaceStates {
     };
   }
 
-  /** Forgets earlier readings, which say nothing any more: the interfaces may have other numbers. */
+  /** Forgets earlier readings, because the interfaces may have other numbers. */
   forget(): void {
     this.#slots.clear();
     this.#aliases.clear();
@@ -289,7 +289,7 @@ interface SeenColumn {
 
 const seenColumns = new WeakMap<PolledObject, readonly SeenColumn[]>();
 
-/** Devices with the same object share it. */
+/** Returns the columns of an object. Devices with the same object share the result. */
 function interfaceColumns(object: PolledObject): readonly SeenColumn[] {
   const known = seenColumns.get(object);
   if (known !== undefined) return known;

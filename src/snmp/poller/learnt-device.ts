@@ -26,20 +26,20 @@ import {
   type OctetReading,
 } from "./interface-states.ts";
 
-/** Tells whether something that the names are made of is among its columns. */
+/** Reports whether the object has a column from which names are made. */
 export function givesNames({ columns }: PolledObject): boolean {
   return columns.some(({ learnt }) => learnt !== undefined);
 }
 
-/** The names of a device's interfaces, and its addresses, as the last reading of each column had them. */
+/** The names of a device's interfaces, and its addresses, from the last reading of each column. */
 class DeviceNames {
   #learnt = nothingLearnt;
   #interfaces: ReadonlyMap<number, string> = new Map();
   #addresses: readonly string[] = [];
-  /** Columns that have not been read since the names lost their trust. */
+  /** The columns that have not been read since the names became doubtful. */
   readonly #suspect = new Set<LearntColumn>();
 
-  /** Names by ifIndex. */
+  /** Returns the names by ifIndex. */
   get interfaces(): ReadonlyMap<number, string> {
     return this.#interfaces;
   }
@@ -48,24 +48,24 @@ class DeviceNames {
     return this.#addresses;
   }
 
-  /** Puts what a discovery learnt in the place of everything. */
+  /** Replaces everything with the results of a discovery. */
   set(next: LearntInterfaces): void {
     this.#suspect.clear();
     this.#set(next);
   }
 
-  /** The numbers of interfaces may be others now: what is known counts no more once it is read again. */
+  /** Marks all names as doubtful until they are read again, because interfaces may have other numbers now. */
   distrust(): void {
     for (const column of ["descriptions", "names"] as const)
       if (this.#learnt[column].size > 0) this.#suspect.add(column);
   }
 
-  /** The name for a record; undefined while the names are not to be trusted. */
+  /** Returns the name for a record; undefined while the names are doubtful. */
   nameOf(index: number): string | undefined {
     return this.#suspect.size > 0 ? undefined : this.#interfaces.get(index);
   }
 
-  /** Learns from a poll. @returns whether anything is different. */
+  /** Learns from a poll. @returns true if anything has changed. */
   see(object: PolledObject, polled: PolledRows): boolean {
     const columns = object.columns.map(({ learnt: column }) => column);
     const seen = columns.filter((column): column is LearntColumn => column !== undefined);
@@ -94,8 +94,8 @@ class DeviceNames {
 }
 
 /**
- * Tells whether names are what they were, which they nearly always are. To find that out makes nothing that stays: tables of names
- * that are made again at each poll are the greater part of what the garbage collector has to look for.
+ * Reports whether names have not changed, which is nearly always so. The comparison allocates nothing that stays: new tables of names
+ * at each poll would be the greater part of the garbage collector's work.
  */
 function saysTheSame(
   learnt: LearntInterfaces,
@@ -111,7 +111,7 @@ function saysTheSame(
     for (const { key, values } of rows) {
       const text = values[i]?.value;
       if (text === undefined || text === "") continue;
-      // The octets of other text than ASCII are not what it is known as.
+      // The kept form of non-ASCII text differs from its octets, so such text always takes the full comparison.
       if (typeof text !== "string" || learnt[column].get(Number(key)) !== text || !isAscii(text)) return false;
       same++;
     }
@@ -128,19 +128,22 @@ function hasSameNames(before: ReadonlyMap<number, string>, after: ReadonlyMap<nu
 
 type Learnt = { [column in NamingColumn]?: ReadonlyMap<number, string | number> };
 
-/** Tells whether something that other rows are named by is among its columns. */
+/** Reports whether the object has a column that names rows of other tables. */
 export function givesRowNames(object: PolledObject): boolean {
   return object.columns.some(({ naming }) => naming !== undefined);
 }
 
 const text = syntaxes.get("DisplayString") as Syntax;
-/** PhysicalClass: container(5), powerSupply(6), fan(7), module(9) have a place in a chassis(3) or a stack(11). */
+/** The PhysicalClass values of parts with a place in a chassis(3) or a stack(11): container(5), powerSupply(6), fan(7), module(9). */
 const placed = new Set<unknown>([5, 6, 7, 9]);
 const holders = new Set<unknown>([3, 11]);
-/** Nothing is nested deeper; agents have made circles. */
+/** The most levels of nesting. Nothing real is deeper, but agents have reported circles. */
 const maxDepth = 16;
 
-/** Keeps what rows of one table say of rows of another: entities by entPhysicalIndex, ports by lldpLocPortNum, devices by hrDeviceIndex. */
+/**
+ * The facts that rows of one table give about rows of another: entities by entPhysicalIndex, ports by lldpLocPortNum, devices by
+ * hrDeviceIndex.
+ */
 class RowNames {
   #learnt: Learnt = {};
   readonly #fieldsOf: { readonly [kind in RelatedKind]: RowNames["of"] } = {
@@ -170,17 +173,17 @@ class RowNames {
     }
   }
 
-  /** Returns what is said of a row, as the rest of a field's name and its value. */
+  /** Returns the facts about a row, each as the rest of a field's name and a value. */
   of(kind: RelatedKind, index: number, classLabel: (value: number) => string | undefined): RelatedFields {
     return this.#fieldsOf[kind](kind, index, classLabel);
   }
 
-  /** The device has restarted: numbers may be others. */
+  /** Forgets all facts, because numbers may have changed after a restart of the device. */
   forget(): void {
     this.#learnt = {};
   }
 
-  /** The position of what holds the entity in its chassis. */
+  /** Returns the position in the chassis of the part that contains the entity. */
   #slotOf(entity: number): number | undefined {
     let current = entity;
     for (let depth = 0; depth < maxDepth; depth++) {
@@ -198,7 +201,7 @@ class RowNames {
 
   #nameOfPort(port: number): string | number | undefined {
     const [id, descr] = [this.#learnt.portId?.get(port), this.#learnt.portDescr?.get(port)];
-    // LldpPortIdSubtype: interfaceAlias(1), interfaceName(5) and local(7) are texts, the others numbers of hardware.
+    // For LldpPortIdSubtype, interfaceAlias(1), interfaceName(5) and local(7) are texts; the others are numbers of hardware.
     return [1, 5, 7].includes(Number(this.#learnt.portIdSubtype?.get(port))) ? (id ?? descr) : (descr ?? id);
   }
 }
@@ -215,20 +218,20 @@ interface Seen {
   readonly at: number;
 }
 
-/** Values kept in addition to those of a poll that has not read all; many more than anybody watches. */
+/** The most values to keep in addition to those of an incomplete poll; many more than anybody watches. */
 const maxKept = 100_000;
 
-/** Remembers the values of attributes whose definition says `rediscover`. */
+/** Remembers the values of attributes whose definition has `rediscover`. */
 class WatchedValues {
-  /** By object, then by instance. */
+  /** The values by object, then by instance. */
   readonly #seen = new Map<string, ReadonlyMap<string, Seen>>();
 
-  /** @returns the first attribute that went back (OnReset) or changed (OnChange) since it was seen last. */
+  /** @returns the first attribute that went back (OnReset) or changed (OnChange) since its last reading. */
   see(object: PolledObject, polled: PolledRows, at: number): string | undefined {
     if (object.columns.every(({ attribute }) => attribute.rediscover === undefined)) return undefined;
     let reason: string | undefined;
     const before = this.#seen.get(object.id) ?? new Map<string, Seen>();
-    // Keys that the object has no longer are forgotten with the next complete poll.
+    // Keys that the object has lost are forgotten with the next complete poll.
     const now = new Map(polled.isComplete || before.size > maxKept ? [] : before);
     this.#seen.set(object.id, now);
     for (const [i, { attribute }] of object.columns.entries()) {
@@ -279,14 +282,14 @@ function textOf({ type, value }: HeldValue): string {
 }
 
 /**
- * Remembers which rows each object had in its last complete poll.
+ * Remembers the rows of each object in its last complete poll.
  *
- * Rows are kept as hashes of 32 bits: two that share one are counted as one, which a metric can bear.
+ * Rows are kept as hashes of 32 bits. Two rows with the same hash count as one, which is acceptable for a metric.
  */
 class VanishedRows {
   readonly #last = new Map<string, Uint32Array>();
 
-  /** @returns how many rows the object had, and has no longer. */
+  /** @returns the number of rows that the object has lost. */
   see(objectId: string, rows: readonly PolledRow[]): number {
     const present = Uint32Array.from(rows, ({ key }) => hashText(key));
     const before = this.#last.get(objectId);
@@ -296,7 +299,7 @@ class VanishedRows {
     return before.reduce((vanished, row) => vanished + (known.has(row) ? 0 : 1), 0);
   }
 
-  /** Forgets all objects but these. */
+  /** Forgets all objects except these. */
   keep(objects: { has(objectId: string): boolean }): void {
     for (const objectId of this.#last.keys()) if (!objects.has(objectId)) this.#last.delete(objectId);
   }
@@ -307,23 +310,23 @@ function isSame(a: Uint32Array, b: Uint32Array): boolean {
 }
 
 interface SeenChanges {
-  /** The name of an attribute that went back or changed and so calls for a discovery. */
+  /** The name of an attribute that went back or changed, so that a discovery is necessary. */
   readonly rediscover: string | undefined;
-  /** True if the names, other facts of interfaces, or addresses are others. */
+  /** True if names, other facts about interfaces, or addresses have changed. */
   readonly areNamesOthers: boolean;
 }
 
 export interface LearntDeviceOptions {
   readonly octets: OctetBudget | undefined;
   readonly rates: RateBudget;
-  /** True if all counters are compared, for records; else those of interfaces are, for people. */
+  /** True if all counters are compared, for records; false if only those of interfaces are, for people. */
   readonly comparesAll: boolean;
 }
 
-/** Its enumeration has the labels of PhysicalClass. */
+/** The column whose enumeration has the labels of PhysicalClass. */
 const entPhysicalClass = ".1.3.6.1.2.1.47.1.1.1.1.5";
 
-/** Keeps what the polls of a device have learnt of it, for its records, for flows and for people. */
+/** Keeps the facts about a device from its polls, for its records, for flows and for people. */
 export class LearntDevice {
   readonly #watched = new WatchedValues();
   readonly #vanishedRows = new VanishedRows();
@@ -344,7 +347,7 @@ export class LearntDevice {
     );
   }
 
-  /** The numbers of interfaces may be others: what was read of them says nothing any more. */
+  /** Forgets the facts about interfaces, because they may have other numbers. */
   forgetInterfaces(): void {
     this.#names.distrust();
     this.#interfaces.forget();
@@ -355,7 +358,7 @@ export class LearntDevice {
     return this.#interfaces.view(this.names.interfaces, (oid, key) => this.#rates.rateOf(oid, key));
   }
 
-  /** What is known of interfaces, for flows. */
+  /** Returns the facts about interfaces for flows. */
   interfaceFacts(enums: EnumTables): ReadonlyMap<number, InterfaceFacts> {
     return this.#interfaces.facts(this.names.interfaces, enums.integer.get(ifType));
   }
@@ -364,18 +367,18 @@ export class LearntDevice {
     return this.#octets.readings();
   }
 
-  /** The name of a port by its lldpLocPortNum; undefined while it is not known. */
+  /** Returns the name of a port by its lldpLocPortNum; undefined if it is unknown. */
   lldpPort(port: number): string | undefined {
     const name = this.#rowNames.of("lldp-port", port, () => undefined).find(([field]) => field === "name")?.[1];
     return name === undefined ? undefined : String(name);
   }
 
-  /** Keeps counters of bytes. @param at milliseconds since the epoch. */
+  /** Keeps counters of bytes. @param at in ms since the epoch. */
   countOctets(object: PolledObject, polled: PolledRows, at: number): void {
     this.#octets.see(object, polled, at);
   }
 
-  /** Learns from a poll that was not cut short. @param at monotonic milliseconds. */
+  /** Learns from a poll that was not cut. @param at in monotonic ms. */
   see(object: PolledObject, polled: PolledRows, at: number): SeenChanges {
     const rediscover = this.#watched.see(object, polled, at);
     const areNamesOthers = this.#names.see(object, polled);
@@ -385,12 +388,12 @@ export class LearntDevice {
     return { rediscover, areNamesOthers: areNamesOthers || this.#interfaces.changes > changes };
   }
 
-  /** @returns how many rows the object had in its last complete poll, and has no longer. */
+  /** @returns the number of rows that the object has lost since its last complete poll. */
   vanished(object: PolledObject, polled: PolledRows): number {
     return this.#vanishedRows.see(object.id, polled.rows);
   }
 
-  /** @param isOfThisBoot false: the names may be those of other interfaces. */
+  /** @param isOfThisBoot false if the names may be those of other interfaces. */
   nameTables(enums: EnumTables, isOfThisBoot: boolean): NameTables {
     const classes = enums.integer.get(entPhysicalClass);
     return {
@@ -401,15 +404,15 @@ export class LearntDevice {
   }
 
   /**
-   * Compares counters with those of the poll before.
+   * Compares counters with those of the previous poll.
    *
-   * @param intervalMs of the polls: one that comes sooner than after half of it is not counted.
+   * @param intervalMs the interval of the polls. A poll that comes sooner than after half of it is not counted.
    */
   count(object: PolledObject, at: number, intervalMs: number): CountedRows | undefined {
     return this.#rates.begin(object, at, intervalMs / 2, (index) => this.#interfaces.speedOf(index));
   }
 
-  /** Takes over what a discovery learnt. @returns whether names of rows were lost since the last discovery. */
+  /** Takes over the results of a discovery. @returns true if names of rows were lost since the last discovery. */
   discovered(plan: DevicePlan): boolean {
     this.#names.set(plan.learnt);
     this.#watched.clear();
@@ -419,7 +422,7 @@ export class LearntDevice {
     return wereGone;
   }
 
-  /** The device has restarted. */
+  /** Handles a restart of the device. */
   restarted(): void {
     this.#octets.clear();
     this.forgetInterfaces();
@@ -427,7 +430,7 @@ export class LearntDevice {
     this.#areRowNamesGone = true;
   }
 
-  /** The device is polled no more: gives back its part of shared budgets. */
+  /** Gives back the device's part of shared budgets when it is no longer polled. */
   end(): void {
     this.#octets.clear();
     this.#rates.forget();

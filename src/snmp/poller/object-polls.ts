@@ -17,29 +17,29 @@ import type { DeviceSessions } from "./device-sessions.ts";
 
 /** The steps of one object in a poll. */
 interface PollSteps {
-  /** @returns undefined when it cannot be read now. */
+  /** Reads the object. @returns undefined if it cannot be read now. */
   readonly read: (object: PolledObject) => Promise<ReadObject | undefined>;
-  /** Reads what depends on other objects. @returns undefined when nothing is to be written. */
+  /** Reads the parts that depend on other objects. @returns undefined if nothing is to be written. */
   readonly complete: (read: ReadObject, readingOf: ReadingOf) => Promise<PolledRows | undefined>;
-  /** Called when the names have been read, before they are used. */
+  /** Called after the names have been read and before they are used. */
   readonly confirm: () => Promise<unknown>;
   readonly write: (object: PolledObject, polled: PolledRows) => Promise<void>;
-  /** Nothing is kept of the object any more. */
+  /** Called when the object's data is no longer needed. */
   readonly done: (object: PolledObject) => void;
 }
 
 type ReadingOf = (objectId: string) => Promise<ReadObject | undefined>;
 
-/** Tells whether the records of a poll wait for the object: names of interfaces or of other rows come from it. */
+/** Reports whether the records of a poll wait for the object, because it names interfaces or other rows. */
 export function isNaming(object: PolledObject): boolean {
   return givesNames(object) || givesRowNames(object);
 }
 
 /**
- * Takes all objects of a poll through their steps: each is written when the names that the poll reads are known.
+ * Takes all objects of a poll through their steps. Each object is written when the names that the poll reads are known.
  *
- * Reads first what others wait for: names, and objects whose attributes override those of others. The rest keeps its
- * place in the limiter until it is written, so that a device has no more tables in memory than are read at a time.
+ * The objects on which others wait are read first: those with names, and those whose attributes override others. The rest keep their
+ * place in the limiter until they are written. So a device has no more tables in memory than may be read at a time.
  */
 async function runPollTurn(
   objects: readonly PolledObject[],
@@ -59,7 +59,7 @@ async function runPollTurn(
   const finish = async (object: PolledObject, ready: Promise<PolledRows | undefined>): Promise<void> => {
     try {
       const rows = await ready;
-      // The objects that it overrides may lose values by it.
+      // The objects that it overrides may lose values.
       if (overriding.has(object.id)) await overriddenDone();
       await names.known();
       if (rows !== undefined) await write(object, rows);
@@ -91,40 +91,40 @@ async function runPollTurn(
   await Promise.all([firstDone, ...rest.map((object) => limiter.run(() => finish(object, completed(read(object)))))]);
 }
 
-/** Parts that all devices share. Of octets and rates the counters of all devices are within one budget each. */
+/** The parts that all devices share. All devices share one budget for counters of octets and one for rates. */
 export interface PollerParts extends LearntDeviceOptions {
   readonly client: SnmpClient;
   readonly schedule: Schedule;
   readonly writer: RecordWriter;
   readonly compiler: PlanCompiler;
-  /** For the rows of all devices. */
+  /** The memory for the rows of all devices. */
   readonly memory: MemoryBudget;
-  /** Resolves when a long table may go on. */
+  /** Resolves when a long table may continue. */
   readonly turn: () => Promise<void>;
   readonly clock: Clock;
-  /** Limited in rate. */
+  /** A log with a limited rate. */
   readonly log: Log;
-  /** Asks for a discovery; the poller goes on with the plan it has. */
+  /** Requests a discovery; the poller continues with its plan. */
   readonly rediscover: (deviceId: string, reason: string) => void;
-  /** A device that was silent answers; it is polled again unless it first has to be discovered. */
+  /** Called when a silent device answers. It is polled again unless a discovery must come first. */
   readonly answersAgain: (deviceId: string) => void;
-  /** Receives what was read of an object, unless reading it was given up. */
+  /** Gets the rows read from an object, unless the reading was cancelled. */
   readonly seen?: ((deviceId: string, object: PolledObject, polled: PolledRows) => void) | undefined;
-  /** The names and addresses of a device have changed. */
+  /** Called when the names and addresses of a device have changed. */
   readonly learnt: (device: DevicePoller) => void;
 }
 
-/** The greatest number of polls that are left out: an hour at a minute's interval. */
+/** The most polls to leave out: an hour at an interval of a minute. */
 const mostLeftOut = 64;
 
 /**
- * Remembers which objects of a device were larger than what is read of one, and when they are tried again.
- * Twice as many polls are left out each time, because an endless table costs as much as a thousand devices.
+ * Remembers the objects of a device that exceeded the limit for one table, and when to try them again. The number of polls left out
+ * doubles each time, because an endless table costs as much as a thousand devices.
  */
 export class OversizedObjects {
   readonly #oversized = new Map<string, { step: number; left: number }>();
 
-  /** Called once for each poll of the object. @returns whether it is to be read this time. */
+  /** Reports whether to read the object this time; call it once for each poll. */
   mayRead(objectId: string): boolean {
     const known = this.#oversized.get(objectId);
     if (known === undefined || known.left === 0) return true;
@@ -132,29 +132,29 @@ export class OversizedObjects {
     return false;
   }
 
-  /** The object was cut off. @returns how many of its next polls are left out. */
+  /** Notes that the object was cut. @returns the number of its next polls to leave out. */
   cut(objectId: string): number {
     const step = Math.min(mostLeftOut, (this.#oversized.get(objectId)?.step ?? 1) * 2);
     this.#oversized.set(objectId, { step, left: step });
     return step;
   }
 
-  /** The object was read to its end. */
+  /** Notes that the object was read to its end. */
   fits(objectId: string): void {
     this.#oversized.delete(objectId);
   }
 }
 
-/** Facts that the polls of objects need of their device, as it is at that time. */
+/** The current facts about a device that the polls of its objects need. */
 interface PolledDevice {
   readonly device: Device;
   readonly definitions: Definitions;
   /** `system.host.name` */
   readonly hostName: string;
   readonly facts: DeviceFacts;
-  /** Restarts of the device: what was read before one has no names of after it. */
+  /** The number of restarts of the device. Rows that were read before a restart must not get names from after it. */
   readonly restarts: number;
-  /** True if it answers and is to be polled. */
+  /** True if the device answers and is to be polled. */
   readonly isPolled: boolean;
   readonly isStopped: boolean;
 }
@@ -166,16 +166,16 @@ interface ObjectPollsParts {
   readonly sessions: Pick<DeviceSessions, "polling" | "inContext">;
   readonly limiter: Limiter;
   readonly counts: DeviceCounts;
-  /** The device did not answer: whether it answers at all is found out. */
+  /** Called when the device did not answer an object; finds out whether it answers at all. */
   readonly onSilence: () => Promise<unknown>;
-  /** Names have been read: whether the device is still what it was is found out. */
+  /** Called when names have been read; finds out whether the device is still the same. */
   readonly confirm: () => Promise<unknown>;
-  /** The names or addresses of the device are others. */
+  /** Called when the names or addresses of the device have changed. */
   readonly onNames: () => void;
   readonly note: (message: string) => void;
 }
 
-/** For the rows of all tables of a device that are read at the same time. */
+/** The memory for the rows of all tables of a device that are read at the same time. */
 const maxDeviceBytes = 48 * 1024 * 1024;
 
 /** Reads the objects of a device and writes their records. */
@@ -206,12 +206,12 @@ export class ObjectPolls {
     this.#memory = new MemoryBudget(maxDeviceBytes, parts.shared.memory);
   }
 
-  /** Objects of these that may be read: not those that were too large lately. */
+  /** Returns those of the objects that may be read now, without those that were too large lately. */
   readable(objects: readonly PolledObject[]): readonly PolledObject[] {
     return objects.filter(({ id }) => this.#oversized.mayRead(id));
   }
 
-  /** @param intervalMs of the polls of these objects. */
+  /** @param intervalMs the interval of the polls of these objects. */
   async run(objects: readonly PolledObject[], turn: NamingPoll, intervalMs: number): Promise<void> {
     const restartsBefore = new Map<string, number>();
     const leases = new Map(objects.map(({ id }) => [id, this.#memory.lease()]));
@@ -238,7 +238,7 @@ export class ObjectPolls {
       : this.#sessions.inContext(context);
   }
 
-  /** @returns undefined when the object cannot be read now. */
+  /** @returns undefined if the object cannot be read now. */
   async #read(object: PolledObject, lease: MemoryLease): Promise<ReadObject | undefined> {
     const by = this.#sessionFor(object);
     const { device, isPolled } = this.#now();
@@ -256,12 +256,12 @@ export class ObjectPolls {
     const polled = await pollObject(by, object, limits, this.#clock);
     if (this.#isWanted() && !polled.isCut && object.context === undefined)
       this.#learnt.countOctets(object, polled, (startedAt + this.#clock.now()) / 2);
-    // The other objects need not find out one by one, each with all its retries.
+    // One check of the device saves the other objects a timeout each, with all retries.
     if (polled.error?.code === "timeout") await this.#parts.onSilence();
     return { object, polled };
   }
 
-  /** Reads what depends on other objects, and learns from what was read. */
+  /** Reads the parts that depend on other objects, and learns from the result. */
   async #complete(readObject: ReadObject, readingOf: ReadingOf): Promise<PolledRows | undefined> {
     const { object } = readObject;
     let { polled } = readObject;
@@ -279,7 +279,7 @@ export class ObjectPolls {
     if (polled.error?.code === "closed") return undefined;
     if (polled.isCut) this.#noteCut(device.id, object, polled);
     else this.#oversized.fits(object.id);
-    // The names of an endless table are no names.
+    // Names of an endless table are not trustworthy.
     if (this.#isWanted() && !polled.isCut) {
       const { rediscover, areNamesOthers } = this.#learnt.see(object, polled, this.#clock.monotonic());
       if (rediscover !== undefined) this.#shared.rediscover(device.id, rediscover);

@@ -9,11 +9,11 @@ import type { MemoryLease } from "../limits.ts";
 import type { PolledColumn, PolledObject } from "./poll-plan.ts";
 import type { Attribute, AttributeReference } from "../definitions/definitions.ts";
 
-/** One row of a table, or the one of a group of scalars. */
+/** One row of a table, or the only row of a group of scalars. */
 export interface PolledRow {
-  /** The OID suffix after the attributes' OIDs as text, without a leading dot; "0" for scalars. */
+  /** The text of the suffix after the attributes' OIDs, without a leading dot; "0" for scalars. */
   readonly key: string;
-  /** By the position of the column; undefined where the row has no value. */
+  /** The values by the position of the column; undefined if the row has no value. */
   readonly values: (HeldValue | undefined)[];
 }
 
@@ -23,38 +23,38 @@ export function suffixOf({ key }: PolledRow): Oid {
 }
 
 export interface PolledRows {
-  /** In the order of their suffixes as the device gives them. */
+  /** The rows in the order of their suffixes as the device gives them. */
   readonly rows: readonly PolledRow[];
   /** True if the device answered for every column to its end. */
   readonly isComplete: boolean;
-  /** True if the device gave the rows in the order of their instances; where it did not, it may have passed over some. */
+  /** True if the device gave the rows in the order of their instances; otherwise some rows may be missing. */
   readonly isOrdered: boolean;
-  /** Describes what went wrong first, or is odd. */
+  /** A description of the first fault or oddity. */
   readonly detail: string | undefined;
-  /** The request that failed, where one did. */
+  /** The error of the request that failed, if any. */
   readonly error: SnmpError | undefined;
-  /** True if reading was given up because there was too much of it. */
+  /** True if the reading was stopped because there was too much data. */
   readonly isCut: boolean;
-  /** The middle of the time that reading took, monotonic milliseconds. */
+  /** The middle of the time of reading, in monotonic ms. */
   readonly at: number;
 }
 
-/** The rows that were read, and how that ended. */
+/** The rows that were read, and how the reading ended. */
 type ReadRows = Omit<PolledRows, "at">;
 
-/** Limits to how much is read of one table, and how. */
+/** The limits for the reading of one table. */
 interface ReadLimits {
   readonly maxOids: number;
   readonly maxRepetitions: number;
   readonly maxRows: number;
   readonly memory: MemoryLease;
-  /** Resolves when a long table may go on. */
+  /** Resolves when a long table may continue. */
   readonly turn: () => Promise<void>;
-  /** Tells whether to go on with a long table. */
+  /** Reports whether to continue with a long table. */
   readonly isWanted: () => boolean;
 }
 
-/** Reads an object as it stands. What was read before a failure is there. Never rejects. */
+/** Reads an object. After a failure, the result has what was read before it. Never rejects. */
 export async function pollObject(
   session: Session,
   object: PolledObject,
@@ -84,10 +84,10 @@ async function pollScalars(session: Session, object: PolledObject, maxOids: numb
   return { rows, isComplete, isOrdered: true, detail, error, isCut: false };
 }
 
-/** An agent may give a row with each answer, for ever, and take its time. */
+/** The most requests for a table: an agent may return a row with each answer for ever, and slowly. */
 const maxRequests = 50_000;
 const maxWalkMs = 600_000;
-/** A walk of more requests than this gives way to others after each. */
+/** The number of requests after which a walk yields to others after each request. */
 const longWalk = 32;
 
 async function pollTable(
@@ -140,12 +140,12 @@ async function pollTable(
   };
 }
 
-/** Returns the suffix that follows the root, as text. Most rows have one number. */
+/** Returns the suffix after the root, as text. Most rows have one number. */
 function keyBelow({ length }: Oid, oid: Oid): string {
   return oid.length === length + 1 ? String(oid[length]) : oid.slice(length).join(".");
 }
 
-/** Returns the bytes that a row takes without its values, roughly: the objects, the key and its entry in the map. */
+/** Returns the approximate bytes of a row without its values: the objects, the key and its entry in the map. */
 function bytesOfRow(key: string, columns: number): number {
   return 120 + key.length + 8 * columns;
 }
@@ -155,7 +155,7 @@ function bytesOf({ value }: HeldValue): number {
   return Array.isArray(value) ? 80 + 8 * value.length : 56;
 }
 
-/** Another object of the same poll with what was read of it; undefined when nothing was. */
+/** Another object of the same poll with the rows read; undefined if there are none. */
 export interface ReadObject {
   readonly object: PolledObject;
   readonly polled: PolledRows;
@@ -173,13 +173,13 @@ interface DoubtedCell extends Cell {
 }
 
 /**
- * Gives each row the values of overridden columns that nothing overrides in this row, and takes away the others. Where
- * the overriding column could not be read to its end, a row without a value of it says nothing, and nothing is read. An
- * overriding 0, or speed that is hardly one, gives way to a value above 0, and is taken away from its own row.
+ * Adds the values of overridden columns to each row in which nothing overrides them, and removes the others. If the overriding column
+ * could not be read to its end, a row without its value proves nothing, so nothing is read. An overriding value of 0, or an implausible
+ * speed, gives way to a value above 0 and is removed from its own row.
  *
  * @param readingOf waits for the object to be read.
  * @param inTurn runs requests when it is their turn.
- * @param zeros says what is read behind an overriding 0.
+ * @param zeros decides which values behind an overriding 0 are read.
  */
 export async function fillOverridden(
   session: Session,
@@ -218,7 +218,7 @@ export async function fillOverridden(
   return { ...polled, rows, ...failed };
 }
 
-/** Reads cells into their rows. @returns what makes the reading of the object incomplete. */
+/** Reads cells into their rows. @returns the reason if the reading of the object is incomplete. */
 async function fill(
   session: Session,
   object: PolledObject,
@@ -247,7 +247,7 @@ interface OverridingColumn {
   readonly column: number;
   readonly attribute: Attribute | undefined;
   readonly rows: ReadonlyMap<string, PolledRow>;
-  /** True if the other rows have no value of it. */
+  /** True if the other rows certainly have no value of it. */
   readonly isComplete: boolean;
 }
 
@@ -274,7 +274,7 @@ function isZero(value: HeldValue | undefined): boolean {
   return value?.value === 0 || value?.value === 0n;
 }
 
-/** Bits per second: no interface is as fast, few aggregates are. Some agents give in bits what is in megabits. */
+/** The doubtful speed in bits per second: no interface and few aggregates reach it. Some agents report bits in columns of megabits. */
 const doubtfulSpeed = 1e13;
 
 function isDoubtful(value: HeldValue | undefined, attribute: Attribute | undefined): boolean {
@@ -283,7 +283,7 @@ function isDoubtful(value: HeldValue | undefined, attribute: Attribute | undefin
   return Number(convertValue(attribute.syntax, heldValue(value)) ?? 0) >= doubtfulSpeed;
 }
 
-/** Returns whether a value is more than 0. That of ifSpeed at its end says nothing against a doubtful speed (RFC 2863). */
+/** Reports whether a value is more than 0. An ifSpeed at its maximum does not disprove a doubtful speed (RFC 2863). */
 function isInstead(value: HeldValue | undefined, overriding: HeldValue | undefined): boolean {
   const number = value && readNumber(heldValue(value));
   return number !== undefined && number > 0 && (isZero(overriding) || number < 0xffff_ffff);
@@ -293,22 +293,22 @@ function hasValue({ values }: PolledRow): boolean {
   return values.some((value) => value !== undefined);
 }
 
-/** Polls of an object from one look at all zeros to the next. */
+/** The polls of an object from one look at all zeros to the next. */
 const pollsBetweenLooks = 16;
 
 interface ZeroLook {
-  /** No zero is looked at. */
+  /** True if no zero is looked at. */
   readonly isOff: boolean;
-  /** Tells whether to read what stands behind a zero. @param cell of the overridden column. */
+  /** Reports whether to read the value behind a zero. @param cell of the overridden column. */
   isLookedAt(cell: string): boolean;
-  /** The cell has more than 0. */
+  /** Notes that the cell has more than 0. */
   isStuck(cell: string): void;
 }
 
 /**
- * Cells of overridden columns that count although the overriding column has a value, because that value stays 0: agents
- * have wide counters that never move, and a speed in megabits that is 0. To look at a zero costs a value, and most zeros are
- * right, so all are looked at in the first poll and in every sixteenth, and in the others those that were stuck then.
+ * The cells of overridden columns that count although the overriding value exists, because that value stays 0. Some agents have wide
+ * counters that never move, or a speed of 0 in megabits. To look at a zero costs a value, and most zeros are right. So all are looked
+ * at in the first poll and in every sixteenth; the other polls look at those that were stuck then.
  */
 export class StuckZeros {
   readonly #objects = new Map<string, { polls: number; stuck: Set<string> }>();

@@ -16,7 +16,7 @@ import { isShaped, sensorKindOf, type SensorKind } from "../values/complete-row.
 import type { FieldDefinition } from "../values/put-value.ts";
 import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 
-/** ENTITY-MIB (RFC 6933), LLDP-MIB (IEEE 802.1AB), HOST-RESOURCES-MIB (RFC 2790). */
+/** The columns of ENTITY-MIB (RFC 6933), LLDP-MIB (IEEE 802.1AB) and HOST-RESOURCES-MIB (RFC 2790). */
 const namingColumns = {
   entityDescr: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 2],
   entityParent: [1, 3, 6, 1, 2, 1, 47, 1, 1, 1, 1, 4],
@@ -29,7 +29,7 @@ const namingColumns = {
   deviceDescr: [1, 3, 6, 1, 2, 1, 25, 3, 2, 1, 3],
 } as const satisfies Readonly<Record<string, Oid>>;
 
-/** A column that rows of other tables are named by. */
+/** A column that names rows of other tables. */
 export type NamingColumn = keyof typeof namingColumns;
 
 function namingColumn(oid: Oid): NamingColumn | undefined {
@@ -40,49 +40,49 @@ function namingColumn(oid: Oid): NamingColumn | undefined {
 
 const sysDescr = ".1.3.6.1.2.1.1.1";
 
-/** A column, or a scalar: how the definitions in force read it, at the OID where the discovery found it. */
+/** A column or a scalar. The current definitions say how to read it, the discovery says at which OID. */
 export interface PolledColumn {
   readonly attribute: Attribute;
   readonly oid: Oid;
-  /** The fact about the device's interfaces that is learnt from it. */
+  /** The kind of fact about the device's interfaces in this column. */
   readonly learnt: LearntColumn | undefined;
-  /** The naming of rows of other tables by this column. */
+  /** The kind of names that this column gives to rows of other tables. */
   readonly naming: NamingColumn | undefined;
 }
 
 /** An object as it is polled. */
 export interface PolledObject {
-  /** `MIB::object`, in a context of its own `MIB::object@context`. */
+  /** `MIB::object`, or `MIB::object@context` in a context of its own. */
   readonly id: string;
   /** `MIB::object` */
   readonly name: string;
-  /** The context of the agent that is asked; undefined: that of the device. */
+  /** The context of the agent; undefined for that of the device. */
   readonly context: string | undefined;
   readonly isTable: boolean;
   readonly indexTypes: readonly IndexType[];
   readonly indexFields: readonly FieldDefinition[];
   readonly columns: readonly PolledColumn[];
-  /** Positions of the columns that are read whole. The others are read in the rows that lack what overrides them. */
+  /** The positions of the columns that are read in all rows. The others are read only in rows that lack an overriding value. */
   readonly walked: readonly number[];
   readonly overridden: readonly OverriddenColumn[];
-  /** Texts that every record has. */
+  /** The texts that every record has. */
   readonly fixed: ReadonlyMap<string, string>;
   readonly fixedBy: FixedBy;
-  /** True if more follows from the fields of a row. */
+  /** True if further fields follow from those of a row. */
   readonly isShaped: boolean;
-  /** The kind of its sensors, as far as the definition gives it. */
+  /** The kind of its sensors, if the definition gives it. */
   readonly sensor: SensorKind | undefined;
-  /** Fields whose definition gives the range of their readings. */
+  /** The fields whose definition gives the range of their readings. */
   readonly ranged: ReadonlySet<string>;
-  /** True if its record says what the device is. */
+  /** True if its record describes the device. */
   readonly isSystem: boolean;
 }
 
-/** A column that counts in the rows only in which another one has no value. */
+/** A column that counts only in rows in which another one has no value. */
 interface OverriddenColumn {
-  /** Its position among the columns. */
+  /** The position among the columns. */
   readonly column: number;
-  /** The object that has the overriding attribute, and the name of that. */
+  /** The object of the overriding attribute, and the name of that attribute. */
   readonly by: AttributeReference;
 }
 
@@ -93,13 +93,14 @@ export interface PolledType {
 }
 
 /**
- * Works out what is polled of a device. The discovery decides where things are, the definitions in force how they are read: what they do
- * not have any more is left out, what they have beyond the plan waits for the next discovery. Devices with the same object share it.
+ * Compiles the objects to poll of a device. The discovery decides where they are, the current definitions how they are read. Attributes
+ * that the definitions no longer have are left out; those beyond the plan wait for the next discovery. Devices with the same object
+ * share it.
  */
 export class PlanCompiler {
   readonly #shared = new WeakMap<Definitions, Map<string, PolledObject>>();
 
-  /** @returns what is polled, by the name of the object type ("" for objects without one). */
+  /** @returns the objects to poll, by the name of the object type ("" for objects without one). */
   compile(plan: DevicePlan, definitions: Definitions, device: Device): ReadonlyMap<string, PolledType> {
     let objects = this.#shared.get(definitions);
     if (objects === undefined) this.#shared.set(definitions, (objects = new Map<string, PolledObject>()));
@@ -132,7 +133,7 @@ export class PlanCompiler {
   }
 }
 
-/** The same in a context: its records say which, and what it says of interfaces is not of those of the device. */
+/** Returns the object in a context. Its records name the context, and its facts about interfaces do not count for the device. */
 function inContext(object: PolledObject, context: string): PolledObject {
   return {
     ...object,
@@ -147,7 +148,7 @@ function inContext(object: PolledObject, context: string): PolledObject {
   };
 }
 
-/** All that a polled object follows from, but for its definition. */
+/** Returns a text of all that determines a polled object, except its definition. */
 function shapeOf(planned: PlannedObject, object: string, overriders: Overriders, plan: DevicePlan): string {
   const by = Array.from(planned.attributes.keys(), (attribute) => overriders.get(reference({ object, attribute })));
   const parts = (index: PlannedObject["index"] | undefined): string[] =>
@@ -166,7 +167,7 @@ function overridersIn(plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefin
   for (const [object, planned] of plan.objects) {
     for (const attribute of planned.attributes.keys()) {
       const overrides = reached.get(object)?.attributes.get(attribute)?.overrides;
-      // Rows of different contexts have nothing to do with each other.
+      // Rows of different contexts do not correspond to each other.
       const isInContexts = [object, overrides?.object ?? ""].some((id) => plan.objects.get(id)?.contexts.length);
       if (overrides !== undefined && (!isInContexts || overrides.object === object))
         overriders.set(reference(overrides), { object, attribute });
@@ -175,7 +176,7 @@ function overridersIn(plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefin
   return overriders;
 }
 
-/** Tells whether the rows of two objects can be matched, and are read at the same time. */
+/** Reports whether the rows of two objects can be matched and are read at the same time. */
 function haveSameRows(a: string, b: string, plan: DevicePlan, reached: ReadonlyMap<string, ObjectDefinition>): boolean {
   const encoding = (id: string): string | undefined =>
     plan.objects
@@ -221,7 +222,7 @@ function polledObject(
     indexTypes: planned.index.map(({ type }) => type),
     indexFields,
     columns,
-    // Something has to be read whole to know the rows.
+    // At least one column must be read in full to know the rows.
     walked: isTable && own.length > 0 ? own : positions,
     overridden,
     fixed: object.fixed,

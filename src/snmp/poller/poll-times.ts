@@ -5,9 +5,9 @@ import type { DevicePlan } from "../discovery/device-plan.ts";
 import { givesNames } from "./learnt-device.ts";
 import type { PlanCompiler, PolledType } from "./poll-plan.ts";
 
-/** Something that is due at a time. */
+/** An item that is due at a time. */
 export interface Scheduled {
-  /** Milliseconds of the monotonic clock. */
+  /** The time in ms of the monotonic clock. */
   readonly due: number;
 }
 
@@ -16,18 +16,18 @@ interface Item extends Scheduled {
   isCancelled: boolean;
 }
 
-/** The longest that a timer of Node takes. */
+/** The longest timeout of a Node timer, in ms. */
 const maxTimeout = 2 ** 31 - 1;
 
-/** More cancelled items than live ones, and these, are swept out. */
+/** The number of cancelled items above which they are removed, if they are more than the live ones. */
 const sweepAbove = 32;
 
 const nothing = (): void => {};
 
 /**
- * Runs many things at their times with one timer.
+ * Runs many items at their times with one timer.
  *
- * A binary heap by due time: the children of i are 2i + 1 and 2i + 2, and neither is due before i.
+ * It is a binary heap by due time: the children of i are 2i + 1 and 2i + 2, and neither is due before i.
  */
 export class Schedule {
   readonly #clock: Clock;
@@ -62,12 +62,12 @@ export class Schedule {
     return this.#live;
   }
 
-  /** The number of items that are kept, cancelled ones included. */
+  /** The number of items in memory, including cancelled ones. */
   get kept(): number {
     return this.#heap.length;
   }
 
-  /** Nothing runs after this. */
+  /** Stops the timer; nothing runs after this. */
   stop(): void {
     this.#heap.length = 0;
     this.#live = 0;
@@ -85,7 +85,7 @@ export class Schedule {
     }
   }
 
-  /** Removes cancelled items, which would stay until their time, which may be a day away. */
+  /** Removes cancelled items, which would otherwise stay until their time, up to a day. */
   #sweep(): void {
     const kept = this.#heap.filter(({ isCancelled }) => !isCancelled);
     this.#heap.length = 0;
@@ -142,14 +142,14 @@ export class Schedule {
   }
 }
 
-/** An offset from 0 to below 1 that is a device's own, the same in each run: many devices are spread by it. */
+/** Returns a number from 0 to below 1 that is the same for a device in each run. It spreads many devices over an interval. */
 export function placeOf(deviceId: string): number {
   return Number.parseInt(hash("sha256", deviceId, "hex").slice(0, 8), 16) / 2 ** 32;
 }
 
 /**
- * When the device was last due by its offset on a grid of this interval, whatever process polled it. In milliseconds since
- * the epoch, not after `now`.
+ * Returns the last time at which the device was due by its offset on a grid of this interval, whichever process polled it. The result
+ * is in ms since the epoch and not after `now`.
  */
 export function lastTurn(deviceId: string, intervalMs: number, now: number): number {
   const since = (now - placeOf(deviceId) * intervalMs) % intervalMs;
@@ -159,9 +159,9 @@ export function lastTurn(deviceId: string, intervalMs: number, now: number): num
 interface PollGridParts {
   readonly schedule: Schedule;
   readonly clock: Clock;
-  /** Polls a type that is due; it is `lagMs` late. Never rejects. */
+  /** Polls a type that is due, with a delay of `lagMs`. Never rejects. */
   readonly poll: (type: string, lagMs: number) => Promise<void>;
-  /** Polls left out: the one before had not ended, or the process slept through their time. */
+  /** Gets the number of polls left out because the one before had not ended, or the process was suspended at their time. */
   readonly onMissed: (polls: number) => void;
 }
 
@@ -169,11 +169,11 @@ interface TypeTask {
   due: number;
   intervalMs: number;
   scheduled: Scheduled;
-  /** `extra` is a poll in addition to those of the grid: one that is due meanwhile is not missed. */
+  /** `extra` is a poll in addition to those of the grid: a poll that is due meanwhile is not missed. */
   running: "no" | "due" | "extra";
 }
 
-/** When a device's object types are due: each on a grid of times of its own, whatever a poll takes. */
+/** The times at which a device's object types are due. Each type has a grid of its own, independent of the duration of polls. */
 export class PollGrid {
   readonly #schedule: Schedule;
   readonly #clock: Clock;
@@ -188,14 +188,14 @@ export class PollGrid {
     this.#onMissed = onMissed;
   }
 
-  /** Returns the next due time of the monotonic clock; undefined when nothing is due. */
+  /** Returns the next due time of the monotonic clock; undefined if nothing is due. */
   nextDue(): number | undefined {
     return this.#tasks.size === 0 ? undefined : Math.min(...Array.from(this.#tasks.values(), ({ due }) => due));
   }
 
   /**
-   * Brings what is due in line with these intervals (milliseconds, by type). A type that was there keeps its place in
-   * time, or one of its places on the finer grid; a new one joins the next of the others. The first begin after the delay.
+   * Adapts the grid to these intervals (ms, by type). A type that was there keeps its place in time, or one of its places on the finer
+   * grid. A new type joins the next due time of the others. The first types begin after the delay.
    */
   plan(intervals: ReadonlyMap<string, number>, delayMs: number): void {
     const now = this.#clock.monotonic();
@@ -208,7 +208,7 @@ export class PollGrid {
     for (const [type, intervalMs] of intervals) {
       const known = this.#tasks.get(type);
       if (known?.intervalMs === intervalMs) continue;
-      // On the grid that the device has: devices that change together must not fall into step.
+      // The grid of the device stays, because devices that change together must not be polled together.
       const place = known?.due ?? others;
       const due = place === undefined ? now + delayMs : this.#soonest(place, intervalMs, now);
       if (known !== undefined) this.#schedule.cancel(known.scheduled);
@@ -218,15 +218,15 @@ export class PollGrid {
     }
   }
 
-  /** Polls each type, or each that is wanted, once now, in addition to its times, unless it is being polled. */
+  /** Polls each type, or each wanted one, once now in addition to its times, unless it is being polled. */
   pollAll(isWanted: (type: string) => boolean = () => true): void {
-    // One time for all: what is due together is one poll.
+    // All types get one time, because types that are due together are one poll.
     const now = this.#clock.monotonic();
     for (const [type, task] of this.#tasks)
       if (isWanted(type)) this.#start(type, task, this.#clock.monotonic() - now, "extra");
   }
 
-  /** Nothing is due any more. */
+  /** Removes all due times. */
   clear(): void {
     for (const { scheduled } of this.#tasks.values()) this.#schedule.cancel(scheduled);
     this.#tasks.clear();
@@ -234,7 +234,7 @@ export class PollGrid {
 
   #onDue(type: string, task: TypeTask): void {
     const lag = this.#clock.monotonic() - task.due;
-    // Polls that were slept through are not made up for.
+    // Polls missed while the process was suspended are not repeated.
     const steps = Math.max(1, Math.ceil((lag + 1) / task.intervalMs));
     task.due += task.intervalMs * steps;
     task.scheduled = this.#schedule.at(task.due, () => this.#onDue(type, task));
@@ -249,21 +249,21 @@ export class PollGrid {
     void this.#poll(type, lagMs).finally(() => (task.running = "no"));
   }
 
-  /** The first time at or before `due` by whole intervals that is still to come. */
+  /** Returns the next future time that is a whole number of intervals before `due`, or `due` itself. */
   #soonest(due: number, intervalMs: number, now: number): number {
     return due - Math.max(0, Math.ceil((due - now) / intervalMs) - 1) * intervalMs;
   }
 }
 
-/** Turns that nobody took. */
+/** Polls that no process made. */
 export interface MissedTurns {
-  /** Milliseconds since the epoch: the earlier run polled until then. */
+  /** The end of polling by the earlier run, in ms since the epoch. */
   readonly since: number;
-  /** When they are made up for. */
+  /** The delay until they are made up for. */
   readonly delayMs: number;
 }
 
-/** Facts of the device that the times depend on, as they are at that time. */
+/** The current facts of the device on which the times depend. */
 interface TimedDevice {
   readonly device: Device;
   readonly definitions: Definitions;
@@ -275,10 +275,10 @@ interface PollTimesParts extends PollGridParts {
   readonly now: () => TimedDevice;
 }
 
-/** A link that goes up and down all the time is no reason to poll all the time. */
+/** The least time between extra polls, because a link that flaps must not cause constant polling. */
 const minInterfacePollMs = 10_000;
 
-/** Says what of a device is polled, and when. */
+/** Decides which objects of a device are polled, and when. */
 export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"> {
   readonly #parts: PollTimesParts;
   readonly #schedule: Schedule;
@@ -294,17 +294,17 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
     this.#grid = new PollGrid(parts);
   }
 
-  /** The object types that are polled, by name; none without a plan. */
+  /** Returns the polled object types by name; none without a plan. */
   types(): ReadonlyMap<string, PolledType> {
     return (this.#compiled ??= this.#compile());
   }
 
-  /** The plan, the device or the definitions are others: what is polled is compiled when it is wanted next. */
+  /** Drops the compiled types after a change of the plan, the device or the definitions. The next use compiles them again. */
   changed(): void {
     this.#compiled = undefined;
   }
 
-  /** Brings the times in line with the types. A device that was not polled is polled now, or has its missed polls made up for. */
+  /** Adapts the times to the types. A device that was not polled is polled now, or has its missed polls made up for. */
   plan(missed?: MissedTurns): void {
     const { id } = this.#parts.now().device;
     const isPolled = this.#grid.nextDue() !== undefined;
@@ -319,7 +319,7 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
       this.#schedule.at(this.#clock.monotonic() + missed.delayMs, () => this.#grid.pollAll());
   }
 
-  /** Polls what gives interfaces their names now, in addition to its times: at most once in 10 s. */
+  /** Polls the objects that name interfaces now, in addition to their times, at most once in 10 s. */
   pollInterfaces(): void {
     const now = this.#clock.monotonic();
     if (now < this.#interfacesPolledAt + minInterfacePollMs) return;
@@ -339,7 +339,7 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
     return this.#grid.nextDue();
   }
 
-  /** A device that shows no objects is asked all the same whether it is there, and whether it has some by now. */
+  /** Compiles the types. A device without objects is still polled to find out whether it is there and has objects now. */
   #compile(): ReadonlyMap<string, PolledType> {
     const { plan, definitions, device } = this.#parts.now();
     const found = plan && this.#parts.compiler.compile(plan, definitions, device);
@@ -348,7 +348,7 @@ export class PollTimes implements Pick<PollGrid, "pollAll" | "clear" | "nextDue"
   }
 }
 
-/** The poll of one type, whose names others of the same time wait for. */
+/** The poll of one type, on whose names other types of the same time wait. */
 export class NamingPoll {
   readonly due: number;
   readonly #underWay: Set<NamingPoll>;
@@ -364,7 +364,7 @@ export class NamingPoll {
     if (naming > 0) underWay.add(this);
   }
 
-  /** One of the objects that give names has been read, or could not be. */
+  /** Counts an object that gives names as read, or as failed. */
   learned(): void {
     if (--this.#left === 0) this.end();
   }
@@ -375,14 +375,14 @@ export class NamingPoll {
     await Promise.all(same.map((other) => other.#done));
   }
 
-  /** The type is done: nobody waits for it any more. */
+  /** Ends the type, so that nothing waits for it any longer. */
   end(): void {
     this.#underWay.delete(this);
     this.#finish();
   }
 }
 
-/** Types whose times differ by less are due at the same time, milliseconds. */
+/** The difference in ms below which the times of two types are the same. */
 const sameMs = 1;
 
 /** Makes the records of one poll wait until the names of interfaces that it reads are known. */
@@ -390,10 +390,10 @@ export class NameOrder {
   readonly #underWay = new Set<NamingPoll>();
 
   /**
-   * Called for each type when it is due, in one cycle of the event loop for all that are due at the same time.
+   * Begins a type that is due. All types that are due at the same time begin in one cycle of the event loop.
    *
-   * @param due milliseconds of the monotonic clock; types with the same one are one poll.
-   * @param naming how many of its objects give names.
+   * @param due in ms of the monotonic clock; types with the same time are one poll.
+   * @param naming the number of its objects that give names.
    */
   begin(due: number, naming: number): NamingPoll {
     return new NamingPoll(due, naming, this.#underWay);

@@ -17,15 +17,15 @@ import type { Pacer } from "../limits.ts";
 import type { DeviceFacts } from "../discovery/describe-device.ts";
 import { completeRow } from "../values/complete-row.ts";
 
-/** The cells of a row, and whether its instance is no index of the object. */
+/** The cells of a row, and a mark if its instance is no valid index of the object. */
 interface RowCells {
   readonly cells: readonly Cell[];
   readonly isOddIndex: boolean;
-  /** Why attributes have no reading: names of fields and what they say, unless the row says it itself. */
+  /** The reasons why attributes have no reading, as names of fields and values, unless the row has these itself. */
   readonly states: readonly (readonly [string, string])[];
 }
 
-/** The suffix after the OID of the attributes of a row whose index cannot be read otherwise. */
+/** The suffix after the OIDs of a row's attributes, for an index that cannot be decoded. */
 const rawInstance: FieldDefinition = {
   field: "snmp.object.instance",
   oidText: ".0.0",
@@ -33,8 +33,8 @@ const rawInstance: FieldDefinition = {
 };
 
 /**
- * The parts of the index, then the values that the row has. A row with an odd index also has what the agent sent; its
- * parts are there when it is odd in one of the ways of {@link decodeOddIndex}.
+ * Returns the parts of the index, then the values of the row. A row with an odd index also has the suffix that the agent sent. The
+ * parts of such an index are there if {@link decodeOddIndex} can read it.
  */
 function rowCells(object: PolledObject, row: PolledRow): RowCells {
   const cells: Cell[] = [];
@@ -65,7 +65,7 @@ function rowCells(object: PolledObject, row: PolledRow): RowCells {
   return { cells, isOddIndex, states };
 }
 
-/** Tells whether another attribute of the row says that this one has no reading. */
+/** Reports whether another attribute of the row shows that this one has no reading. */
 function hasNoValue(object: PolledObject, row: PolledRow, { noValueWhen }: Attribute): boolean {
   if (noValueWhen === undefined) return false;
   const other = object.columns.findIndex(({ attribute }) => attribute.name === noValueWhen.attribute);
@@ -79,8 +79,9 @@ const withoutLength: Readonly<Record<string, IndexType>> = {
 };
 
 /**
- * Some agents leave out the length of the last part, as if it were IMPLIED. Others put the 0 of a scalar behind the index
- * of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB), or leave out the TimeFilter at its beginning.
+ * Decodes an index that breaks the rules in a known way. Some agents leave out the length of the last part, as if it were IMPLIED.
+ * Others put the 0 of a scalar behind the index of a row (UPS of several makes in UPS-MIB, switches in EtherLike-MIB), or leave out the
+ * TimeFilter at its beginning.
  */
 function decodeOddIndex(
   { indexTypes: types, indexFields: fields }: PolledObject,
@@ -105,7 +106,7 @@ function decodeWithoutLength(types: readonly IndexType[], suffix: Oid): SnmpValu
 
 /**
  * Adds the changes of counters since the previous poll: `<field>_delta`, `<field>_rate` (per second), and `snmp.rate.interval`, the
- * seconds between. Counters that give no rate are listed in `snmp.rate.refused` as `<field> <reason>`.
+ * seconds between the polls. Counters without a rate are listed in `snmp.rate.refused` as `<field> <reason>`.
  */
 function putRates(fields: RecordFields, { seconds, changes }: RowChange): void {
   const refused: string[] = [];
@@ -123,7 +124,7 @@ function putRates(fields: RecordFields, { seconds, changes }: RowChange): void {
   if (refused.length > 0) fields.set("snmp.rate.refused", refused);
 }
 
-/** Puts a text of the definition, with what it names of the row. Without that there is nothing to put. */
+/** Adds a text of the definition with the row's values that it refers to. If the row lacks one, it adds nothing. */
 function putFixed(fields: RecordFields, field: string, text: string): void {
   if (fields.has(field)) return;
   if (!text.includes("{")) {
@@ -139,7 +140,7 @@ function putFixed(fields: RecordFields, field: string, text: string): void {
   if (isWhole) fields.set(field, filled);
 }
 
-/** The device that records are made for. */
+/** The device for which records are made. */
 export interface RecordSource {
   /** `ip:port` */
   readonly deviceId: string;
@@ -148,30 +149,30 @@ export interface RecordSource {
   /** `system.host.name` */
   readonly hostName: string;
   readonly names: NameTables;
-  /** Compares its counters with those of the poll before. */
+  /** Compares its counters with those of the previous poll. */
   readonly count: (object: PolledObject, at: number) => CountedRows | undefined;
-  /** Facts about the device: `system.vendor` and so on of the record of its system group. */
+  /** The facts about the device, such as `system.vendor`, for the record of its system group. */
   readonly facts: DeviceFacts;
-  /** How often the device has restarted; undefined: the rows were read before its last restart. */
+  /** The number of restarts of the device; undefined if the rows were read before its last restart. */
   readonly boot: number | undefined;
 }
 
 export interface WrittenRows {
   readonly records: number;
-  /** Values that are not of their attribute's syntax, and so not in the records. */
+  /** The number of values that do not fit the syntax of their attribute and are not in the records. */
   readonly unreadable: number;
-  /** Readings that no device can mean, and so not in the records. */
+  /** The number of readings that are implausible for any device and are not in the records. */
   readonly implausible: number;
-  /** Rows whose instance is no index of the object: their records say so, and have it as it came. */
+  /** The number of rows whose instance is no index of the object. Their records say so and contain the instance as it came. */
   readonly badIndexes: number;
 }
 
-/** Sees every row that becomes a record, before metadata are added. */
+/** Reads every row that becomes a record, before metadata is added. */
 export interface RowReader {
   /**
-   * `isWhole` is false where rows of the object may be missing, as after a poll that failed.
+   * Begins an object. `isWhole` is false if rows of the object may be missing, as after a failed poll.
    *
-   * @returns undefined when the rows of the object are of no interest.
+   * @returns undefined if the rows of the object are of no interest.
    */
   begin(
     deviceId: string,
@@ -180,24 +181,24 @@ export interface RowReader {
   ): { add(fields: RecordFields): void; end(isWhole: boolean): void } | undefined;
 }
 
-/** Lines leave in chunks of about this size. */
+/** The approximate size of a chunk of lines. */
 const flushBytes = 256 * 1024;
 
-/** Line buffers kept for the next object; each holds a slab of memory, and knows the names of fields. */
+/** The most line buffers to keep for the next objects. Each has a slab of memory and the names of fields. */
 const maxIdle = 16;
 
 /** The naming of values: as in the definitions and in syslog, or as in NetObserv, whose dashboards filter by them. */
 export type SnmpNaming = "netgloss" | "netobserv";
 
-/** Tables are called by their rows there: `IF-MIB::ifXEntry` for `IF-MIB::ifXTable`. */
+/** Returns the name of an object. NetObserv names tables by their rows: `IF-MIB::ifXEntry` for `IF-MIB::ifXTable`. */
 function objectName({ name, isTable }: PolledObject, naming: SnmpNaming): string {
   return isTable && naming === "netobserv" ? name.replace(/Table$/, "Entry") : name;
 }
 
 /**
- * Turns rows into records and hands them over, enriched, as lines.
+ * Turns rows into records, enriches them, and passes them on as lines.
  *
- * @param addsRates whether records have the changes of their counters since the previous poll.
+ * @param addsRates true if records have the changes of their counters since the previous poll.
  */
 export class RecordWriter {
   readonly #enricher: Enricher;
@@ -228,9 +229,9 @@ export class RecordWriter {
   }
 
   /**
-   * Never throws; it yields to the event loop in a long table.
+   * Writes the rows of an object. It never throws, and yields to the event loop in a long table.
    *
-   * @param isWanted whether to go on with a long table.
+   * @param isWanted reports whether to continue with a long table.
    */
   async write(
     source: RecordSource,
@@ -278,7 +279,7 @@ export class RecordWriter {
     }
     if (polled.isComplete && isWanted()) counted?.end();
     this.#flush(lines);
-    // A device that went meanwhile has no readings.
+    // A device that was removed meanwhile has no readings.
     if (isWanted()) for (const reader of readers) reader?.end(polled.isComplete && polled.isOrdered);
     if (this.#idle.length < maxIdle) this.#idle.push(lines);
     return written;

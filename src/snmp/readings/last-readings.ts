@@ -9,13 +9,13 @@ import {
   type StateSeverity,
 } from "../values/put-value.ts";
 
-/** A chunk is made of about this many lines and tables looked at: one without lines is empty. */
+/** The approximate number of lines and tables for one chunk; a chunk without lines is empty. */
 const stepsEach = 250;
 
 /**
- * The last readings in the Prometheus text format 0.0.4, in chunks: a metric for each field (`netif.bytes.in` is
- * `snmp_netif_bytes_in_total`), with the device's name and address, and what identifies its row, as labels. No chunk takes long to
- * make, however few of many devices have a reading of a field.
+ * Yields the last readings in the Prometheus text format 0.0.4, in chunks. Each field is a metric (`netif.bytes.in` is
+ * `snmp_netif_bytes_in_total`). The labels are the device's name and address, and the fields that identify its row. No chunk takes
+ * long, even if only few of many devices have a reading of a field.
  */
 export function* prometheusText(readings: LastReadings): Generator<string> {
   let piece = "";
@@ -70,7 +70,7 @@ interface ReadingTable {
   readonly labelNames: readonly string[];
   /** The texts of the first row in the order of their names, then those of the second, and so on. */
   readonly labels: readonly (string | undefined)[];
-  /** A value for each row, NaN where it has none; undefined where no row has one. */
+  /** A value for each row, NaN if it has none; undefined if no row has one. */
   readonly values: Float64Array | undefined;
 }
 
@@ -81,41 +81,41 @@ interface ReadingDevice {
 
 interface KeptTable extends Omit<ReadingTable, "values"> {
   readonly rows: number;
-  /** By field; those that no row has are left out. */
+  /** The columns by field, without fields that no row has. */
   readonly columns: ReadonlyMap<string, Float64Array>;
 }
 
 /** The rows that are kept of one object. */
 interface KeptObject {
-  /** That any device had a reading of. */
+  /** The fields of which any device had a reading. */
   readonly fields: Set<string>;
   readonly byDevice: Map<string, KeptTable>;
 }
 
-/** Values longer than this are no labels. */
+/** The longest value of a label. */
 const maxLabel = 200;
 
-/** Keeps the numbers of the last poll of every device and object, within a bound. */
+/** Keeps the numbers of the last poll of every device and object, up to a limit. */
 export class LastReadings {
   readonly #maxRows: number;
   readonly #objects = new Map<string, KeptObject>();
   readonly #kinds = new Map<string, MetricKind>();
-  /** Rows that are kept, and that were left out because there are so many. */
+  /** The number of rows that are kept, and of those left out because of the limit. */
   readonly counts = { rows: 0, leftOut: 0 };
 
-  /** @param maxRows the most rows of all devices that are kept. */
+  /** @param maxRows the most rows to keep for all devices. */
   constructor(maxRows: number) {
     this.#maxRows = maxRows;
   }
 
-  /** Begins the rows of one object of a device: they take the place of those before once they are all there. */
+  /** Begins the rows of one object of a device. They replace the earlier ones when they are complete. */
   begin(deviceId: string, device: ReadingDevice, object: PolledObject): ReadingWriter {
     const before = this.#objects.get(object.id)?.byDevice.get(deviceId)?.rows ?? 0;
     const room = this.#maxRows - this.counts.rows + before;
     return new ReadingWriter(object, room, this.counts, (table) => this.#keep(deviceId, object, { ...table, device }));
   }
 
-  /** A device that is gone has no readings. */
+  /** Drops the readings of a device that was removed. */
   forget(deviceId: string): void {
     for (const { byDevice } of this.#objects.values()) {
       this.counts.rows -= byDevice.get(deviceId)?.rows ?? 0;
@@ -123,12 +123,12 @@ export class LastReadings {
     }
   }
 
-  /** The kind of each field that there is a reading of, in the order of names. */
+  /** Returns the kind of each field with a reading, in the order of names. */
   metrics(): ReadonlyMap<string, MetricKind> {
     return new Map([...this.#kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** The readings of a field, one table of one device after the other. Objects without the field are not looked at. */
+  /** Yields the readings of a field, one table of one device after the other. Objects without the field are skipped. */
   *of(field: string): Iterable<ReadingTable> {
     for (const { fields, byDevice } of this.#objects.values()) {
       if (!fields.has(field)) continue;
@@ -151,7 +151,7 @@ export class LastReadings {
   }
 }
 
-/** Gathers the rows of one object of a device. */
+/** Collects the rows of one object of a device. */
 class ReadingWriter {
   readonly #fields: FieldsOfObject;
   readonly #room: number;
@@ -173,7 +173,7 @@ class ReadingWriter {
     this.#onEnd = onEnd;
   }
 
-  /** A row as its record has it. */
+  /** Adds a row with the fields of its record. */
   add(fields: RecordFields): void {
     const { labels, metrics } = this.#fields;
     let hasReading = false;
@@ -207,7 +207,7 @@ class ReadingWriter {
   }
 }
 
-/** Severities are text in records: metrics have their number. */
+/** Returns a value as a number; severities, which are text in records, have numbers in metrics. */
 function numberOf(value: Value | undefined): number | undefined {
   if (typeof value === "number" || typeof value === "bigint") return Number(value);
   const severity = stateSeverities.indexOf(value as StateSeverity);
@@ -242,7 +242,7 @@ function fieldsOf(object: PolledObject): FieldsOfObject {
   return fields;
 }
 
-/** Metrics that are added to rows whatever their MIB has. */
+/** The metrics that rows get in addition to those of their MIB. */
 const derived: readonly (readonly [string, MetricKind])[] = [
   ["system.cpu.util.pct", "gauge"],
   ["system.memory.total.bytes", "gauge"],

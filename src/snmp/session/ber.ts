@@ -1,13 +1,13 @@
 /**
- * An object identifier: at least two sub-identifiers, each an unsigned 32-bit integer, at most 128 of them (RFC 2578
- * section 3.5). The first is at most 2, and below 2 the second is at most 39.
+ * An object identifier: at least two and at most 128 sub-identifiers, each an unsigned 32-bit integer (RFC 2578 section 3.5). The first
+ * is at most 2, and if it is below 2, the second is at most 39.
  */
 export type Oid = readonly number[];
 
 const maxSubIdentifiers = 128;
 const maxSubIdentifier = 0xffffffff;
 
-/** Tells whether the numbers are an object identifier that can be encoded. */
+/** Reports whether the numbers are an object identifier that can be encoded. */
 export function isOid(oid: Oid): boolean {
   if (oid.length < 2 || oid.length > maxSubIdentifiers) return false;
   if (!oid.every((part) => Number.isInteger(part) && part >= 0 && part <= maxSubIdentifier)) return false;
@@ -16,9 +16,9 @@ export function isOid(oid: Oid): boolean {
 }
 
 /**
- * Reads dotted decimal text, with or without a leading dot; no blanks, signs or leading zeros.
+ * Parses dotted decimal text, with or without a leading dot; blanks, signs and leading zeros are not allowed.
  *
- * @returns undefined when the text is not an object identifier.
+ * @returns undefined if the text is not an object identifier.
  */
 export function parseOid(text: string): Oid | undefined {
   const digits = text.startsWith(".") ? text.slice(1) : text;
@@ -27,12 +27,15 @@ export function parseOid(text: string): Oid | undefined {
   return isOid(oid) ? oid : undefined;
 }
 
-/** Dotted decimal with a leading dot. */
+/** Formats an OID as dotted decimal text with a leading dot. */
 export function formatOid(oid: Oid): string {
   return `.${oid.join(".")}`;
 }
 
-/** Lexicographic order of SNMP: negative when `a` comes first, 0 when equal; a prefix comes before what it starts. */
+/**
+ * Compares OIDs in the lexicographic order of SNMP: negative if `a` comes first, 0 if they are equal. A prefix comes before the OIDs
+ * that it starts.
+ */
 export function compareOids(a: Oid, b: Oid): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {
@@ -42,27 +45,27 @@ export function compareOids(a: Oid, b: Oid): number {
   return a.length - b.length;
 }
 
-/** Tells whether `oid` lies below `root` or is `root`. */
+/** Reports whether `oid` lies below `root` or is `root`. */
 export function oidStartsWith(oid: Oid, root: Oid): boolean {
   if (oid.length < root.length) return false;
-  // From the end, because identifiers of one agent differ late.
+  // The comparison starts at the end, because identifiers of one agent differ late.
   for (let i = root.length - 1; i >= 0; i--) if (oid[i] !== root[i]) return false;
   return true;
 }
 
-/** Types whose value is a number: signed for Integer32, else 0 to 2^32-1. Unsigned32 has the tag of Gauge32. */
+/** The types whose value is a number: signed for Integer32, otherwise 0 to 2^32-1. Unsigned32 has the tag of Gauge32. */
 type NumberType = "Integer32" | "Counter32" | "Gauge32" | "TimeTicks";
 
 /**
- * Types whose value is bytes. IpAddress has whatever length the agent sent. An `Unknown` is a primitive value of a tag
- * that SNMP does not define; its bytes are the whole element with tag and length, so that nothing is lost.
+ * The types whose value is bytes. IpAddress has the length that the agent sent. An `Unknown` is a primitive value with a tag that SNMP
+ * does not define. Its bytes are the whole element with tag and length, so that nothing is lost.
  */
 type BytesType = "OctetString" | "IpAddress" | "Opaque" | "Unknown";
 
 /** The exception that an agent answers in place of a value (RFC 3416 section 3). */
 export type ExceptionType = "noSuchObject" | "noSuchInstance" | "endOfMibView";
 
-/** `Malformed`: the agent sent a value that cannot be read. */
+/** The type of a value. `Malformed` means that the agent sent an unreadable value. */
 export type ValueType =
   | NumberType
   | BytesType
@@ -80,37 +83,37 @@ export type VarBind =
   | { readonly oid: Oid; readonly type: "ObjectIdentifier"; readonly value: Oid }
   | { readonly oid: Oid; readonly type: ExceptionType | "Null" | "Malformed"; readonly value: null };
 
-/** Tells whether the agent said that there is no value. */
+/** Reports whether the agent answered that there is no value. */
 export function isException(varbind: VarBind): boolean {
   return varbind.type === "noSuchObject" || varbind.type === "noSuchInstance" || varbind.type === "endOfMibView";
 }
 
-/** Tells whether there is no value: the agent said so, or sent one that cannot be read. */
+/** Reports whether there is no value: the agent said so, or sent an unreadable one. */
 export function hasNoValue(varbind: VarBind): boolean {
   return varbind.type === "Malformed" || isException(varbind);
 }
 
 /**
- * BER bytes written from the last to the first, so that every length is known when it is written and takes the fewest
- * octets. What was written lies in `bytes` from `at` to the end. Callers pass values that they have checked.
+ * Writes BER bytes from the last to the first, so that every length is known when it is written and takes the fewest octets. The
+ * written bytes are those of `bytes` from `at` to the end. Callers must check values beforehand.
  */
 export class Writer {
   bytes: Uint8Array;
   at: number;
 
-  /** Takes its bytes from the pool of Buffer: an allocation for every message costs more than writing it. */
+  /** The bytes are from the pool of Buffer, because an allocation for every message would cost more than writing it. */
   constructor(size = 256) {
     this.bytes = Buffer.allocUnsafe(size);
     this.at = size;
   }
 }
 
-/** Number of bytes written so far; a mark for {@link writeHeader}. */
+/** Returns the number of bytes written so far; a mark for {@link writeHeader}. */
 export function sizeOf(writer: Writer): number {
   return writer.bytes.length - writer.at;
 }
 
-/** Returns the written bytes; the writer is not to be used after that. */
+/** Returns the written bytes; the writer must not be used after that. */
 export function written(writer: Writer): Uint8Array {
   return writer.bytes.subarray(writer.at);
 }
@@ -124,7 +127,7 @@ function reserve(writer: Writer, count: number): void {
   writer.bytes = bytes;
 }
 
-/** Puts tag and length before everything that was written since `mark`. */
+/** Writes tag and length before everything that was written since `mark`. */
 export function writeHeader(writer: Writer, tag: number, mark: number): void {
   reserve(writer, 6);
   const { bytes } = writer;
@@ -142,7 +145,7 @@ export function writeHeader(writer: Writer, tag: number, mark: number): void {
   bytes[--writer.at] = tag;
 }
 
-/** Bytes as they are. */
+/** Writes bytes as they are. */
 export function writeRaw(writer: Writer, octets: Uint8Array): void {
   reserve(writer, octets.length);
   writer.at -= octets.length;
@@ -155,7 +158,7 @@ export function writeOctets(writer: Writer, tag: number, octets: Uint8Array): vo
   writeHeader(writer, tag, mark);
 }
 
-/** An integer of -2^31 to 2^32-1. */
+/** Writes an integer of -2^31 to 2^32-1. */
 export function writeInteger(writer: Writer, tag: number, value: number): void {
   reserve(writer, 11);
   const mark = sizeOf(writer);
@@ -165,13 +168,13 @@ export function writeInteger(writer: Writer, tag: number, value: number): void {
     bytes[--writer.at] = rest & 0xff;
     rest = Math.floor(rest / 256);
   } while (rest !== 0 && rest !== -1);
-  // The first octet carries the sign; a value whose top bit says otherwise gets one more.
+  // The first octet carries the sign; if the top bit of a value contradicts it, one more octet is necessary.
   const isNegative = (bytes[writer.at] as number) > 0x7f;
   if (isNegative !== value < 0) bytes[--writer.at] = value < 0 ? 0xff : 0;
   writeHeader(writer, tag, mark);
 }
 
-/** An integer of 0 to 2^64-1. */
+/** Writes an integer of 0 to 2^64-1. */
 export function writeUnsigned64(writer: Writer, tag: number, value: bigint): void {
   reserve(writer, 16);
   const mark = sizeOf(writer);
@@ -202,11 +205,11 @@ function writeSubIdentifier(writer: Writer, value: number): void {
 }
 
 /**
- * A fault of a value.
+ * The faults of a value:
  *
  * - `cut`: a Counter32 or TimeTicks of more than 32 bits, of which the low 32 are used
  * - `empty`: a number without octets; `width`: a number beyond its type
- * - `length`: octets that are missing, or too many; `tag`: nothing that can be a value; `oid`: no object identifier
+ * - `length`: too few or too many octets; `tag`: no possible value; `oid`: no object identifier
  */
 export const valueFaults = ["cut", "empty", "width", "length", "tag", "oid"] as const;
 export type ValueFault = (typeof valueFaults)[number];
@@ -216,7 +219,7 @@ export function noValueFaults(): Record<ValueFault, number> {
   return { cut: 0, empty: 0, width: 0, length: 0, tag: 0, oid: 0 };
 }
 
-/** Bytes that are not what BER or SNMP allow there. It stays inside the session, which counts it. */
+/** Thrown for bytes that BER or SNMP do not allow. It stays inside the session, which counts it. */
 export class DecodeError extends Error {
   override readonly name = "DecodeError";
   /** The fault of the value. */
@@ -228,7 +231,7 @@ export class DecodeError extends Error {
   }
 }
 
-/** BER tags of the universal types that SNMP uses. */
+/** The BER tags of the universal types that SNMP uses. */
 export const tags = {
   integer: 0x02,
   octetString: 0x04,
@@ -237,7 +240,7 @@ export const tags = {
   sequence: 0x30,
 } as const;
 
-/** A position in BER bytes. Readers move `at` forward and never look at or beyond `end`. */
+/** A position in BER bytes. Readers move `at` forward and never read at or beyond `end`. */
 export interface Cursor {
   readonly bytes: Uint8Array;
   at: number;
@@ -248,7 +251,7 @@ export function cursorOver(bytes: Uint8Array): Cursor {
   return { bytes, at: 0, end: bytes.length };
 }
 
-/** The tag of the next element, without moving. */
+/** Returns the tag of the next element without moving. */
 export function peekTag(cursor: Cursor): number {
   if (cursor.at >= cursor.end) throw new DecodeError("element missing");
   return cursor.bytes[cursor.at] as number;
@@ -257,10 +260,10 @@ export function peekTag(cursor: Cursor): number {
 /**
  * Reads tag and length of the next element and stops at its content.
  *
- * Lengths may be longer than needed (agents that reserve their place send them so); indefinite ones are not allowed in
- * SNMP (RFC 3417 section 8).
+ * Lengths may have more octets than necessary, because agents that reserve their place send them so. Indefinite lengths are not allowed
+ * in SNMP (RFC 3417 section 8).
  *
- * @returns where the content ends, which is not beyond the cursor's end.
+ * @returns the end of the content, which is not beyond the cursor's end.
  */
 export function readHeader(cursor: Cursor, tag: number): number {
   const { bytes, end } = cursor;
@@ -281,7 +284,7 @@ export function readHeader(cursor: Cursor, tag: number): number {
   return cursor.at + length;
 }
 
-/** Steps over the next element of this tag and gives a cursor over its content. */
+/** Skips the next element, which must have this tag, and returns a cursor over its content. */
 export function enter(cursor: Cursor, tag: number): Cursor {
   const end = readHeader(cursor, tag);
   const inner = { bytes: cursor.bytes, at: cursor.at, end };
@@ -294,10 +297,13 @@ export function expectEnd(cursor: Cursor): void {
   if (cursor.at !== cursor.end) throw new DecodeError("bytes after the last element");
 }
 
-/** X.690 wants the fewest octets, but agents with a fixed width pad them. A 64-bit unsigned value needs nine. */
+/**
+ * The most octets of an integer. X.690 requires the fewest octets, but agents with a fixed width pad them. A 64-bit unsigned value
+ * needs nine.
+ */
 const maxIntegerOctets = 9;
 
-/** A signed integer of up to nine octets, rounded when it is beyond 2^53; its caller allows 32 bits only. */
+/** Reads a signed integer of up to nine octets, rounded if it is beyond 2^53; its caller allows only 32 bits. */
 function readSigned(cursor: Cursor, end: number): number {
   const { bytes } = cursor;
   const length = end - cursor.at;
@@ -308,7 +314,7 @@ function readSigned(cursor: Cursor, end: number): number {
   return value;
 }
 
-/** An integer of -2^31 to 2^31-1. */
+/** Reads an integer of -2^31 to 2^31-1. */
 export function readInteger32(cursor: Cursor, tag: number): number {
   const value = readSigned(cursor, readHeader(cursor, tag));
   if (value < -0x80000000 || value > 0x7fffffff) throw new DecodeError("integer beyond 32 bits", "width");
@@ -316,8 +322,8 @@ export function readInteger32(cursor: Cursor, tag: number): number {
 }
 
 /**
- * An unsigned number of up to eight octets, or nine where the first is zero. A top bit that is set is part of the number,
- * because many agents leave out the zero octet in front; net-snmp reads them the same.
+ * Checks an unsigned number of up to eight octets, or nine if the first is zero, and returns its end. A set top bit is part of the
+ * number, because many agents omit the zero octet in front; net-snmp does the same.
  */
 function unsignedEnd(cursor: Cursor, tag: number): number {
   const end = readHeader(cursor, tag);
@@ -330,7 +336,7 @@ function unsignedEnd(cursor: Cursor, tag: number): number {
   return end;
 }
 
-/** Returns the low 32 bits of what ends at `end`. */
+/** Returns the low 32 bits of the number that ends at `end`. */
 function readLow32({ bytes, at }: Cursor, end: number): number {
   let value = 0;
   for (let i = Math.max(at, end - 4); i < end; i++) value = value * 256 + (bytes[i] as number);
@@ -342,7 +348,7 @@ function isWiderThan32({ bytes, at }: Cursor, end: number): boolean {
   return false;
 }
 
-/** An integer of 0 to 2^32-1. */
+/** Reads an integer of 0 to 2^32-1. */
 export function readUnsigned32(cursor: Cursor, tag: number): number {
   const end = unsignedEnd(cursor, tag);
   if (isWiderThan32(cursor, end)) throw new DecodeError("integer beyond 32 bits", "width");
@@ -351,7 +357,7 @@ export function readUnsigned32(cursor: Cursor, tag: number): number {
   return value;
 }
 
-/** A number that goes round at 2^32: of a wider one the low 32 bits, as net-snmp does, and `cut` is added to `faults`. */
+/** Reads a number that wraps at 2^32. A wider one gives its low 32 bits, as in net-snmp, and adds `cut` to `faults`. */
 export function readModulo32(cursor: Cursor, tag: number, faults: ValueFault[]): number {
   const end = unsignedEnd(cursor, tag);
   if (isWiderThan32(cursor, end)) faults.push("cut");
@@ -360,7 +366,7 @@ export function readModulo32(cursor: Cursor, tag: number, faults: ValueFault[]):
   return value;
 }
 
-/** An integer of 0 to 2^64-1, exact. */
+/** Reads an exact integer of 0 to 2^64-1. */
 export function readUnsigned64(cursor: Cursor, tag: number): bigint {
   const end = unsignedEnd(cursor, tag);
   const low = readLow32(cursor, end);
@@ -369,7 +375,7 @@ export function readUnsigned64(cursor: Cursor, tag: number): bigint {
   return (BigInt(high) << 32n) + BigInt(low);
 }
 
-/** The content as a view of the datagram. */
+/** Returns the content as a view of the datagram. */
 export function readOctets(cursor: Cursor, tag: number): Uint8Array {
   const end = readHeader(cursor, tag);
   const octets = cursor.bytes.subarray(cursor.at, end);
@@ -377,25 +383,25 @@ export function readOctets(cursor: Cursor, tag: number): Uint8Array {
   return octets;
 }
 
-/** The content as bytes of their own. */
+/** Returns the content as a copy. */
 export function copyOctets(cursor: Cursor, tag: number): Uint8Array {
   return copyBytes(readOctets(cursor, tag));
 }
 
-/** A copy. Not `slice`, which gives a view when the bytes are a Buffer. */
+/** Returns a copy. It does not use `slice`, which returns a view if the bytes are a Buffer. */
 export function copyBytes(bytes: Uint8Array): Uint8Array {
   const copy = new Uint8Array(bytes.length);
   copy.set(bytes);
   return copy;
 }
 
-/** An object identifier. Empty content is read as 0.0, which is what agents that send it mean; padding is passed over. */
+/** Reads an object identifier. Empty content means 0.0, as agents that send it intend; padding is skipped. */
 export function readOid(cursor: Cursor, tag: number): Oid {
   const { bytes } = cursor;
   const end = readHeader(cursor, tag);
   if (cursor.at === end) return [0, 0];
   if ((bytes[end - 1] as number) > 0x7f) throw new DecodeError("object identifier cut off", "oid");
-  // An array that grows takes more memory than the number of its parts is worth: this is done for every value that is read.
+  // The parts are counted first, because an array that grows would take more memory than they need, for every value.
   let parts = 1;
   for (let at = cursor.at; at < end; at++) if ((bytes[at] as number) < 0x80) parts++;
   if (parts > maxSubIdentifiers) throw new DecodeError("more than 128 sub-identifiers", "oid");

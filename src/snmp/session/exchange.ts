@@ -14,11 +14,11 @@ interface SocketPoolOptions {
   readonly openSocket: OpenUdpSocket;
   readonly receiveBufferBytes: number;
   readonly onMessage: (datagram: Uint8Array, address: string, port: number) => void;
-  /** The host has no socket of this family. */
+  /** Called if the host has no socket of this family. */
   readonly onUnusable: (family: Family, error: NodeJS.ErrnoException) => void;
 }
 
-/** One socket for each address family, opened when something is sent. */
+/** One socket for each address family, opened at the first send. */
 class SocketPool {
   readonly #options: SocketPoolOptions;
   readonly #counts: SessionCounts;
@@ -31,7 +31,7 @@ class SocketPool {
     this.#log = options.log;
   }
 
-  /** Never waits. `onError` is called for a datagram that the host refuses to send. */
+  /** Sends a datagram and never waits. `onError` is called if the host refuses to send it. */
   send(peer: Peer, datagram: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void {
     const socket = this.#sockets.get(peer.family) ?? this.#open(peer.family);
     socket.send(datagram, peer.address, peer.port, (error) => {
@@ -57,7 +57,7 @@ class SocketPool {
         this.#counts.socketErrors++;
         if (this.#sockets.get(family) === socket) this.#sockets.delete(family);
         this.#log.warn({ family, error }, "SNMP socket closed after an error");
-        // A socket that worked is opened again by the next send. One that never did will not do better then.
+        // The next send opens a socket again if it worked before. One that never worked will not work then.
         if (!isReady) this.#options.onUnusable(family, error);
       },
     });
@@ -67,9 +67,9 @@ class SocketPool {
 }
 
 /**
- * Ids of requests that ended, to know what a message that still bears one is.
+ * The ids of requests that ended, to classify messages that still carry one.
  *
- * Remembers between `generationSize` and twice as many of the last ids.
+ * It remembers between `generationSize` and twice as many of the last ids.
  */
 class RetiredIds {
   readonly #generationSize: number;
@@ -93,20 +93,20 @@ class RetiredIds {
   }
 }
 
-/** One request and what counts as its answer. */
+/** A request and the way to recognise its answer. */
 export interface Exchange<Answer extends object> {
   readonly peer: Peer;
-  /** Milliseconds to wait after the first try. */
+  /** The time to wait after the first try, in ms. */
   readonly timeout: number;
-  /** Tries after the first. */
+  /** The number of tries after the first. */
   readonly retries: number;
   /** True if each try waits twice as long as the one before. */
   readonly exponentialTimeout: boolean;
-  /** The datagram of one try. Every try has an id of its own, and the answer to any of them is taken. */
+  /** Builds the datagram of one try. Every try has an id of its own, and the answer to any of them is accepted. */
   readonly build: (id: number) => Uint8Array;
   /**
-   * Reads a message from the peer with the id of a try. Gives the answer, or why the message is
-   * none and the wait goes on; throws SnmpError or DecodeError to fail the request.
+   * Reads a message from the peer with the id of a try. It returns the answer, or the reason why the message is none and the wait
+   * continues. It throws SnmpError or DecodeError to fail the request.
    */
   readonly read: (message: Message, datagram: Uint8Array) => Answer | IgnoreReason;
 }
@@ -115,50 +115,50 @@ export interface Exchange<Answer extends object> {
 interface Origin {
   readonly address: string;
   readonly port: number;
-  /** The agent whose connection it came by; undefined: by UDP. */
+  /** The agent of the connection by which it came; undefined for UDP. */
   readonly by: Peer | undefined;
 }
 
 export interface ExchangesOptions {
   readonly counts: SessionCounts;
-  /** Limited by the caller: strangers can make it write. */
+  /** The log. The caller limits it, because strangers can cause messages. */
   readonly log: Log;
   readonly nextId: () => number;
   readonly openSocket: OpenUdpSocket;
   readonly receiveBufferBytes: number;
-  /** The peer that is asked at this address and port by UDP, if any session talks to it. */
+  /** Returns the peer at this address and port by UDP, if any session uses it. */
   readonly findPeer: (address: string, port: number) => Peer | undefined;
 }
 
-/** A request while it waits. */
+/** A request that waits. */
 interface Call {
   readonly exchange: Exchange<object>;
   readonly owner: object;
-  /** Why the last message that might have been the answer was not. */
+  /** The reason why the last message that might have been the answer was not accepted. */
   lastIgnored: string | undefined;
   readonly settle: (outcome: object | SnmpError) => void;
 }
 
 interface Pending {
-  /** One for each try. */
+  /** The ids, one for each try. */
   readonly ids: number[];
   timer: NodeJS.Timeout | undefined;
   /**
-   * Undefined once the request has ended. The map of pendings outgrows its storage again and again, and what it leaves
-   * behind would keep whole answers alive until the next full garbage collection.
+   * Undefined once the request has ended. The map of pendings often outgrows its storage, and the old storage would keep whole answers
+   * alive until the next full garbage collection.
    */
   call: Call | undefined;
 }
 
 const clientClosed = "the SNMP client was closed";
 
-/** A send that failed like this is like a datagram lost on the way: the next try may do better. */
+/** The errors of a send that are like a datagram lost on the way: the next try may succeed. */
 const passingSendErrors = new Set(["ENOBUFS", "EAGAIN", "EWOULDBLOCK", "EINTR", "ENOMEM", "ECONNREFUSED"]);
 
 /**
- * Requests that wait for their answers.
+ * The requests that wait for their answers.
  *
- * Requests of any number of sessions over one socket for each address family, and one connection for each agent asked by TCP.
+ * They belong to any number of sessions, over one socket for each address family and one connection for each agent by TCP.
  */
 export class Exchanges {
   readonly #options: ExchangesOptions;
@@ -192,7 +192,7 @@ export class Exchanges {
     });
   }
 
-  /** Rejects with nothing but SnmpError. */
+  /** Runs a request. It rejects only with SnmpError. */
   run<Answer extends object>(exchange: Exchange<Answer>, owner: object): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const settle = (outcome: object | SnmpError): void => {
@@ -207,17 +207,17 @@ export class Exchanges {
     });
   }
 
-  /** Fails the requests of this owner that wait, with `closed`. */
+  /** Fails the waiting requests of this owner with `closed`. */
   cancel(owner: object): void {
     this.#finishWhere((call) => call.owner === owner, "closed", "the session was closed");
   }
 
-  /** Nothing more is asked of this agent. */
+  /** Closes the connection of an agent that is no longer used. */
   release(peer: Peer): void {
     this.#streams.release(peer);
   }
 
-  /** Fails all that wait, and all that is asked after it, and closes the sockets. */
+  /** Fails all waiting and later requests, and closes the sockets. */
   close(): void {
     this.#isClosed = true;
     this.#finishWhere(() => true, "closed", clientClosed);
@@ -245,7 +245,7 @@ export class Exchanges {
     }
   }
 
-  /** @param from where the message came from, and by TCP the agent that was asked there. */
+  /** Counts an ignored message. @param from the source of the message and, by TCP, the agent of the connection. */
   #ignore(reason: IgnoreReason, { address, port, by }: Origin, detail?: string): void {
     this.#counts.ignored[reason]++;
     const peer = by ?? this.#options.findPeer(address, port) ?? this.#options.findPeer(canonical(address), port);
@@ -254,7 +254,9 @@ export class Exchanges {
     this.#log[level]({ address, port, ...(detail !== undefined && { detail }) }, `SNMP datagram ignored: ${reason}`);
   }
 
-  /** It bears our id, so it is the asked agent's answer from another of its addresses, or a forgery: which, is not said. */
+  /**
+   * Counts a message with our id from elsewhere: the agent's answer from another of its addresses, or a forgery. Nothing shows which.
+   */
   #ignoreFromElsewhere(call: Call, address: string, port: number): void {
     const { peer } = call.exchange;
     const from = peerName(canonical(address), port);
@@ -314,7 +316,7 @@ export class Exchanges {
     this.#counts.sentBytes += datagram.length;
     peer.counts.sentBytes += datagram.length;
     const factor = exchange.exponentialTimeout ? 2 ** (tries - 1) : 1;
-    // Where the process was held up, answers may have arrived that nobody has read yet: they come first.
+    // If the process was delayed, answers may have arrived that nobody has read yet, so they come first.
     const expire = (): unknown => setImmediate(() => this.#expire(pending));
     pending.timer = setTimeout(expire, Math.min(exchange.timeout * factor, 0x7fffffff));
     const way = peer.transport === "tcp" ? this.#streams : this.#sockets;
@@ -325,7 +327,7 @@ export class Exchanges {
     });
   }
 
-  /** A request that cannot be built fails like one that cannot be sent. */
+  /** Sends a try. A request that cannot be built fails like one that cannot be sent. */
   #attempt(pending: Pending, call: Call): void {
     try {
       this.#send(pending, call);
@@ -366,14 +368,14 @@ function readAnswer(
   }
 }
 
-/** An error other than of the two kinds that the session throws is a fault of its own, which fails one request too. */
+/** Returns an SnmpError. An error of any other kind than the session's two is an internal fault, and fails one request, too. */
 function asSnmpError(error: unknown, code: "malformed" | "unsupported"): SnmpError {
   if (error instanceof SnmpError) return error;
   if (error instanceof DecodeError) return new SnmpError("malformed", `malformed answer: ${error.message}`);
   return new SnmpError(code, error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-/** The system may spell an IPv6 address in another way than RFC 5952. */
+/** Returns the canonical form of an address, because the system may spell IPv6 addresses in another way than RFC 5952. */
 function canonical(address: string): string {
   const parsed = parseAddress(address);
   return parsed === undefined ? address : formatAddress(parsed);

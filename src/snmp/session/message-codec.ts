@@ -45,10 +45,10 @@ const valueTags: Readonly<Record<Exclude<ValueType, "Unknown" | "Malformed">, nu
 };
 
 /**
- * Reads a VarBindList (RFC 3416 section 3). A value that cannot be read is `Malformed` and costs no other one: the length
- * of its varbind says where the next begins.
+ * Reads a VarBindList (RFC 3416 section 3). An unreadable value becomes `Malformed` and does not affect the others: the length of its
+ * varbind shows where the next begins.
  *
- * @param faults takes what is odd about values.
+ * @param faults takes the oddities of values.
  */
 export function readVarBinds(cursor: Cursor, faults: ValueFault[]): VarBind[] {
   const list = enter(cursor, tags.sequence);
@@ -105,13 +105,13 @@ function readValue(cursor: Cursor, oid: VarBind["oid"], faults: ValueFault[]): V
 
 const exceptions: readonly ExceptionType[] = ["noSuchObject", "noSuchInstance", "endOfMibView"];
 
-/** Content where none belongs is passed over, as net-snmp does. */
+/** Reads a value without content. Content is skipped, as net-snmp does. */
 function readNothing(cursor: Cursor, tag: number): null {
   cursor.at = readHeader(cursor, tag);
   return null;
 }
 
-/** A primitive element of a one-octet tag can be stepped over; constructed ones and longer tags are refused. */
+/** Reads an unknown element. Primitive ones with a one-octet tag can be skipped; constructed ones and longer tags are refused. */
 function readUnknown(cursor: Cursor, tag: number): Uint8Array {
   if ((tag & 0x20) !== 0 || (tag & 0x1f) === 0x1f) throw new DecodeError(`value with tag 0x${tag.toString(16)}`, "tag");
   const start = cursor.at;
@@ -179,8 +179,8 @@ export type PduType = keyof typeof pduTags;
 const pduTypes = new Map(Object.entries(pduTags).map(([type, tag]) => [tag as number, type as PduType]));
 
 /**
- * A protocol data unit (RFC 3416 section 3; version 1 has the same shape). In a getBulk the two error fields carry
- * non-repeaters and max-repetitions.
+ * A protocol data unit (RFC 3416 section 3; version 1 has the same structure). In a getBulk the two error fields contain non-repeaters
+ * and max-repetitions.
  */
 export interface Pdu {
   readonly type: PduType;
@@ -188,11 +188,11 @@ export interface Pdu {
   readonly errorStatus: number;
   readonly errorIndex: number;
   readonly varbinds: readonly VarBind[];
-  /** Faults of the values of a PDU that was read; undefined: none. */
+  /** The faults of the values of a PDU that was read; undefined for none. */
   readonly faults?: readonly ValueFault[];
 }
 
-/** The front of a PDU, enough to see whose answer it is; {@link readPduRest} reads on. */
+/** The front of a PDU, which is enough to find its request; {@link readPduRest} reads the rest. */
 interface PduFront {
   readonly type: PduType;
   readonly requestId: number;
@@ -225,7 +225,7 @@ function writePdu(writer: Writer, pdu: Pdu): void {
   writeHeader(writer, pduTags[pdu.type], mark);
 }
 
-/** msgVersion on the wire. */
+/** The values of msgVersion in messages. */
 export const wireVersions = { "1": 0, "2c": 1, "3": 3 } as const;
 
 /** A message of version 1 (RFC 1157) or 2c (RFC 1901), read up to its request id. */
@@ -241,7 +241,7 @@ export interface CommunityMessage {
 /** A message of version 3 with the user-based security model (RFC 3412 section 6, RFC 3414 section 2.4). */
 export interface UsmMessage {
   readonly version: 3;
-  /** msgID. */
+  /** The msgID. */
   readonly id: number;
   readonly maxSize: number;
   readonly isAuthenticated: boolean;
@@ -254,16 +254,13 @@ export interface UsmMessage {
   /** The position of the authentication parameters in the datagram. */
   readonly mac: { readonly at: number; readonly length: number };
   readonly privacyParameters: Uint8Array;
-  /** The scoped PDU: its element, or the cipher text when `isPrivate`. */
+  /** The scoped PDU: its element, or the cipher text if `isPrivate`. */
   readonly data: Uint8Array;
 }
 
 export type Message = CommunityMessage | UsmMessage;
 
-/**
- * Reads a datagram as far as it takes to find the request that it answers; values are decoded after that. The message
- * must fill the datagram.
- */
+/** Reads a datagram up to the id of its request; values are decoded later. The message must fill the datagram. */
 export function decodeMessage(datagram: Uint8Array): Message {
   const outer = cursorOver(datagram);
   const cursor = enter(outer, tags.sequence);
@@ -341,12 +338,12 @@ export function encodeCommunityMessage(version: 0 | 1, community: Uint8Array, pd
   return written(writer);
 }
 
-/** The parts of a message of version 3: the fields of {@link UsmMessage}, the MAC as a length to leave room for. */
+/** The parts of a version 3 message: the fields of {@link UsmMessage}, with the length to reserve in place of the MAC. */
 interface UsmParts extends Omit<UsmMessage, "version" | "mac"> {
   readonly macLength: number;
 }
 
-/** The message with zeros where its MAC belongs, and where that is. */
+/** Encodes a message with zeros in place of its MAC. @returns the message and the position of the MAC. */
 export function encodeUsmMessage(parts: UsmParts): { readonly bytes: Uint8Array; readonly macAt: number } {
   const writer = new Writer();
   if (parts.isPrivate) writeOctets(writer, tags.octetString, parts.data);
@@ -377,7 +374,7 @@ export function encodeUsmMessage(parts: UsmParts): { readonly bytes: Uint8Array;
   return { bytes, macAt: bytes.length - afterMac - parts.macLength };
 }
 
-/** A PDU and the context it belongs to (RFC 3412 section 6.8). */
+/** A PDU and its context (RFC 3412 section 6.8). */
 export interface ScopedPdu {
   readonly contextEngineId: Uint8Array;
   readonly contextName: Uint8Array;

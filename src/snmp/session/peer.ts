@@ -6,13 +6,14 @@ import { noValueFaults } from "./ber.ts";
 import type { Engine } from "./security.ts";
 
 /**
- * Why a datagram was not taken as an answer.
+ * The reasons why a datagram was not accepted as an answer:
  *
  * - `malformed`: not an SNMP message
  * - `wrong_source`: the id of a request to another address or port
- * - `late`: of a request that was given up; `duplicate`: of one that was answered; `unknown_id`: of none
+ * - `late`: for a request that was given up; `duplicate`: for one that was answered; `unknown_id`: for no request
  * - `pdu_type`: not a response
- * - `version`, `credential`, `engine`: not the version, the community, user or security level, or the engine asked
+ * - `version`, `credential`, `engine`: another version, another community, user or security level, or another engine than that of the
+ *   request
  * - `digest`: the MAC is wrong; `time_window`: authenticated, but as old as a replay
  */
 const ignoreReasons = [
@@ -30,7 +31,7 @@ const ignoreReasons = [
 ] as const;
 export type IgnoreReason = (typeof ignoreReasons)[number];
 
-/** Plain counts, because counting is part of every datagram; the metrics read them. */
+/** Plain counts, because every datagram is counted; the metrics read them. */
 export class SessionCounts {
   requests = 0;
   retries = 0;
@@ -42,11 +43,11 @@ export class SessionCounts {
   socketErrors = 0;
   readonly ignored = Object.fromEntries(ignoreReasons.map((reason) => [reason, 0])) as Record<IgnoreReason, number>;
   readonly errors = new Map<SnmpErrorCode, number>();
-  /** Bytes that the kernel granted last; 0 before the first request. */
+  /** The bytes that the kernel granted last; 0 before the first request. */
   receiveBufferBytes = 0;
 }
 
-/** Registers the metrics of the session layer and gives the numbers that they show. */
+/** Registers the metrics of the session layer and returns the counts that they show. */
 export function registerSessionMetrics(metrics: Metrics): SessionCounts {
   const counts = new SessionCounts();
   const counter = (name: string, help: string, read: () => number): void =>
@@ -78,7 +79,7 @@ export function registerSessionMetrics(metrics: Metrics): SessionCounts {
   return counts;
 }
 
-/** Counts the messages to and from one agent, since its first session was opened. */
+/** The counts of messages to and from one agent since its first session was opened. */
 export class PeerCounts {
   /** Requests, each counted once, however often it was sent. */
   requests = 0;
@@ -98,10 +99,10 @@ export class PeerCounts {
 export const transports = ["udp", "tcp"] as const;
 export type Transport = (typeof transports)[number];
 
-/** An agent by address, port and transport; its sessions share what is known of it. */
+/** An agent by address, port and transport; its sessions share the facts about it. */
 export class Peer {
   readonly family: Family;
-  /** Canonical text. */
+  /** The address as canonical text. */
   readonly address: string;
   readonly port: number;
   readonly transport: Transport;
@@ -109,9 +110,9 @@ export class Peer {
   readonly valueFaults = noValueFaults();
   readonly limits = new AgentLimits();
   engine: Engine | undefined;
-  /** Requests of version 3 without an answer since the last one that had one. */
+  /** The number of version 3 requests without an answer since the last answered one. */
   silent = 0;
-  /** Sessions that are open. */
+  /** The number of open sessions. */
   sessions = 0;
 
   constructor(family: Family, address: string, port: number, transport: Transport) {
@@ -122,7 +123,7 @@ export class Peer {
   }
 }
 
-/** Name of a peer for look-ups and messages: `192.0.2.1:161`, `[2001:db8::1]:161`. */
+/** Returns the name of a peer for look-ups and messages: `192.0.2.1:161`, `[2001:db8::1]:161`. */
 export function peerName(address: string, port: number): string {
   return address.includes(":") ? `[${address}]:${port}` : `${address}:${port}`;
 }

@@ -4,25 +4,25 @@ import type { AuthenticationProtocol, PrivacyProtocol } from "../settings.ts";
 import { DecodeError } from "./ber.ts";
 import { SnmpError } from "./snmp-error.ts";
 
-/** The time that the two notions of an engine's time may be apart, in seconds (RFC 3414 section 2.2.3). */
+/** The most by which two views of an engine's time may differ, in seconds (RFC 3414 section 2.2.3). */
 const timeWindow = 150;
 
-/** At this value engine boots stay, and nothing is in the time window any more (RFC 3414 section 2.2.2). */
+/** The greatest value of engine boots, at which they stay; then no message is in the time window (RFC 3414 section 2.2.2). */
 const maxBoots = 0x7fffffff;
 
 /** The state of an agent's engine, as a manager knows it. */
 export interface EngineView {
   readonly id: Uint8Array;
-  /** The number of times that the engine was started. */
+  /** The number of starts of the engine. */
   readonly boots: number;
-  /** Seconds since it was started, as of the question. */
+  /** The seconds from its start until this call. */
   readonly time: number;
 }
 
-/** An agent's engine and our notion of its time (RFC 3414 section 2.3). */
+/** An agent's engine and our view of its time (RFC 3414 section 2.3). */
 export class Engine {
   readonly id: Uint8Array;
-  /** The largest message that the agent says it takes. */
+  /** The largest message that the agent accepts, according to the agent. */
   readonly maxSize: number;
   readonly #clock: Clock;
   #boots = 0;
@@ -38,7 +38,7 @@ export class Engine {
     this.#at = clock.monotonic();
   }
 
-  /** Takes over the time of a message that proves to be fresh by itself, or, as a first guess, of any message. */
+  /** Sets the time from a message that proves to be fresh, or, as a first guess, from any message. */
   setTime(newBoots: number, newTime: number, isAuthenticated: boolean): void {
     this.#boots = newBoots;
     this.#time = newTime;
@@ -51,14 +51,14 @@ export class Engine {
     return { id: this.id, boots: this.#boots, time: this.#timeNow() };
   }
 
-  /** Tells whether a time was taken from an authenticated message. Before that, boots and time are what a stranger said. */
+  /** Reports whether the time is from an authenticated message. Before that, boots and time may be a stranger's. */
   isSynchronized(): boolean {
     return this.#synchronized;
   }
 
   /**
-   * Checks the time of an authenticated message against our notion and moves the notion on (RFC 3414 section 3.2, step
-   * 7 b): a message of an earlier start, or more than 150 seconds behind, is not timely.
+   * Checks the time of an authenticated message against our view, and updates the view (RFC 3414 section 3.2, step 7 b). A message of
+   * an earlier start, or more than 150 seconds behind, is not timely.
    */
   accept(newBoots: number, newTime: number): boolean {
     const isNewer =
@@ -74,13 +74,13 @@ export class Engine {
   }
 }
 
-/** The hash of an authentication protocol by its name in node:crypto, and to how many octets its HMAC is cut. */
+/** The hash of an authentication protocol by its name in node:crypto, and the octets of its truncated HMAC. */
 interface HashAlgorithm {
   readonly name: string;
   readonly macLength: number;
 }
 
-/** RFC 3414 sections 6.3.1 and 7.3.1, RFC 7860 section 4.1. */
+/** The algorithms of RFC 3414 sections 6.3.1 and 7.3.1, and RFC 7860 section 4.1. */
 export const hashAlgorithms: Readonly<Record<Exclude<AuthenticationProtocol, "noauth">, HashAlgorithm>> = {
   md5: { name: "md5", macLength: 12 },
   sha: { name: "sha1", macLength: 12 },
@@ -98,19 +98,19 @@ function digest(algorithm: HashAlgorithm, ...parts: readonly Uint8Array[]): Uint
 
 const expandedLength = 1 << 20;
 
-/** The user's key Ku: the hash of the passphrase repeated to 2^20 octets (RFC 3414 section A.2). Takes milliseconds. */
+/** Returns the user's key Ku: the hash of the passphrase repeated to 2^20 octets (RFC 3414 section A.2). It takes milliseconds. */
 export function passphraseToKey(algorithm: HashAlgorithm, passphrase: Uint8Array): Uint8Array {
   return digest(algorithm, Buffer.alloc(expandedLength, passphrase));
 }
 
-/** The key for one engine, Kul = H(Ku, engine, Ku) (RFC 3414 section 2.6). */
+/** Returns the key for one engine, Kul = H(Ku, engine, Ku) (RFC 3414 section 2.6). */
 export function localizeKey(algorithm: HashAlgorithm, key: Uint8Array, engineId: Uint8Array): Uint8Array {
   return digest(algorithm, key, engineId, key);
 }
 
 type Encrypting = Exclude<PrivacyProtocol, "nopriv">;
 
-/** Octets of key material; DES takes 8 of key and 8 that its initialisation vectors are made from. */
+/** The octets of key material. DES takes 8 for the key and 8 for its initialisation vectors. */
 const keyLengths: Readonly<Record<Encrypting, number>> = {
   des: 16,
   aes: 16,
@@ -121,9 +121,9 @@ const keyLengths: Readonly<Record<Encrypting, number>> = {
 };
 
 /**
- * The privacy key of one engine. A hash shorter than the key is extended: after draft-blumenthal-aes-usm-04 section
- * 3.1.2.1 by the hash of what there is, after draft-reeder-snmpv3-usm-3desede-00 section 2.1 by localising again, with
- * what there is in place of the passphrase.
+ * Returns the privacy key of one engine. A hash shorter than the key is extended. draft-blumenthal-aes-usm-04 section 3.1.2.1 appends
+ * the hash of the key so far. draft-reeder-snmpv3-usm-3desede-00 section 2.1 localises again, with the key so far in place of the
+ * passphrase.
  */
 export function privacyKey(
   algorithm: HashAlgorithm,
@@ -141,15 +141,15 @@ export function privacyKey(
   return material.subarray(0, keyLengths[protocol]);
 }
 
-/** The keys of a user at one engine; absent what the user's security level does without. */
+/** The keys of a user at one engine, without those that the user's security level does not need. */
 export interface UsmKeys {
   readonly authentication?: { readonly algorithm: HashAlgorithm; readonly key: Uint8Array };
   readonly privacy?: { readonly protocol: "des" | "aes"; readonly key: Uint8Array };
 }
 
 /**
- * Derives keys and keeps them: deriving one from a passphrase hashes a megabyte, and thousands of devices share a few
- * passphrases. The least recently used of more than `limit` are forgotten.
+ * Derives keys and caches them: to derive one from a passphrase means to hash a megabyte, and thousands of devices share a few
+ * passphrases. If there are more than `limit`, the least recently used are forgotten.
  */
 export class KeyCache {
   readonly #limit: number;
@@ -198,7 +198,7 @@ interface MacPlace {
   readonly length: number;
 }
 
-/** The MAC of a message, computed over zeros at the MAC's own position (RFC 3414 section 6.3.1). */
+/** Returns the MAC of a message, computed with zeros at the MAC's own position (RFC 3414 section 6.3.1). */
 function messageMac(algorithm: HashAlgorithm, key: Uint8Array, message: Uint8Array, place: MacPlace): Uint8Array {
   return createHmac(algorithm.name, key)
     .update(message.subarray(0, place.at))
@@ -208,12 +208,12 @@ function messageMac(algorithm: HashAlgorithm, key: Uint8Array, message: Uint8Arr
     .subarray(0, algorithm.macLength);
 }
 
-/** Puts the MAC of the message to where it belongs. */
+/** Writes the MAC of the message to its position. */
 export function signMessage(algorithm: HashAlgorithm, key: Uint8Array, message: Uint8Array, macAt: number): void {
   message.set(messageMac(algorithm, key, message, { at: macAt, length: algorithm.macLength }), macAt);
 }
 
-/** Tells whether the MAC that lies at `place` is that of the message. */
+/** Reports whether the MAC at `place` is that of the message. */
 export function isMessageAuthentic(
   algorithm: HashAlgorithm,
   key: Uint8Array,
@@ -227,7 +227,7 @@ export function isMessageAuthentic(
 
 type Privacy = NonNullable<UsmKeys["privacy"]>;
 
-/** Octets of the privacy parameters, for every protocol. */
+/** The octets of the privacy parameters, for every protocol. */
 export const saltLength = 8;
 
 const desBlock = 8;
@@ -235,8 +235,8 @@ const desBlock = 8;
 /**
  * Encrypts a scoped PDU.
  *
- * @param salt 8 octets that were never used with this key, sent along as the privacy parameters. For DES its first four
- * are the engine boots (RFC 3414 section 8.1.1.1).
+ * @param salt 8 octets that were never used with this key, sent as the privacy parameters. For DES its first four are the engine boots
+ *   (RFC 3414 section 8.1.1.1).
  */
 export function encrypt(
   privacy: Privacy,
@@ -245,7 +245,7 @@ export function encrypt(
   salt: Uint8Array,
   plain: Uint8Array,
 ): Uint8Array {
-  // The call of `final` would add nothing in a stream cipher, nor after whole blocks without padding of its own.
+  // A call of `final` would add nothing for a stream cipher, nor for whole blocks without the cipher's own padding.
   if (privacy.protocol === "aes") {
     return createCipheriv(aesName(privacy.key), privacy.key, aesVector(boots, time, salt)).update(plain);
   }
@@ -255,7 +255,7 @@ export function encrypt(
   return cipher.setAutoPadding(false).update(blocks);
 }
 
-/** Decrypts what {@link encrypt} made. A wrong key is not noticed here: the result is not a scoped PDU then. */
+/** Decrypts the result of {@link encrypt}. It does not detect a wrong key; then the result is not a scoped PDU. */
 export function decrypt(
   privacy: Privacy,
   boots: number,
@@ -276,7 +276,7 @@ function aesName(key: Uint8Array): string {
   return `aes-${8 * key.length}-cfb`;
 }
 
-/** Engine boots, engine time, salt (RFC 3826 section 3.1.2.1). */
+/** Returns engine boots, engine time and salt (RFC 3826 section 3.1.2.1). */
 function aesVector(boots: number, time: number, salt: Uint8Array): Uint8Array {
   const vector = Buffer.alloc(16);
   vector.writeUInt32BE(boots, 0);
@@ -285,13 +285,16 @@ function aesVector(boots: number, time: number, salt: Uint8Array): Uint8Array {
   return vector;
 }
 
-/** OpenSSL 3 offers single DES in its legacy provider only. Triple DES with one key three times is the same cipher. */
+/**
+ * Returns a key for triple DES that repeats the key three times, which makes it single DES. OpenSSL 3 has single DES only in its legacy
+ * provider.
+ */
 function desKey(key: Uint8Array): Uint8Array {
   const single = key.subarray(0, desBlock);
   return Buffer.concat([single, single, single]);
 }
 
-/** The second half of the key, exclusive-or the salt (RFC 3414 section 8.1.1.1). */
+/** Returns the second half of the key, exclusive-or the salt (RFC 3414 section 8.1.1.1). */
 function desVector(key: Uint8Array, salt: Uint8Array): Uint8Array {
   return salt.map((octet, i) => octet ^ (key[desBlock + i] as number));
 }
@@ -309,18 +312,18 @@ export interface UsmCredential {
   readonly authenticationPassphrase?: string;
   readonly privacyProtocol: PrivacyProtocol;
   readonly privacyPassphrase?: string;
-  /** The default context, "", when left out. */
+  /** The context; if left out, the default context, "". */
   readonly contextName?: string;
 }
 
-/** The credential that an agent is asked with. Text is sent as UTF-8. */
+/** The credential for an agent. Text is sent as UTF-8. */
 export type Credential = CommunityCredential | UsmCredential;
 
-/** The least length of a passphrase; what engines take in place of a shorter one is not defined (RFC 3414 section 11.2). */
+/** The least length of a passphrase; RFC 3414 section 11.2 does not define what engines do with a shorter one. */
 const minPassphraseBytes = 8;
 const maxUsernameBytes = 32;
 
-/** Fails with `invalid` when the credential breaks a rule. The message says which field, never what it holds. */
+/** Checks a credential. @throws SnmpError `invalid` if it breaks a rule. The message names the field, never its content. */
 export function checkCredential(credential: Credential): void {
   if (credential.version !== "3") return;
   const { authenticationProtocol, privacyProtocol } = credential;

@@ -4,18 +4,18 @@ import { SnmpError, errorStatus, unreadableAnswer } from "./snmp-error.ts";
 import type { PeerCounts } from "./peer.ts";
 import type { EngineView } from "./security.ts";
 
-/** Full answers in a row before more is tried: twice as much until a size has failed, then a quarter more. */
+/** The number of full answers in a row before the size grows: it doubles until a size has failed, then grows by a quarter. */
 const answersToDouble = 2;
 const answersToGrow = 8;
-/** Answers in a row, each full, after which a size that failed is tried again: the network may have changed. */
+/** The number of full answers in a row after which a failed size is tried again, because the network may have changed. */
 const answersToForget = 512;
 
 /**
- * Learns how many values to ask an agent for in one GetBulk from how it answers. It is kept for as long as the agent
- * is polled, so that one walk learns for the next.
+ * Learns from an agent's answers how many values to request in one GetBulk. It is kept for as long as the agent is polled, so that one
+ * walk learns for the next.
  *
- * Doubles after some full answers, up to `most`. It halves at a failure, and grows by a quarter from then on; a size that
- * failed is approached to three quarters only, until many answers went well.
+ * The number doubles after some full answers, up to `most`. It is halved after a failure, and then grows by a quarter. It grows to at most
+ * three quarters of a failed size until many answers were full.
  */
 export class Repetitions {
   readonly #most: number;
@@ -30,12 +30,12 @@ export class Repetitions {
     this.#values = Math.min(first, most);
   }
 
-  /** Values to ask for in one request, rows times columns. */
+  /** Returns the number of values for one request, rows times columns. */
   values(): number {
     return this.#values;
   }
 
-  /** An answer held all the values that were asked for, about as many as {@link values} says. */
+  /** Notes an answer with all requested values, about as many as {@link values} returns. */
   onFull(): void {
     this.#full++;
     this.#sinceFailure++;
@@ -49,7 +49,7 @@ export class Repetitions {
     );
   }
 
-  /** The agent said tooBig, or did not answer, when asked for this many values. */
+  /** Notes that the agent answered tooBig, or did not answer, when this many values were requested. */
   onFailure(asked: number): void {
     this.#hasFailed = true;
     this.#failedAt = asked;
@@ -59,10 +59,10 @@ export class Repetitions {
   }
 }
 
-/** The number of OIDs that most agents that drop long requests still answer. */
+/** The number of OIDs to which most agents still answer if they drop long requests. */
 const fewOids = 8;
 
-/** Counts answers until it is time to try again what has failed; each time in vain it takes twice as many. */
+/** Counts answers until it is time to retry a failed size; after each failure the count doubles. */
 class Patience {
   readonly #first: number;
   #answers = 0;
@@ -73,7 +73,7 @@ class Patience {
     this.#wanted = answers;
   }
 
-  /** @returns whether it is time. */
+  /** Counts an answer. @returns true if it is time to retry. */
   onAnswer(): boolean {
     if (++this.#answers < this.#wanted) return false;
     this.#answers = 0;
@@ -85,47 +85,47 @@ class Patience {
     this.#answers = 0;
   }
 
-  /** It was not in vain. */
+  /** Notes that the retry succeeded. */
   reward(): void {
     this.#wanted = this.#first;
   }
 }
 
 /**
- * Limits of an agent, learnt from how it answers. They are kept for as long as a session of the agent is open, so that
- * one discovery or poll learns for the next.
+ * The limits of an agent, learnt from its answers. They are kept for as long as a session of the agent is open, so that one discovery
+ * or poll learns for the next.
  */
 export class AgentLimits {
-  /** The number of values to ask for in one GetBulk. */
+  /** The number of values to request in one GetBulk. */
   readonly repetitions: Repetitions = new Repetitions();
   #width = Infinity;
-  /** The most OIDs that one request had when it was answered. */
+  /** The most OIDs in an answered request. */
   #proven = 0;
   #bulk: "unknown" | "works" | "missing" = "unknown";
   readonly #untilWider = new Patience(500);
   readonly #untilBulk = new Patience(1000);
 
-  /** Returns how many OIDs to put into one request, at most `most`. */
+  /** Returns the number of OIDs for one request, at most `most`. */
   oids(most: number): number {
     return Math.max(1, Math.min(most, this.#width));
   }
 
-  /** A request with this many OIDs was answered for all of them. */
+  /** Notes that the agent answered all OIDs of a request with this many. */
   onAnswer(asked: number): void {
     if (asked > this.#proven) {
       this.#proven = asked;
       this.#untilWider.reward();
     }
-    // The network may have changed, or only lost something.
+    // The network may have changed, or may only have lost a packet.
     if (asked >= this.#width && this.#untilWider.onAnswer()) this.#width *= 2;
   }
 
-  /** The agent cannot take as many as this: it said so, or its answer was none to them. */
+  /** Notes that this many OIDs are too many for the agent: it said so, or its answer did not fit the request. */
   onTooMany(asked: number): void {
     this.narrow(asked >> 1);
   }
 
-  /** The agent answers this many, after more were in vain. */
+  /** Notes that the agent answers this many OIDs after it did not answer more. */
   narrow(oids: number): void {
     this.#width = Math.max(1, Math.min(this.#width, oids));
     this.#proven = Math.min(this.#proven, this.#width);
@@ -133,15 +133,15 @@ export class AgentLimits {
   }
 
   /**
-   * No answer came to this many OIDs. An agent that has answered as many before, or nothing yet, is silent; any other may
-   * drop what is long.
+   * Notes that this many OIDs got no answer. An agent that has answered as many before, or nothing yet, is silent. Any other agent may
+   * be dropping long requests.
    *
-   * @returns how many to try; undefined: the agent is silent. Call {@link narrow} if that many are answered.
+   * @returns the number of OIDs to try; undefined if the agent is silent. Call {@link narrow} if the agent answers that many.
    */
   onSilence(asked: number): number | undefined {
     if (asked === 1 || this.#proven === 0) return undefined;
     if (asked <= this.#proven) {
-      // Another agent may answer at this address some day.
+      // Another agent may answer at this address later.
       this.#proven = 1;
       return undefined;
     }
@@ -158,39 +158,39 @@ export class AgentLimits {
     return this.#bulk === "works";
   }
 
-  /** A GetBulk was answered with a whole row at least. */
+  /** Notes that a GetBulk was answered with at least one whole row. */
   onBulk(): void {
     this.#bulk = "works";
     this.#untilBulk.reward();
   }
 
-  /** The agent has answered GetBulk before, and now it does not. Another agent may answer at this address. */
+  /** Notes that the agent does not answer GetBulk any longer. Another agent may answer at this address. */
   onBulkSilent(): void {
     if (this.#bulk === "works") this.#bulk = "unknown";
   }
 
-  /** The agent does not answer GetBulk as it should, but GetNext. */
+  /** Notes that the agent answers GetNext, but not GetBulk as it should. */
   onBulkMissing(): void {
     this.#bulk = "missing";
     this.#untilBulk.restart();
   }
 
-  /** A GetNext in place of a GetBulk was answered. */
+  /** Notes that a GetNext in place of a GetBulk was answered. */
   onNext(): void {
     if (this.#bulk === "missing" && this.#untilBulk.onAnswer()) this.#bulk = "unknown";
   }
 }
 
-/** A request before it has an id. */
+/** A request without an id. */
 export interface Request {
   readonly type: Extract<PduType, "get" | "getNext" | "getBulk">;
   readonly oids: readonly Oid[];
-  /** 0 unless it is a getBulk. */
+  /** The number of non-repeaters; 0 unless it is a getBulk. */
   readonly nonRepeaters: number;
   readonly maxRepetitions: number;
 }
 
-/** Fails with `invalid` when the request cannot be put into bytes. */
+/** Checks that a request can be encoded. @throws SnmpError `invalid` if it cannot. */
 export function checkRequest({ oids, nonRepeaters, maxRepetitions }: Request): void {
   if (oids.length === 0) throw new SnmpError("invalid", "a request without object identifiers");
   const bad = oids.find((oid) => !isOid(oid));
@@ -214,8 +214,9 @@ export function requestPdu(request: Request, id: number): Pdu {
 }
 
 /**
- * Turns a response PDU into the answer to the request; fails with `malformed` when it does not answer what was asked.
- * Rows beyond max-repetitions are cut off: the next request finds them again.
+ * Turns a response PDU into the answer to the request. Rows beyond max-repetitions are cut; the next request finds them again.
+ *
+ * @throws SnmpError `malformed` if it does not answer the request.
  */
 export function responseTo(request: Request, pdu: Pdu): SnmpResponse {
   const asked = request.oids.length;
@@ -248,10 +249,10 @@ function isSameOid(a: Oid, b: Oid): boolean {
   return a.length === b.length && a.every((part, i) => part === b[i]);
 }
 
-/** The largest UDP payload over IPv4; IPv6 without jumbograms takes 20 more. */
+/** The largest UDP payload over IPv4; IPv6 without jumbograms allows 20 bytes more. */
 export const maxDatagram = 65_507;
 
-/** Fails with `too_big` when the datagram is larger than the agent or UDP takes. */
+/** Checks the size of a datagram. @throws SnmpError `too_big` if it is larger than the agent or UDP allows. */
 export function checkSize(datagram: Uint8Array, limit: number): Uint8Array {
   if (datagram.length > limit) {
     throw new SnmpError("too_big", `a request of ${datagram.length} bytes where ${limit} are allowed`);
@@ -260,9 +261,9 @@ export function checkSize(datagram: Uint8Array, limit: number): Uint8Array {
 }
 
 /**
- * Takes the answer for the OID at a position: its varbind, or the error status that the agent answered with.
+ * Takes the answer for the OID at a position: its varbind, or the error status from the agent.
  *
- * @returns further positions that the answer completes, which are not asked for.
+ * @returns further positions that the answer completes; they are not requested.
  */
 type OnEach = (position: number, answer: VarBind | number) => Iterable<number> | void;
 
@@ -270,19 +271,21 @@ interface AskEachOptions {
   readonly type: "get" | "getNext";
   /** The most OIDs of one request. */
   readonly maxOids: number;
-  /** Tells whether OIDs far apart are asked for together, by how many there are in a request: an answer may complete those between. */
+  /**
+   * Reports whether OIDs far apart are requested together, by the number of OIDs in a request. An answer may complete those between.
+   */
   readonly isSpread?: (oids: number) => boolean;
 }
 
-/** The OIDs behind so many answered with an error in a row are not asked for: they count as answered with the last one. */
+/** The most answers with an error in a row. The OIDs behind them are not requested; they count as answered with the last error. */
 const maxErrorsInRow = 100;
 
 /**
- * Asks for each OID, as many in one request as the agent takes: fewer after an answer that is too big or makes no sense,
- * or after silence. An OID that the agent blames an error on is asked for alone: agents blame the first one for what they
- * cannot do with several.
+ * Requests each OID, with as many in one request as the agent allows: fewer after silence, or after an answer that is too big or makes
+ * no sense. An OID that the agent blames for an error is requested alone, because agents blame the first one if they cannot handle
+ * several.
  *
- * @throws SnmpError when the agent does not answer.
+ * @throws SnmpError if the agent does not answer.
  */
 export async function askEach(
   session: Session,
@@ -294,9 +297,9 @@ export async function askEach(
   const open = new Set(oids.keys());
   let errorsInRow = 0;
   let lastError = 0;
-  /** The number of OIDs that are tried after silence; undefined: there was none since the last answer. */
+  /** The number of OIDs to try after silence; undefined if there was no silence since the last answer. */
   let tried: number | undefined;
-  /** The number of OIDs that there is room for with these. That of others may be another number, so that it is not kept. */
+  /** The number of OIDs whose answer fits. Other OIDs may fit in another number, so it is not kept. */
   let fitting = Infinity;
   const width = (): number => Math.min(limits.oids(maxOids), tried ?? Infinity, fitting);
 
@@ -309,7 +312,7 @@ export async function askEach(
     for (const other of onEach(position, answer) ?? []) open.delete(other);
   };
 
-  /** @returns whether the agent can take as many. */
+  /** @returns true if the agent can answer as many. */
   const ask = async (asked: readonly number[]): Promise<boolean> => {
     const several = asked.length > 1;
     let response: SnmpResponse;
@@ -344,7 +347,7 @@ export async function askEach(
     for (const position of positions) settle(position, answer);
     return true;
   };
-  /** One of them may be at fault, or their number, or the length of their values. */
+  /** Splits a request, because one of its OIDs may be at fault, or their number, or the length of their values. */
   const halve = async (asked: readonly number[], isLong: boolean): Promise<boolean> => {
     const errorsBefore = lastError;
     lastError = 0;
@@ -372,49 +375,46 @@ function choose(open: readonly number[], size: number, isSpread: boolean): reado
   return Array.from({ length: size }, (_, i) => open[Math.floor((i * open.length) / size)] as number);
 }
 
-/** Version 1 has no other way to say that an instance does not exist. */
+/** Reports whether an error status means a missing instance; version 1 has no other way to say so. */
 export function isMissing({ version }: Session, status: number): boolean {
   return version === "1" && status === errorStatus.noSuchName;
 }
 
-/** The answer of an agent. A response with an error status is an answer too. */
+/** The answer of an agent. A response with an error status is an answer, too. */
 export interface SnmpResponse {
-  /** With an error status, what the agent put there: often the request's own identifiers with Null. */
+  /** The variables. With an error status they are whatever the agent sends: often the identifiers of the request with Null. */
   readonly varbinds: readonly VarBind[];
-  /** 0 is no error; names in {@link errorStatusNames}. */
+  /** The error status, named in {@link errorStatusNames}; 0 is no error. */
   readonly errorStatus: number;
-  /** The varbind of the request that is at fault, from 1; 0 for none. Not checked: agents put anything there. */
+  /** The position from 1 of the request's varbind at fault; 0 for none. It is not checked, because agents send any number. */
   readonly errorIndex: number;
-  /** Faults of its values; undefined: none. */
+  /** The faults of its values; undefined for none. */
   readonly faults?: readonly ValueFault[] | undefined;
 }
 
-/**
- * Talks to one agent with one credential. Requests may run at the same time. Every method rejects with SnmpError and
- * nothing else.
- */
+/** Communicates with one agent by one credential. Requests may run at the same time. Every method rejects only with SnmpError. */
 export interface Session {
   readonly version: "1" | "2c" | "3";
   /**
-   * Values of instances. Without an error status there is exactly one varbind for each identifier, in order. Version 1
-   * answers a missing instance with `noSuchName` for all, the others with an exception in its place.
+   * Returns the values of instances. Without an error status there is exactly one varbind for each identifier, in order. For a missing
+   * instance, version 1 answers `noSuchName` for all; the others have an exception in its place.
    */
   get(oids: readonly Oid[]): Promise<SnmpResponse>;
-  /** The instance after each identifier, one varbind for each. That it does come after is not checked. */
+  /** Returns the instance after each identifier, one varbind for each. Their order is not checked. */
   getNext(oids: readonly Oid[]): Promise<SnmpResponse>;
   /**
-   * The instance after each of the first `nonRepeaters` identifiers, and up to `maxRepetitions` after each of the
-   * others, row by row; an agent may answer with fewer. Rejected as `unsupported` in version 1.
+   * Returns the instance after each of the first `nonRepeaters` identifiers, and up to `maxRepetitions` after each of the others, row
+   * by row. An agent may answer with fewer. It rejects with `unsupported` in version 1.
    */
   getBulk(oids: readonly Oid[], nonRepeaters: number, maxRepetitions: number): Promise<SnmpResponse>;
-  /** The agent's engine in version 3, once it is known; its boots show a restart. */
+  /** Returns the agent's engine in version 3, once it is known; its boots show a restart. */
   engine(): EngineView | undefined;
-  /** Counts of the agent's address and port, over all its sessions. The object is live. */
+  /** The counts of the agent's address and port over all its sessions. The object is live. */
   readonly counts: Readonly<PeerCounts>;
-  /** Limits of the agent, as far as its answers have shown them; of its address and port, over all its sessions. */
+  /** The limits that the agent's answers have shown, for its address and port over all its sessions. */
   readonly limits: AgentLimits;
-  /** Values of the agent that were odd, by what is odd about them. The object is live. */
+  /** The counts of the agent's odd values by fault. The object is live. */
   readonly valueFaults: Readonly<Record<ValueFault, number>>;
-  /** Fails what waits with `closed`, and every later request. */
+  /** Fails waiting requests and all later ones with `closed`. */
   close(): void;
 }

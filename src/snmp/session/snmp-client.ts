@@ -28,17 +28,20 @@ import { quote } from "../../base/text/index.ts";
 /** Sends one message with the session's time-outs and waits for its answer. */
 type Run = <Answer extends object>(message: Pick<Exchange<Answer>, "build" | "read">) => Promise<Answer>;
 
-/** The part that differs between the versions: it makes messages of a request and reads them back. */
+/** The part that differs between the versions: it makes messages from a request and reads their answers. */
 interface Requester {
   request(request: Request): Promise<SnmpResponse>;
 }
 
-/** Requests in a row without an answer after which the engine is asked for again: another agent may answer now, which drops what is not for it. */
+/**
+ * The requests in a row without an answer after which the engine is discovered again: another agent may be there now, and it drops
+ * messages for other engines.
+ */
 const maxSilent = 2;
-/** The number of times that one request may start again because the agent's engine or its time is not what we thought. */
+/** The most restarts of one request because the agent's engine or its time is not the expected one. */
 const maxRecoveries = 2;
 
-/** Shared by the sessions of version 3 of one client. */
+/** The state that the version 3 sessions of one client share. */
 interface UsmShared {
   readonly clock: Clock;
   readonly counts: SessionCounts;
@@ -47,8 +50,8 @@ interface UsmShared {
 }
 
 /**
- * Requests of version 3 with the user-based security model. The agent's engine is asked for before the first request;
- * a Report that the engine is another one, or that our notion of its time is wrong, corrects that and asks again.
+ * Makes version 3 requests with the user-based security model. The agent's engine is discovered before the first request. If a Report
+ * says that the engine or our view of its time is wrong, the request is corrected and sent again.
  */
 class UsmRequester implements Requester {
   readonly #credential: UsmCredential;
@@ -72,10 +75,10 @@ class UsmRequester implements Requester {
       if ("response" in answer) return answer.response;
       this.#shared.counts.reports++;
       const { name } = answer.report;
-      // Agents that have become another look for the user first, or at the digest, and report that.
+      // Agents that have changed check the user or the digest first, and report that.
       const isOther = name === "unknownEngineIds" || answer.report.isOfOtherEngine;
       const error = reportError(answer.report);
-      // An agent may put the engine of the request into its Report: the next request finds out whose it is.
+      // An agent may put the engine of the request into its Report, so the next request finds out which engine it is.
       if (isOther || error.code === "auth") this.#forget(engine);
       if ((!isOther && name !== "notInTimeWindows") || recoveries === maxRecoveries) throw error;
     }
@@ -95,7 +98,7 @@ class UsmRequester implements Requester {
     return this.#party;
   }
 
-  /** Requests that start together wait for one discovery. What another session found meanwhile is kept. */
+  /** Discovers the engine. Requests that start together wait for one discovery. The result of another session is kept. */
   async #discoverOnce(): Promise<Engine> {
     this.#discovery ??= this.#discover().finally(() => {
       this.#discovery = undefined;
@@ -131,7 +134,7 @@ class UsmRequester implements Requester {
   }
 }
 
-/** A request without user and engine, which the agent answers by naming its engine (RFC 3414 section 4). */
+/** Builds a request without user and engine, which the agent answers with its engine (RFC 3414 section 4). */
 function buildProbe(id: number): Uint8Array {
   const none = new Uint8Array(0);
   const pdu = requestPdu({ type: "get", oids: [], nonRepeaters: 0, maxRepetitions: 0 }, id);
@@ -151,7 +154,7 @@ function buildProbe(id: number): Uint8Array {
   }).bytes;
 }
 
-/** The engine of the agent, with the time that it names as a first guess: nothing here is authenticated. */
+/** Returns the engine of the agent, with its time as a first guess, because nothing here is authenticated. */
 function readProbeAnswer(message: Message, clock: Clock): Engine | IgnoreReason {
   if (message.version !== 3) return "version";
   if (message.isAuthenticated || message.isPrivate) return "credential";
@@ -218,18 +221,18 @@ class AgentSession implements Session {
       return response;
     } catch (error) {
       if (error instanceof SnmpError) throw error;
-      // A cipher or hash that this host does not allow, for one.
+      // For example, this host does not allow a cipher or hash.
       throw new SnmpError("unsupported", error instanceof Error ? error.message : String(error), { cause: error });
     }
   }
 }
 
-/** Unpredictable bytes, such as those of `randomBytes` of node:crypto. */
+/** Returns unpredictable bytes, such as those of `randomBytes` of node:crypto. */
 type RandomBytes = (count: number) => Uint8Array;
 
 const idsInPool = 256;
 
-/** Unpredictable request ids of 1 to 2^31-1. Randomness is fetched for many at a time, which is far cheaper. */
+/** Returns unpredictable request ids of 1 to 2^31-1. It gets random bytes for many ids at a time, which is far cheaper. */
 class IdSource {
   readonly #randomBytes: RandomBytes;
   #pool = new DataView(new ArrayBuffer(0));
@@ -253,7 +256,7 @@ class IdSource {
   }
 }
 
-/** Salts of 8 octets that do not repeat: a counter of 64 bits from a random start (RFC 3826 section 3.1.2.1). */
+/** Returns salts of 8 octets that do not repeat: a 64-bit counter from a random start (RFC 3826 section 3.1.2.1). */
 export class SaltSource {
   readonly #counter: Buffer;
 
@@ -267,7 +270,7 @@ export class SaltSource {
   }
 }
 
-/** Requests of versions 1 and 2c. */
+/** Makes requests of versions 1 and 2c. */
 class CommunityRequester implements Requester {
   readonly #version: 0 | 1;
   readonly #community: Uint8Array;
@@ -295,33 +298,36 @@ class CommunityRequester implements Requester {
   }
 }
 
-/** The agent that is asked, its credential, and how long its answers are waited for. */
+/** The agent of a session, its credential, and its time-outs. */
 export interface SessionTarget {
-  /** IPv4 or IPv6 address in text form; names are not looked up. */
+  /** An IPv4 or IPv6 address in text form; names are not looked up. */
   readonly ip: string;
-  /** 1 to 65535. */
+  /** The port, 1 to 65535. */
   readonly port: number;
-  /** Default: UDP. */
+  /** The transport; UDP by default. */
   readonly transport?: Transport;
   readonly credential: Credential;
-  /** Milliseconds to wait for an answer to each try. */
+  /** The time to wait for an answer to each try, in ms. */
   readonly timeout: number;
-  /** Tries after the first. */
+  /** The number of tries after the first. */
   readonly retries: number;
   /** True if each try waits twice as long as the one before. */
   readonly exponentialTimeout: boolean;
-  /** Awaited before each message, those that find out the engine included; retries of a message do not wait. */
+  /** Awaited before each message, including those that discover the engine; retries of a message do not wait. */
   readonly turn?: () => Promise<void>;
 }
 
 const keyOf = (address: string, port: number, transport: Transport): string =>
   `${transport} ${peerName(address, port)}`;
 
-/** Answers of thousands of devices may come at once; a cut by `net.core.rmem_max` is seen in `netgloss_snmp_receive_buffer_bytes`. */
+/**
+ * The size of the receive buffer: answers of thousands of devices may come at once. `netgloss_snmp_receive_buffer_bytes` shows whether
+ * `net.core.rmem_max` cut it.
+ */
 const receiveBufferBytes = 8 * 1024 * 1024;
 
 /**
- * Talks SNMP to any number of agents over one UDP socket for each address family, and one connection for each agent that is asked by
+ * Communicates by SNMP with any number of agents. It uses one UDP socket for each address family, and one connection for each agent by
  * TCP. They are opened at the first request.
  */
 export class SnmpClient {
@@ -330,7 +336,7 @@ export class SnmpClient {
   readonly #usm: UsmShared;
   #opensSessions = true;
 
-  /** @param openSocket replaces the sockets of the system, `randomBytes` its randomness. */
+  /** @param openSocket replaces the sockets of the system, and `randomBytes` its randomness. */
   constructor(
     { metrics, log, clock }: Pick<Reporting, "metrics" | "log" | "clock">,
     openSocket: OpenUdpSocket = openUdpSocket,
@@ -350,9 +356,9 @@ export class SnmpClient {
   }
 
   /**
-   * Opens a session; nothing is sent. Sessions of one address, port and transport share counts and what is known of the engine.
+   * Opens a session; nothing is sent. Sessions of one address, port and transport share counts and facts about the engine.
    *
-   * @throws SnmpError `invalid` when the target breaks a rule, `closed` after `endOpening` and `close`.
+   * @throws SnmpError `invalid` if the target breaks a rule, `closed` after `endOpening` and `close`.
    */
   open(target: SessionTarget): Session {
     const { credential, timeout, retries, exponentialTimeout, turn } = target;
@@ -365,7 +371,7 @@ export class SnmpClient {
     const owner = {};
     const run: Run = ({ build, read }) => {
       const exchange = { peer, timeout, retries, exponentialTimeout, build, read };
-      // Without turns it is sent at once, before the session can be closed.
+      // Without turns the message is sent at once, before the session can be closed.
       return turn === undefined
         ? this.#exchanges.run(exchange, owner)
         : turn().then(() => this.#exchanges.run(exchange, owner));
@@ -382,12 +388,12 @@ export class SnmpClient {
     });
   }
 
-  /** Opens no sessions from now on; those that are open go on. */
+  /** Refuses new sessions from now on; open ones continue. */
   endOpening(): void {
     this.#opensSessions = false;
   }
 
-  /** Closes sockets and connections for good. Requests that wait, and those of sessions that are still open, fail with `closed`. */
+  /** Closes sockets and connections for good. Waiting requests, and those of sessions that are still open, fail with `closed`. */
   close(): void {
     this.endOpening();
     this.#exchanges.close();

@@ -1,4 +1,4 @@
-/** Error status of a response by number (RFC 3416 section 3). */
+/** The names of error statuses by number (RFC 3416 section 3). */
 export const errorStatusNames = [
   "noError",
   "tooBig",
@@ -23,12 +23,12 @@ export const errorStatusNames = [
 
 export type ErrorStatusName = (typeof errorStatusNames)[number];
 
-/** Number of an error status. */
+/** The numbers of error statuses by name. */
 export const errorStatus = Object.fromEntries(errorStatusNames.map((name, number) => [name, number])) as Readonly<
   Record<ErrorStatusName, number>
 >;
 
-/** Stands for an answer that cannot be read in the place of an error status. */
+/** Stands in place of an error status for an answer that cannot be read. */
 export const unreadableAnswer = -1;
 
 export function errorStatusName(status: number): string {
@@ -37,16 +37,16 @@ export function errorStatusName(status: number): string {
 }
 
 /**
- * Why a request failed.
+ * The reasons why a request failed:
  *
  * - `timeout`: no acceptable answer to any try
  * - `unreachable`: the host refused to send (no route, network down, not permitted)
  * - `auth`: the agent does not accept the user, the passphrases or the security level (RFC 3414 section 3.2)
  * - `not_in_time_window`: the agent keeps finding the time of our messages wrong
  * - `report`: any other Report of the agent
- * - `refused`: the agent answered with an error status, such as authorizationError, to all that it was asked
- * - `malformed`: an authentic answer that cannot be decoded, or that does not answer what was asked
- * - `too_big`: the request does not fit a datagram or what the agent says it can take
+ * - `refused`: the agent answered all requests with an error status, such as authorizationError
+ * - `malformed`: an authentic answer that cannot be decoded, or does not answer the request
+ * - `too_big`: the request does not fit into a datagram, or exceeds the size that the agent accepts
  * - `unsupported`: the protocol version has no such operation, or this host no such cipher
  * - `invalid`: the caller's arguments
  * - `closed`: the session was closed before an answer came
@@ -66,7 +66,7 @@ export const snmpErrorCodes = [
 ] as const;
 export type SnmpErrorCode = (typeof snmpErrorCodes)[number];
 
-/** The only error that leaves a session. Its message never holds a community or a passphrase. */
+/** The only error that leaves a session. Its message never contains a community or a passphrase. */
 export class SnmpError extends Error {
   override readonly name = "SnmpError";
   readonly code: SnmpErrorCode;

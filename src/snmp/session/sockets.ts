@@ -6,14 +6,17 @@ import type { Family } from "../../base/ip/index.ts";
 interface StreamPoolOptions {
   readonly counts: SessionCounts;
   readonly onMessage: (message: Uint8Array, peer: Peer) => void;
-  /** Reports that bytes of an agent are no message, so that nothing after them can be read: its connection is closed. */
+  /** Called if bytes of an agent are no message, so that nothing after them can be read; its connection is closed. */
   readonly onMalformed: (peer: Peer, detail: string) => void;
 }
 
-/** Agents answer by TCP with what does not fit into a datagram; more than this is no answer to what we ask. */
+/**
+ * The largest message. Agents answer by TCP if the answer does not fit into a datagram; more than this cannot be an answer to our
+ * requests.
+ */
 const maxMessage = 1024 * 1024;
 
-/** One connection for each agent that is asked by TCP (RFC 3430), opened when something is sent. */
+/** One connection for each agent by TCP (RFC 3430), opened at the first send. */
 export class StreamPool {
   readonly #counts: SessionCounts;
   readonly #onMessage: (message: Uint8Array, peer: Peer) => void;
@@ -26,7 +29,7 @@ export class StreamPool {
     this.#onMalformed = onMalformed;
   }
 
-  /** Never waits. `onError` is called when the connection cannot be made or breaks before the message has left. */
+  /** Sends a message and never waits. `onError` is called if the connection cannot be made or breaks before the message has left. */
   send(peer: Peer, message: Uint8Array, onError: (error: NodeJS.ErrnoException) => void): void {
     const known = this.#connections.get(peer);
     const socket = known === undefined || known.destroyed || !known.writable ? this.#open(peer) : known;
@@ -37,21 +40,21 @@ export class StreamPool {
     });
   }
 
-  /** Nothing more is asked of this agent. */
+  /** Closes the connection of an agent that is no longer used. */
   release(peer: Peer): void {
     const socket = this.#connections.get(peer);
     this.#connections.delete(peer);
     socket?.destroy();
   }
 
-  /** A later send opens connections again. */
+  /** Closes all connections. A later send opens them again. */
   close(): void {
     for (const socket of this.#connections.values()) socket.destroy();
     this.#connections.clear();
   }
 
   #open(peer: Peer): Socket {
-    // Writes wait until the connection stands.
+    // Writes wait until the connection is open.
     const socket = connect(peer.port, peer.address);
     const reader = new MessageReader();
     socket.setNoDelay(true);
@@ -77,12 +80,12 @@ export class StreamPool {
 export class MessageReader {
   #chunks: Uint8Array[] = [];
   #size = 0;
-  /** Nothing is looked at before this much is there: joining what trickles in again and again would cost its square. */
+  /** The bytes to wait for before the next look: to join small pieces again and again would cost quadratic time. */
   #wanted = 2;
 
-  /** Takes the next bytes. @returns the messages that are whole. @throws Error when the bytes are none. */
+  /** Takes the next bytes. @returns the complete messages. @throws Error if the bytes are no messages. */
   read(chunk: Uint8Array): Uint8Array[] {
-    // The chunk is the socket's, and what is kept of it is looked at later.
+    // The chunk belongs to the socket, and the part that is kept is read later.
     this.#chunks.push(Buffer.from(chunk));
     this.#size += chunk.length;
     if (this.#size < this.#wanted) return [];
@@ -100,7 +103,7 @@ export class MessageReader {
   }
 }
 
-/** Returns the length of the message at the start, with its head; of one whose head has not come whole, more than there is. */
+/** Returns the length of the first message with its header. If the header is incomplete, the length is more than the bytes present. */
 function messageLength(bytes: Buffer): number {
   if (bytes.length > 0 && bytes[0] !== 0x30) throw new Error(`a message begins with the octet ${bytes[0]}`);
   const first = bytes[1];
@@ -114,30 +117,30 @@ function messageLength(bytes: Buffer): number {
   return length;
 }
 
-/** A socket of one address family on a port of its own, which talks to any number of peers. */
+/** A socket of one address family on a port of its own, for any number of peers. */
 export interface UdpSocket {
-  /** Never throws; a datagram that the host refuses to send is reported to `onError`, if at all later. */
+  /** Sends a datagram and never throws. If the host refuses to send it, `onError` may be called later. */
   send(datagram: Uint8Array, address: string, port: number, onError: (error: NodeJS.ErrnoException) => void): void;
   close(): void;
 }
 
-/** None is called before the call that opens the socket has returned. */
+/** The handlers of a socket; none is called before the call that opens the socket has returned. */
 export interface UdpSocketHandlers {
   onMessage(datagram: Uint8Array, address: string, port: number): void;
-  /** The socket is of no use any more, for instance because its family is not there. */
+  /** Called if the socket is no longer usable, for example because the host lacks its family. */
   onError(error: NodeJS.ErrnoException): void;
-  /** The receive buffer that the kernel granted, in bytes. */
+  /** Called with the bytes of the receive buffer that the kernel granted. */
   onReady(receiveBufferBytes: number): void;
 }
 
-/** Opens a socket; what is sent before it is ready waits. */
+/** Opens a socket; datagrams sent before it is ready wait. */
 export type OpenUdpSocket = (family: Family, receiveBufferBytes: number, handlers: UdpSocketHandlers) => UdpSocket;
 
 export const openUdpSocket: OpenUdpSocket = (family, receiveBufferBytes, handlers) => {
   const socket = createSocket({
     type: family === 4 ? "udp4" : "udp6",
     ipv6Only: family === 6,
-    // Addresses are given as numbers. The default looks each of them up as if it were a name.
+    // Addresses are numeric; the default would look each of them up like a name.
     lookup: (host, _options, callback) => callback(null, host, family),
   });
   let isOpen = true;
@@ -151,7 +154,7 @@ export const openUdpSocket: OpenUdpSocket = (family, receiveBufferBytes, handler
     queueMicrotask(() => handlers.onError(error));
   });
   socket.on("listening", () => {
-    // Thousands of devices may answer at once. What exceeds net.core.rmem_max is cut by the kernel silently.
+    // Thousands of devices may answer at once. The kernel silently cuts a size above net.core.rmem_max.
     try {
       socket.setRecvBufferSize(receiveBufferBytes);
     } catch {

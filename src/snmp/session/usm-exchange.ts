@@ -33,11 +33,11 @@ type ReportName = (typeof usmStatsNames)[number] | (typeof mpdStatsNames)[number
 interface Report {
   readonly name: ReportName;
   readonly oid: Oid | undefined;
-  /** True if it comes from another engine than was asked. */
+  /** True if it comes from another engine than the request was sent to. */
   readonly isOfOtherEngine: boolean;
 }
 
-/** Reads what a Report PDU reports, by its first varbind. */
+/** Reads a Report PDU by its first varbind. */
 function readReport(varbinds: readonly VarBind[], isOfOtherEngine: boolean): Report {
   const oid = varbinds[0]?.oid;
   let name: ReportName | undefined;
@@ -55,7 +55,7 @@ const errors: Partial<Record<ReportName, readonly [SnmpErrorCode, string]>> = {
   unknownEngineIds: ["report", "the agent does not know the engine id that it gave"],
 };
 
-/** The error of a request that was answered by a Report. */
+/** Returns the error of a request that was answered by a Report. */
 export function reportError(report: Report): SnmpError {
   const [code, message] = errors[report.name] ?? ["report", "the agent reported a problem"];
   const oid = report.oid === undefined ? "without an object" : formatOid(report.oid);
@@ -73,7 +73,7 @@ export interface UsmParty {
 
 export type UsmAnswer = { readonly response: SnmpResponse } | { readonly report: Report };
 
-/** The messages of one request of version 3 (RFC 3412 section 7, RFC 3414 section 3). */
+/** Returns the messages of one request of version 3 (RFC 3412 section 7, RFC 3414 section 3). */
 export function usmExchange(request: Request, party: UsmParty): Pick<Exchange<UsmAnswer>, "build" | "read"> {
   return {
     build: (id) => buildMessage(id, request, party),
@@ -87,7 +87,7 @@ function buildMessage(id: number, request: Request, party: UsmParty): Uint8Array
   const { boots, time } = engine.view();
   const plain = encodeScopedPdu({ contextEngineId: engine.id, contextName, pdu: requestPdu(request, id) });
   const salt = privacy === undefined ? new Uint8Array(0) : party.salts.next();
-  // For DES the first half of the salt is the engine boots (RFC 3414 section 8.1.1.1).
+  // The first half of a DES salt is the engine boots (RFC 3414 section 8.1.1.1).
   if (privacy?.protocol === "des") new DataView(salt.buffer, salt.byteOffset).setUint32(0, boots);
   const { bytes, macAt } = encodeUsmMessage({
     id,
@@ -122,8 +122,8 @@ function readAnswer(
   const { pdu } = scoped;
   if (pdu.type === "report") {
     const report = readReport(pdu.varbinds, message.engineId.length > 0 && !isSame(message.engineId, engine.id));
-    // The id is part of what was authenticated and could not be foreseen, so this message is no replay, whatever its
-    // time: an agent that lost its boots can be talked to again. Without authentication it is a guess for the next try.
+    // The id is authenticated and was unpredictable, so this message is no replay, whatever its time. An agent that lost its boots is
+    // reachable again in this way. Without authentication the time is only a guess for the next try.
     if (report.name === "notInTimeWindows" && !report.isOfOtherEngine)
       engine.setTime(message.boots, message.time, message.isAuthenticated);
     return { report };
@@ -139,7 +139,7 @@ function readAnswer(
   return { response: responseTo(request, pdu) };
 }
 
-/** Why a message that claims to be authenticated is not; undefined for one that is, or that claims nothing. */
+/** Returns why a message that claims to be authenticated is not; undefined if it is authentic, or makes no such claim. */
 function checkAuthenticity(message: UsmMessage, datagram: Uint8Array, party: UsmParty): IgnoreReason | undefined {
   if (!message.isAuthenticated) return message.isPrivate ? "credential" : undefined;
   const { authentication } = party.keys;
@@ -148,7 +148,7 @@ function checkAuthenticity(message: UsmMessage, datagram: Uint8Array, party: Usm
   return isMessageAuthentic(authentication.algorithm, authentication.key, datagram, message.mac) ? undefined : "digest";
 }
 
-/** Undefined when a message that anybody may have sent cannot be decoded; an authentic one fails the request then. */
+/** Reads the scoped PDU. Undefined if a message that anybody may have sent cannot be decoded; an authentic one fails the request. */
 function readScopedPdu(message: UsmMessage, keys: UsmKeys): ScopedPdu | undefined {
   try {
     if (!message.isPrivate) return decodeScopedPdu(message.data);

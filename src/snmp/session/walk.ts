@@ -5,10 +5,10 @@ import { askEach, isMissing, type Session, type SnmpResponse } from "./session.t
 import type { SnmpError } from "./snmp-error.ts";
 
 /**
- * Why the walk of one root ended. `end`: every instance below it was read. Everything else leaves it incomplete:
+ * The reasons why the walk of one root ended. After `end`, every instance below it was read. All others leave it incomplete:
  *
  * - `not_increasing`: the agent answered with an identifier that it has given before, or one before the root
- * - `no_instance`: the agent said, amid the column, that there is no instance
+ * - `no_instance`: the agent answered, within the column, that there is no instance
  * - `error_status`: the agent answered with an error, such as genErr
  * - `empty_answer`: the agent answered without error and without values
  * - `too_many`: there were more values than allowed
@@ -23,20 +23,20 @@ export type WalkEnd =
   | "too_many"
   | "failed";
 
-/** A root being walked: how far it is, and why it ended when it has. */
+/** The progress of the walk of one root, and the reason of its end. */
 interface WalkColumn {
-  /** Index of the root among those of the walk. */
+  /** The index of the root among those of the walk. */
   readonly root: number;
   readonly prefix: Oid;
-  /** The last identifier read; the prefix at first. */
+  /** The last identifier read; at first the prefix. */
   last: Oid;
   values: number;
   end: WalkEnd | undefined;
-  /** Describes what ended it or is odd about it. */
+  /** A description of the fault or oddity. */
   detail: string | undefined;
   /** True if its identifiers have ascended so far. */
   isOrdered: boolean;
-  /** Hashes of what it has had: an array while it is in order, which needs no look-up. */
+  /** The hashes of its identifiers so far: an array while they are in order, which needs no look-up. */
   readonly seen: number[];
   lookUp: Set<number> | undefined;
 }
@@ -61,10 +61,10 @@ function endColumn(column: WalkColumn, end: WalkEnd, detail?: string): void {
 }
 
 /**
- * Moves the column to the next answer for it, or ends it. Agents have tables that are not in order: as long as nothing
- * comes twice, the walk goes on.
+ * Moves the column to its next answer, or ends it. Some agents have tables that are not in order; the walk continues as long as nothing
+ * comes twice.
  *
- * @returns whether the answer is a value below its root.
+ * @returns true if the answer is a value below its root.
  */
 function advanceColumn(column: WalkColumn, varbind: VarBind, maxValues: number): boolean {
   const { prefix, last } = column;
@@ -82,8 +82,8 @@ function advanceColumn(column: WalkColumn, varbind: VarBind, maxValues: number):
 }
 
 /**
- * @param order of the identifier and the last one.
- * @returns false when the column ends there.
+ * @param order the order of the identifier and the last one.
+ * @returns false if the column ends there.
  */
 function moveTo(column: WalkColumn, oid: Oid, order: number, maxValues: number): boolean {
   const { prefix, last } = column;
@@ -109,7 +109,7 @@ function orderText(oid: Oid, last: Oid): string {
   return `${formatOid(oid)} follows ${formatOid(last)}`;
 }
 
-/** 53 bits of what follows the root. Of one number they are always different. */
+/** Returns 53 bits that represent the suffix after the root. Suffixes of one number always differ. */
 function hashBelow(oid: Oid, from: number): number {
   let high = 0x811c9dc5;
   let low = 0x9e3779b9;
@@ -125,38 +125,39 @@ function hashBelow(oid: Oid, from: number): number {
 export interface WalkSummary {
   /** True if every root was read to its end. */
   readonly isComplete: boolean;
-  /** True if all identifiers came in ascending order. Where they did not, the agent may have passed over some. */
+  /** True if all identifiers came in ascending order; otherwise the agent may have skipped some. */
   readonly isOrdered: boolean;
-  /** For each root, in the order given. */
+  /** The ends of the roots, in the order given. */
   readonly ends: readonly WalkEnd[];
-  /** Describes what went wrong with the first root that is incomplete or out of order; undefined when nothing did. */
+  /** A description of the fault of the first root that is incomplete or out of order; undefined if there is none. */
   readonly detail: string | undefined;
-  /** The failed request that ended the walk of all roots that had not ended by then. */
+  /** The failed request that ended the walk of all remaining roots. */
   readonly error: SnmpError | undefined;
-  /** Requests asked, retries left out. */
+  /** The number of requests without retries. */
   readonly requests: number;
 }
 
 export interface WalkOptions {
-  /** Rows to ask for in one request, 1 by GetNext; 0 or left out is automatic. A failure halves it in either case. */
+  /** The rows per request, 1 by GetNext; 0 or left out is automatic. A failure halves the number in either case. */
   readonly maxRepetitions?: number;
-  /** Most identifiers in one request; more roots than that are walked one group after the other. Default 64. */
+  /** The most identifiers in one request; further roots are walked in groups. Default 64. */
   readonly maxOids?: number;
-  /** Most values of one root, against an agent that makes up new ones for ever. Default one million. */
+  /** The most values of one root, because an agent may invent new ones for ever. Default one million. */
   readonly maxValues?: number;
-  /** Asked before each request with the number of those before it: a text ends the walk, and says why. */
+  /** Called before each request with the number of earlier ones: a text ends the walk, as its reason. */
   readonly stop?: (requests: number) => string | undefined | Promise<string | undefined>;
 }
 
-/** An agent that lets this many requests in a row time out is asked no more in this walk. */
+/** The most requests in a row that may time out before the walk ends. */
 const maxTimeouts = 2;
 
 /**
- * Reads every instance below each root, all roots in the same requests, so that the columns of a table come row by row:
- * by GetBulk; by GetNext in version 1 and where the agent has no GetBulk. Values go to `onValues` as they come, `root`
- * being an index of `roots`; they are in ascending order within a root unless the agent has another order, and none comes
- * twice. What was delivered stays delivered when the walk fails: the summary says which roots are incomplete. What the
- * agent can take is kept in the session's limits. Rejects only with what `onValues` throws.
+ * Reads every instance below each root, with all roots in the same requests, so that the columns of a table come row by row. It uses
+ * GetBulk, or GetNext in version 1 and if the agent has no GetBulk. Values go to `onValues` as they come; `root` is an index of
+ * `roots`. They are in ascending order within a root unless the agent has another order, and none comes twice.
+ *
+ * If the walk fails, delivered values stay valid, and the summary says which roots are incomplete. The limits of the agent are kept in
+ * the session. It rejects only with what `onValues` throws.
  */
 export async function walk(
   session: Session,
@@ -195,28 +196,31 @@ export async function walk(
   };
 }
 
-/** Decides how one walk asks: with fewer rows, fewer columns, or without GetBulk, by what the answers are like. */
+/** Decides the requests of one walk by the answers: with fewer rows, with fewer columns, or without GetBulk. */
 class Asking {
   /** The error that ends the walk. */
   error: SnmpError | undefined;
   readonly #session: Session;
   readonly #maxOids: number;
   readonly #maxRepetitions: number;
-  /** Columns in a request after silence; undefined: there was none since the last answer. */
+  /** The columns in a request after silence; undefined if there was none since the last answer. */
   #tried: number | undefined;
-  /** Columns in one request, for this walk: what the agent says of its errors does not tell which is at fault. */
+  /** The columns in one request of this walk: the agent's error does not show which column is at fault. */
   #width = Infinity;
   #timeouts = 0;
-  /** A column that the agent blames: it is asked for alone. */
+  /** A column that the agent blames; it is requested alone. */
   #blamed: { readonly column: WalkColumn; readonly of: number } | undefined;
-  /** Columns that GetBulk fails with: they are read by GetNext up to the row that is at fault. */
+  /** The columns that fail with GetBulk; they are read by GetNext up to the faulty row. */
   readonly #withoutBulk = new Set<WalkColumn>();
-  /** Rows of one request, for this walk: after answers that cannot be read, or an error. */
+  /** The rows of one request of this walk, after unreadable answers or an error. */
   #rowCap = Infinity;
-  /** Values of the last request whose answer could not be read; 0: none since the last that could, or it is known that fewer help. */
+  /**
+   * The values of the last request whose answer was unreadable. 0 if there was none since the last readable one, or if fewer are known
+   * to help.
+   */
   #unreadable = 0;
   #knowsFewerHelp = false;
-  /** True if the next request is a GetNext, to see whether the agent answers that. */
+  /** True if the next request is a GetNext, to find out whether the agent answers that. */
   #triesNext = false;
 
   constructor(session: Session, maxOids: number, maxRepetitions: number) {
@@ -225,7 +229,7 @@ class Asking {
     this.#maxRepetitions = maxRepetitions;
   }
 
-  /** Returns the columns of the next request; none when all have ended. */
+  /** Returns the columns of the next request; none if all have ended. */
   group(columns: readonly WalkColumn[]): readonly WalkColumn[] {
     if (this.#blamed?.column.end === undefined && this.#blamed !== undefined) return [this.#blamed.column];
     const open = columns.filter(({ end }) => end === undefined);
@@ -237,7 +241,11 @@ class Asking {
       .slice(0, Math.min(this.#width, this.#tried ?? Infinity, this.#session.limits.oids(this.#maxOids)));
   }
 
-  /** @returns undefined when there is no answer to deliver. A column that is at fault has ended then, or {@link error} is set. */
+  /**
+   * Sends a request.
+   *
+   * @returns undefined if there is no answer to deliver; then a column at fault has ended, or {@link error} is set.
+   */
   async ask(group: readonly WalkColumn[]): Promise<readonly VarBind[] | undefined> {
     const { limits, version } = this.#session;
     const { repetitions } = limits;
@@ -261,7 +269,7 @@ class Asking {
     }
     if (rows > 1 && !limits.isBulkProven) {
       if (varbinds.length < group.length) {
-        // Not even one row: what is there may be an answer to GetNext.
+        // There is not even one row; the answer may be one to a GetNext.
         this.#triesNext = true;
         return undefined;
       }
@@ -270,7 +278,7 @@ class Asking {
       this.#rowCap = Infinity;
     }
     if (this.#unreadable > 0 && !this.#knowsFewerHelp) {
-      // The first time it is the length of the answer; again and again it is one value that is looked for.
+      // The first time, the cause may be the length of the answer. After further times, the cause is one value, which is searched.
       repetitions.onFailure(this.#unreadable);
       this.#knowsFewerHelp = true;
     }
@@ -329,12 +337,12 @@ class Asking {
     const [only] = group as readonly [WalkColumn];
     if (group.length > 1) {
       const column = group[errorIndex - 1];
-      // In version 1 noSuchName says that nothing comes after the identifier.
+      // In version 1, noSuchName means that nothing comes after the identifier.
       if (isTooBig || column === undefined) this.#width = group.length >> 1;
       else if (version === "1" && status === errorStatus.noSuchName) this.#end(column, "end");
       else this.#blamed = { column, of: group.length };
     } else if (rows > 1) {
-      // With two rows it is hardly one of the values that is at fault.
+      // With two rows, it is unlikely that one of the values is at fault.
       if (limits.isBulkProven) this.#withoutBulk.add(only);
       else if (rows > 2) this.#rowCap = 2;
       else this.#triesNext = true;
@@ -345,12 +353,12 @@ class Asking {
   #end(column: WalkColumn, end: WalkEnd, detail?: string): void {
     endColumn(column, end, detail);
     if (this.#blamed?.column === column) this.#blamed = undefined;
-    // A fault of the column says nothing of GetBulk.
+    // A fault of the column says nothing about GetBulk.
     this.#triesNext = false;
   }
 }
 
-/** Hands each column its part of an answer, which comes row by row. */
+/** Passes each column its part of an answer, which comes row by row. */
 function deliver(
   group: readonly WalkColumn[],
   varbinds: readonly VarBind[],
@@ -369,19 +377,19 @@ function deliver(
 }
 
 interface Scalars {
-  /** Indexed by the position of the OID; undefined where the agent has no value. */
+  /** The values by the position of the OID; undefined if the agent has none. */
   readonly values: readonly (VarBind | undefined)[];
-  /** True if the agent answered for all of them, be it that it has none. */
+  /** True if the agent answered for all OIDs, with a value or without. */
   readonly isComplete: boolean;
-  /** The first error status that it answered with, other than that there is no such instance. */
+  /** The first error status other than that of a missing instance. */
   readonly errorStatus: number;
 }
 
 /**
- * Reads instances by Get, at most `maxOids` in one request. An instance that the agent reports an error about is left
- * out and the others are asked again.
+ * Reads instances by Get, at most `maxOids` in one request. An instance for which the agent reports an error is left out, and the
+ * others are requested again.
  *
- * @throws SnmpError when the agent does not answer; values read by then are in `onValue`'s hands.
+ * @throws SnmpError if the agent does not answer; `onValue` has got the values read before.
  */
 export async function getScalars(
   session: Session,

@@ -28,27 +28,27 @@ interface FoundFile {
   readonly id: string;
 }
 
-/** The record that discovery keeps of a device, besides its file. */
+/** The data that discovery keeps about a device in addition to its file. */
 interface FoundRecord extends DeviceIdentity {
   readonly network: string;
-  /** Milliseconds since the epoch. */
+  /** The time of its last answer, in ms since the epoch. */
   readonly lastSeen: number;
 }
 
 interface FoundMemory {
-  /** When the last run over all networks ended, milliseconds since the epoch. */
+  /** The end of the last run over all networks, in ms since the epoch. */
   readonly lastRun: number | undefined;
-  /** By the name of the device. */
+  /** The records by the name of the device. */
   readonly records: ReadonlyMap<string, FoundRecord>;
 }
 
-/** Files that begin with a dot are no definitions. */
+/** The name begins with a dot, so that the file is not read as a definition. */
 const recordsName = ".discovered.json";
 const format = 1;
-/** They hold communities and passphrases. */
+/** The files contain communities and passphrases, so only their owner may read them. */
 const mode = 0o600;
 
-/** The directory of device files that discovery writes, and what it remembers of the devices. */
+/** The directory of device files that discovery writes, and its records of the devices. */
 export class FoundDevices {
   readonly #directory: string;
 
@@ -56,7 +56,7 @@ export class FoundDevices {
     this.#directory = directory;
   }
 
-  /** All devices of its files, those that people have edited included. */
+  /** Returns all devices of its files, including those that people have edited. */
   async files(): Promise<readonly FoundFile[]> {
     const names: string[] = await readdir(this.#directory).catch((error: unknown) => {
       if (errorCode(error) === "ENOENT") return [];
@@ -75,13 +75,13 @@ export class FoundDevices {
     try {
       return memoryFrom(JSON.parse(await readFile(join(this.#directory, recordsName), "utf8")));
     } catch (error) {
-      // Without them, devices are known by their files alone.
+      // Without records, devices are known only by their files.
       if (errorCode(error) === "ENOENT" || error instanceof SyntaxError) return nothingKnown;
       throw error;
     }
   }
 
-  /** Replaces what is remembered as a whole. */
+  /** Replaces the records as a whole. */
   async remember({ lastRun, records }: FoundMemory): Promise<void> {
     await makeFolder(this.#directory);
     await this.#replace(
@@ -90,7 +90,7 @@ export class FoundDevices {
     );
   }
 
-  /** Writes the file of a new device, never over another. @returns its path. */
+  /** Writes the file of a new device, and never overwrites a file. @returns its path. */
   async add(name: string, device: SweptDevice, at: number): Promise<string> {
     await makeFolder(this.#directory);
     const text = deviceText(name, device, accessOf(device), at);
@@ -106,7 +106,11 @@ export class FoundDevices {
     }
   }
 
-  /** Writes another address or other credentials into a file. @returns why it stays as it is; undefined: it is done. */
+  /**
+   * Writes another address or other credentials into a file.
+   *
+   * @returns the reason if the file stays unchanged; undefined for success.
+   */
   async change({ path, name, draft }: FoundFile, access: DeviceAccess): Promise<string | undefined> {
     const edited = withAccess(await readFile(path, "utf8"), name, access);
     const back =
@@ -120,13 +124,13 @@ export class FoundDevices {
 
   async #replace(path: string, text: string): Promise<void> {
     const temporary = `${path}.tmp`;
-    // One that was cut off may have left it.
+    // An interrupted write may have left the temporary file.
     await rm(temporary, { force: true });
     await replaceContent(nodeFileIo, { target: path, temporary, mode }, Buffer.from(text));
   }
 }
 
-/** Tells whether a device with these settings is asked with a credential. */
+/** Reports whether a device with these settings is polled with a credential. */
 function hasAccess(
   { version, communities, v3Credentials }: Pick<DeviceDraft, "version" | "communities" | "v3Credentials">,
   { credential }: DeviceAccess,
@@ -150,7 +154,7 @@ function recordOf(device: SweptDevice, at: number): FoundRecord {
   return { ...identityOf(device), network: device.network.name, lastSeen: at };
 }
 
-/** A name for the device's entry and file: its sysName as far as that can be one, else its address. */
+/** Returns a name for the device's entry and file: its sysName if that is a usable name, otherwise its address. */
 function deviceName(device: Pick<SweptDevice, "sysName" | "address">, isTaken: (name: string) => boolean): string {
   const own = (device.sysName ?? "")
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
@@ -187,19 +191,19 @@ function memoryFrom(json: unknown): FoundMemory {
   };
 }
 
-/** The differences that a run found, as they are shown. Never holds a secret. */
+/** The differences that a run found, for display. Never contains a secret. */
 export interface FoundDiff {
   readonly new: readonly {
     readonly name: string;
     readonly device: string;
     readonly network: string;
-    /** Describes the credential that it took. */
+    /** A description of the accepted credential. */
     readonly credential: string;
     readonly vendor?: string;
     readonly model?: string;
     readonly serial?: string;
     readonly sysObjectId?: string;
-    /** Why it was looked for, where that is not because of the ranges. */
+    /** The reason for the search, if it is not in the ranges. */
     readonly reason?: string;
     readonly file?: string;
   }[];
@@ -207,7 +211,7 @@ export interface FoundDiff {
     readonly name: string;
     readonly device: string;
     readonly changes: readonly string[];
-    /** Why its file stays as it is, where it should not. */
+    /** The reason why its file was not changed although it should have been. */
     readonly problem?: string;
   }[];
   readonly gone: readonly { readonly name: string; readonly device: string; readonly lastSeen?: string }[];
@@ -216,7 +220,7 @@ export interface FoundDiff {
   readonly known: number;
 }
 
-/** The identity of a device, as polling knows it. */
+/** The identity of a device from its polls. */
 export interface PolledIdentity extends Partial<Omit<DeviceIdentity, "address">> {
   /** `ip:port` */
   readonly id: string;
@@ -226,14 +230,14 @@ interface SettleParts {
   readonly found: FoundDevices;
   readonly definitions: Definitions;
   readonly polled: () => Iterable<PolledIdentity>;
-  /** Milliseconds since the epoch. */
+  /** The time in ms since the epoch. */
   readonly now: number;
 }
 
 /**
- * Compares what answered with what is known and, unless it is a dry run, writes it down.
+ * Compares the devices that answered with the known ones, and writes the differences unless it is a dry run.
  *
- * @param swept the networks of which every address was asked.
+ * @param swept the networks whose addresses were all probed.
  */
 export async function settleFound(
   parts: SettleParts,
@@ -293,7 +297,7 @@ function knownDevices(
     };
   };
   const all = Array.from(definitions.devices, ([id, device]) => known(id, device.name, device, filesById.get(id)));
-  // Devices that are not in use yet, because the files have an error elsewhere.
+  // Devices that are not in use yet because of an error elsewhere in the files.
   const waiting = files.filter(({ id }) => !definitions.devices.has(id));
   return [...all, ...waiting.map((file) => known(file.id, file.name, file.draft, file))];
 }
@@ -309,7 +313,7 @@ function nameFresh(fresh: readonly SweptDevice[], known: readonly KnownDevice[])
   return names;
 }
 
-/** A device whose file was removed is forgotten. */
+/** Returns the next records, without devices whose file was removed. */
 function nextMemory(
   before: FoundMemory,
   files: readonly FoundFile[],

@@ -27,58 +27,58 @@ import { communities, v3Credentials } from "../definitions/device-shape.ts";
 import { defaultId } from "../definitions/definition-formats.ts";
 import { anyKey, isGiven, SettingsFile, tolerant, trueOrFalse, wholeFile, word } from "../definitions/settings-file.ts";
 
-/** The credential that an address is asked with. */
+/** The credential with which an address is probed. */
 export type SweepCredential =
   | { readonly version: "1" | "2c"; readonly community: Secret }
   | { readonly version: "3"; readonly user: V3Credential };
 
-/** One entry of `networks.yml`, with its defaults filled in. */
+/** An entry of `networks.yml`, with its defaults filled in. */
 export interface Network {
   readonly name: string;
   /** The ranges that a run probes, in this order. */
   readonly ranges: readonly Key[];
-  /** Never probed, whoever names it. */
+  /** The addresses that are never probed, whoever names them. */
   readonly excludes: readonly Key[];
-  /** Networks where neighbours and exporters may be probed, in addition to the ranges. */
+  /** The networks in which neighbours and exporters may be probed, in addition to the ranges. */
   readonly allow: readonly Key[];
   readonly port: number;
-  /** In the order in which they are tried; at least one. */
+  /** The credentials in the order in which they are tried; at least one. */
   readonly credentials: readonly SweepCredential[];
   readonly timeoutMs: number;
-  /** Tries after the first one, with each credential. */
+  /** The number of tries after the first one, with each credential. */
   readonly retries: number;
-  /** True if only addresses that answer a ping are asked by SNMP. */
+  /** True if SNMP is tried only at addresses that answer a ping. */
   readonly ping: boolean;
-  /** For the files of its devices; undefined: the defaults. */
+  /** The device groups in the files of its devices; undefined for the defaults. */
   readonly deviceGroups: readonly string[] | undefined;
 }
 
-/** The secrets in it are in the clear. */
+/** Returns a credential whose secrets are in the clear. */
 export function sessionCredential(credential: SweepCredential): Credential {
   if (credential.version === "3") return usmCredential(credential.user);
   return { version: credential.version, community: credential.community.reveal() };
 }
 
-/** A credential in words that may be shown: its position and version, never what it holds. */
+/** Describes a credential by its position and version, never by its content, so that it may be shown. */
 export function credentialName({ credentials }: Network, index: number): string {
   return `${index + 1} (version ${credentials[index]?.version})`;
 }
 
 /**
- * First and last address that a key stands for. Those of an IPv4 prefix that are its network and its broadcast address
- * are no hosts (RFC 3021: a /31 has two).
+ * Returns the first and the last host of a key. The network and broadcast addresses of an IPv4 prefix are not hosts (RFC 3021: a /31
+ * has two hosts).
  */
 function hostsOf({ kind, family, first, last }: Key): readonly [first: bigint, last: bigint] {
   return kind === "cidr" && family === 4 && last - first > 1n ? [first + 1n, last - 1n] : [first, last];
 }
 
-/** Returns the number of addresses that a key stands for. */
+/** Returns the number of hosts of a key. */
 function countHosts(key: Key): bigint {
   const [first, last] = hostsOf(key);
   return last - first + 1n;
 }
 
-/** The addresses of the ranges in their order, as canonical text, without those that are excluded. */
+/** Yields the hosts of the ranges in order, as canonical text, without the excluded ones. */
 export function* hostsIn(ranges: readonly Key[], excludes: readonly Key[]): Generator<string> {
   for (const range of ranges) {
     const { family } = range;
@@ -87,13 +87,13 @@ export function* hostsIn(ranges: readonly Key[], excludes: readonly Key[]): Gene
     for (let value = first; value <= last; value++) {
       const hole = left.find((key) => key.first <= value && value <= key.last);
       if (hole === undefined) yield formatAddress({ family, value });
-      // The rest of a wide hole is passed over at once.
+      // A wide excluded range is skipped at once.
       else value = hole.last;
     }
   }
 }
 
-/** Tells whether one of the keys covers the address, given as text. */
+/** Reports whether one of the keys covers the address, given as text. */
 export function covers(keys: readonly Key[], address: string): boolean {
   const parsed = parseAddress(address);
   if (parsed === undefined) return false;
@@ -101,23 +101,23 @@ export function covers(keys: readonly Key[], address: string): boolean {
   return keys.some((one) => keyContains(one, key));
 }
 
-/** Protocols by which devices know their neighbours. */
+/** The protocols by which devices know their neighbours. */
 const neighbourProtocols = ["lldp", "cdp", "arp"] as const;
 export type NeighbourProtocol = (typeof neighbourProtocols)[number];
 
-/** The source of addresses that may be devices: neighbours, and flows. */
+/** The source of addresses that may be devices: neighbours, or flows. */
 export type CandidateSource = NeighbourProtocol | "flow";
 
 export interface NetworksFile {
-  /** Empty where there is an error. */
+  /** The networks; empty if there is an error. */
   readonly networks: readonly Network[];
   readonly findings: readonly Finding[];
 }
 
-/** More addresses of IPv6 than these are not searched one by one. */
+/** The most addresses of an IPv6 range, because they are probed one by one. */
 const maxIpv6Range = 1024n;
 
-/** Networks without addresses of devices: "this network", multicast and what is reserved above it. */
+/** The networks without addresses of devices: "this network", multicast and the reserved range above it. */
 const notUnicast = ["0.0.0.0/8", "224.0.0.0/3", "::/128", "ff00::/8"].map(parseKey);
 
 const addresses: Shape<Key> = word.to((given, at) => {
@@ -151,7 +151,7 @@ function checkCredentials(given: Partial<Values<typeof credentialFields>>, at: F
     at.below("communities").error("version 3 has users, see v3_credentials", undefined, "key");
 }
 
-/** Returns the credentials that are tried; reports where there are none. */
+/** Returns the credentials to try, and reports if there are none. */
 function credentialsOf(given: Values<typeof credentialFields>, at: FileNode): SweepCredential[] {
   const version = given.version === "1" ? ("1" as const) : ("2c" as const);
   const users = given.v3_credentials ?? [];
@@ -201,18 +201,18 @@ const networkShape: Shape<Network> = mapping(networkFields, {
 }));
 
 const anything = new Shape("anything", () => true);
-/** Judges only the keys of what holds for all networks. Its values are judged in each network. */
+/** The shape of the settings for all networks. It checks only their keys; their values are checked in each network. */
 const sharedShape = mapping(
   Object.fromEntries(Object.keys(networkFields).map((name) => [name, optional(anything, "")])),
   { ...tolerant, isAbsent: () => false },
 );
 
-/** A file of networks, as one shape. */
+/** The shape of a file of networks. */
 export const networksShape: Shape<[string, Network][]> = pairsOf(anyKey, networkShape, { name: "<network>" });
 
 /**
- * Adds what `default` says to each of the other networks. What a network says itself wins. What is wrong with an added value is
- * reported at the key of the network, wherever `default` stands.
+ * Adds the settings of `default` to each other network. A network's own settings win. A fault in an added value is reported at the key
+ * of the network, wherever `default` stands.
  */
 function withShared(root: YamlNode): YamlNode {
   if (root.kind !== "mapping") return root;
@@ -235,9 +235,9 @@ function unreachable(message: string): never {
 }
 
 /**
- * Reads `networks.yml`: a mapping from names to networks. What `default` says holds for all the others.
+ * Reads `networks.yml`: a mapping from names to networks. The settings of `default` apply to all others.
  *
- * @param maxAddresses the most addresses of all ranges together: more are an error, never a part of them.
+ * @param maxAddresses the most addresses of all ranges together. More are an error; the ranges are never cut.
  */
 export function readNetworks(path: string, bytes: Uint8Array, maxAddresses: number): NetworksFile {
   const file = SettingsFile.read(path, bytes, true, withShared);

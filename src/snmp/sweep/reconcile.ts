@@ -11,25 +11,25 @@ import { type Network, type SweepCredential, covers, credentialName } from "./ne
 import type { SweptDevice } from "./sweep.ts";
 import { peerName } from "../session/peer.ts";
 
-/** The identity of a device, as far as the device gives it. */
+/** The identity of a device, as far as the device provides it. */
 export interface DeviceIdentity {
-  /** The address that is asked. */
+  /** The address that is probed. */
   readonly address: string;
-  /** Hex digits. */
+  /** The engine id as hex digits. */
   readonly engineId: string | undefined;
   readonly serial: string | undefined;
-  /** Text with a leading dot. */
+  /** The sysObjectID as text with a leading dot. */
   readonly sysObjectId: string | undefined;
   readonly sysName: string | undefined;
   /** Its own addresses. */
   readonly addresses: readonly string[];
 }
 
-/** Serial numbers that makers leave in many devices. */
+/** Matches serial numbers that makers use in many devices. */
 const junkSerial =
   /^(?:.{0,3}|(.)\1*|n\/?a|none|null|unknown|default.*|not .*|to be filled.*|system serial.*|0?123456789.*)$/i;
 
-/** Devices that are known, and which of them another answer comes from. */
+/** The known devices, among which the device behind an answer is searched. */
 export class KnownDevices<D extends DeviceIdentity> {
   readonly #byEngine = new Map<string, D[]>();
   readonly #bySerial = new Map<string, D[]>();
@@ -42,7 +42,7 @@ export class KnownDevices<D extends DeviceIdentity> {
     for (const address of new Set([device.address, ...device.addresses])) this.#put(this.#byAddress, address, device);
   }
 
-  /** The device that this one is, and what shows it; undefined for one that is none of them. */
+  /** Returns the known device that is the same as this one, with the reason; undefined if it is new. */
   find(device: DeviceIdentity): { readonly device: D; readonly reason: string } | undefined {
     const { engineId } = device;
     const serial = serialOf(device);
@@ -73,7 +73,10 @@ function reasonOf({ address, addresses }: DeviceIdentity, other: DeviceIdentity)
   return addresses.includes(other.address) ? `${other.address} is one of its addresses` : "the same addresses";
 }
 
-/** Each may have addresses that others have, too, such as a virtual one or one of a network behind it. */
+/**
+ * Reports whether two devices are the same by their addresses. Each may have addresses that others have, too, such as a virtual one or
+ * one of a network behind it.
+ */
 function isSameByAddress(a: DeviceIdentity, b: DeviceIdentity): boolean {
   if (a.sysObjectId !== b.sysObjectId || a.sysName !== b.sysName || haveOtherSerials(a, b)) return false;
   if (a.engineId !== undefined && b.engineId !== undefined && a.engineId !== b.engineId) return false;
@@ -91,27 +94,27 @@ function haveOtherSerials(a: DeviceIdentity, b: DeviceIdentity): boolean {
   return first !== undefined && second !== undefined && first !== second;
 }
 
-/** Copies of one virtual machine have its engine id, but addresses of their own. */
+/** Reports whether two devices have different addresses: copies of one virtual machine share an engine id but not their addresses. */
 function haveOtherAddresses(a: DeviceIdentity, b: DeviceIdentity): boolean {
   if (a.addresses.length === 0 || b.addresses.length === 0) return false;
   return a.addresses.every((address) => !b.addresses.includes(address));
 }
 
-/** The access to a device, as its file gives it. */
+/** The access to a device, as in its file. */
 export interface DeviceAccess {
   readonly ip: string;
   readonly port: number;
   readonly credential: SweepCredential;
 }
 
-/** The lines of a device file that say so, by key; a value of several lines is indented. */
+/** The lines of a device file for an access, by key; a value of several lines is indented. */
 type AccessLines = ReadonlyMap<string, string>;
 
 const accessKeys = ["ip", "port", "version", "communities", "v3_credentials"] as const;
 
 function accessLines({ ip, port, credential }: DeviceAccess): AccessLines {
   const lines = new Map<string, string>([["ip", `ip: ${stringOfAddress(ip)}`]]);
-  // The defaults of devices may have another one.
+  // The port is written, because the defaults of devices may have another one.
   lines.set("port", `port: ${port}`);
   lines.set("version", `version: ${credential.version}`);
   if (credential.version !== "3") {
@@ -137,7 +140,7 @@ function stringOfAddress(ip: string): string {
   return ip.includes(":") ? quotedScalar(ip) : ip;
 }
 
-/** The file of a device that was found, for people to read and edit. It has the credential in the clear. */
+/** Returns the file of a device that was found, for people to read and edit. It contains the credential in the clear. */
 export function deviceText(name: string, device: SweptDevice, access: DeviceAccess, at: number): string {
   const { network, facts, sysObjectId, sysDescr, reason } = device;
   const what = [facts.get("vendor"), facts.get("model"), facts.get("os.name"), facts.get("os.version")];
@@ -158,15 +161,15 @@ export function deviceText(name: string, device: SweptDevice, access: DeviceAcce
   return `${head.join("")}${renderKey(stringScalar(name), "")}\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
-/** Puts a device's text on one line for a comment: no line of it may end there. */
+/** Returns a device's text on one line for a comment, so that no line of it may end the comment. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").slice(0, 200);
 }
 
 /**
- * The text of a device's file with another address or other credentials. All else stays as it is, comments included.
+ * Returns the text of a device's file with another address or other credentials. All else stays as it is, including comments.
  *
- * @returns undefined when the file is not in block style, or has no such device.
+ * @returns undefined if the file is not in block style, or has no such device.
  */
 export function withAccess(file: string, name: string, access: DeviceAccess): string | undefined {
   const text = file.endsWith("\n") ? file : `${file}\n`;
@@ -179,7 +182,7 @@ export function withAccess(file: string, name: string, access: DeviceAccess): st
   let edited = text;
   const there = device.pairs.filter(({ key }) => (accessKeys as readonly string[]).includes(key.text));
   const missing = [...lines.keys()].filter((key) => !there.some((pair) => pair.key.text === key));
-  // New keys come in the place of one that goes, else behind the address, which every device has.
+  // New keys replace a removed one, or follow the address, which every device has.
   const place = there.find(({ key }) => !lines.has(key.text)) ?? there.find(({ key }) => key.text === "ip");
   for (const pair of there.toReversed()) {
     const line = lines.get(pair.key.text);
@@ -207,7 +210,7 @@ function deviceIn(text: string, name: string): YamlMapping | undefined {
   }
 }
 
-/** Puts lines in the place of a pair; a comment at the end of its line and those below it stay. */
+/** Replaces a pair by lines; the comment at the end of its line and those below it stay. */
 function replacePair(
   text: string,
   { pairs }: YamlMapping,
@@ -220,7 +223,7 @@ function replacePair(
   const end = following === undefined ? endOfBlock(text, start, indent) : text.lastIndexOf("\n", following.key.at) + 1;
   const old = text.slice(start, end).split("\n");
   old.pop();
-  // Blank lines and comments at the end belong to what follows.
+  // Blank lines and comments at the end belong to the next pair.
   let kept = old.length;
   while (kept > 1 && /^\s*(?:#.*)?$/.test(old[kept - 1] as string)) kept--;
   const remark = kept === 1 ? (/\s+#.*$/.exec(withoutQuoted(old[0] as string))?.index ?? -1) : -1;
@@ -229,12 +232,12 @@ function replacePair(
   return text.slice(0, start) + [...next, ...old.slice(kept)].map((line) => `${line}\n`).join("") + text.slice(end);
 }
 
-/** A `#` between quotes begins no comment. */
+/** Returns a line without its quoted parts, because a `#` between quotes begins no comment. */
 function withoutQuoted(line: string): string {
   return line.replace(/"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'/g, (quoted) => "_".repeat(quoted.length));
 }
 
-/** Finds the end of the lines that are indented as deep as a block, or blank. */
+/** Returns the end of the lines that are blank or have at least the indentation of a block. */
 function endOfBlock(text: string, start: number, indent: string): number {
   let at = start;
   while (at < text.length) {
@@ -247,7 +250,7 @@ function endOfBlock(text: string, start: number, indent: string): number {
   return at;
 }
 
-/** @returns the network's credential that a device took. */
+/** @returns the credential of the network that the device accepted. */
 export function accessOf({ address, network, credential }: SweptDevice): DeviceAccess {
   return { ip: address, port: network.port, credential: takenCredential(network, credential) };
 }
@@ -258,25 +261,25 @@ function takenCredential({ credentials }: Network, index: number): SweepCredenti
   return taken;
 }
 
-/** A device that is there before a run. */
+/** A device that was known before a run. */
 export interface KnownDevice extends DeviceIdentity {
   /** `ip:port` */
   readonly id: string;
   readonly name: string;
-  /** True if discovery wrote its file, and so may change the address and the credentials in it. */
+  /** True if discovery wrote its file, so that it may change the address and the credentials in it. */
   readonly isFound: boolean;
-  /** When it answered discovery last, milliseconds since the epoch. */
+  /** The time of its last answer to discovery, in ms since the epoch. */
   readonly lastSeen: number | undefined;
-  /** Tells whether it is asked with what this access says. */
+  /** Reports whether it is polled with this access. */
   hasAccess(access: DeviceAccess): boolean;
 }
 
 interface ChangedDevice {
   readonly known: KnownDevice;
   readonly device: SweptDevice;
-  /** Describes the differences. */
+  /** A description of the differences. */
   readonly changes: readonly string[];
-  /** The access to write to its file; undefined: it stays. */
+  /** The access to write to its file; undefined if the file stays. */
   readonly access: DeviceAccess | undefined;
 }
 
@@ -286,17 +289,21 @@ interface DuplicateAnswer {
   readonly reason: string;
 }
 
-/** The findings of a run, compared with what was known. */
+/** The results of a run compared with the known devices. */
 export interface Reconciled {
   readonly fresh: readonly SweptDevice[];
   readonly changed: readonly ChangedDevice[];
-  /** Known ones that answered, changed or not. */
+  /** The known devices that answered, changed or not. */
   readonly seen: readonly { readonly known: KnownDevice; readonly device: SweptDevice }[];
   readonly gone: readonly KnownDevice[];
   readonly duplicates: readonly DuplicateAnswer[];
 }
 
-/** @param swept the networks of which every address was asked: what does not answer there is gone. */
+/**
+ * Compares the results of a run with the known devices.
+ *
+ * @param swept the networks whose addresses were all probed; a device there that does not answer is gone.
+ */
 export function reconcile(
   devices: readonly SweptDevice[],
   known: readonly KnownDevice[],
@@ -319,7 +326,7 @@ export function reconcile(
     const identity = { ...identityOf(device), device };
     const match = identities.find(identity);
     if (match !== undefined) {
-      // One that answers at another address only has moved, unless its file is a person's.
+      // A device that answers only at another address has moved, unless its file is a person's.
       if (match.device.isFound && !seen.has(match.device)) seen.set(match.device, device);
       else duplicates.push({ device, of: match.device.name, reason: match.reason });
       continue;

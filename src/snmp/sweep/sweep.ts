@@ -11,27 +11,27 @@ import { SnmpError } from "../session/snmp-error.ts";
 import { sessionCredential, type Network } from "./networks.ts";
 import type { Clock, Counter, Gauge, Metrics } from "../../base/report/index.ts";
 
-/** An address that is asked whether a device is there. */
+/** An address to probe for a device. */
 export interface SweepTarget {
-  /** Canonical text. */
+  /** The address as canonical text. */
   readonly address: string;
   readonly network: Network;
-  /** Why it is asked, where that is not because of the network's ranges. */
+  /** The reason for the probe, if it is not in the network's ranges. */
   readonly reason?: string;
 }
 
-/** A device that answered, and what identifies it. */
+/** A device that answered, with the facts that identify it. */
 export interface SweptDevice extends SweepTarget {
-  /** The accepted one of the network's credentials, from 0. */
+  /** The position of the accepted credential among those of the network, from 0. */
   readonly credential: number;
   readonly sysName: string | undefined;
   readonly sysDescr: string | undefined;
-  /** Text with a leading dot. */
+  /** The sysObjectID as text with a leading dot. */
   readonly sysObjectId: string | undefined;
-  /** Hex digits. */
+  /** The engine id as hex digits. */
   readonly engineId: string | undefined;
   readonly facts: DeviceFacts;
-  /** Its own addresses, without those that many devices have at once. */
+  /** Its own addresses, without those that many devices have at the same time. */
   readonly addresses: readonly string[];
 }
 
@@ -41,7 +41,7 @@ type TryResult = (typeof tryResults)[number];
 
 type ProbeResult =
   | { readonly device: SweptDevice }
-  /** Undefined: nobody answered. Else an agent is there that took no credential, or answers with errors. */
+  /** Without a refusal, nobody answered. With one, there is an agent that accepted no credential, or answers with errors. */
   | { readonly device: undefined; readonly refusal: string | undefined };
 
 interface ProbeParts {
@@ -52,15 +52,15 @@ interface ProbeParts {
   readonly tried: (result: TryResult) => void;
 }
 
-/** SNMP-FRAMEWORK-MIB (RFC 3411): snmpEngineID. Agents answer it in every version. */
+/** snmpEngineID of SNMP-FRAMEWORK-MIB (RFC 3411), which agents have in every version. */
 const snmpEngineId: Oid = [1, 3, 6, 1, 6, 3, 10, 2, 1, 1, 0];
 const asked: readonly Oid[] = [sysObjectIdOid, sysDescrOid, sysNameOid, snmpEngineId];
 const maxOids = 16;
 
 /**
- * Asks an address with one credential of its network after the other until one is answered, then what the device is.
+ * Tries the credentials of a network at an address until one is accepted, then reads the identity of the device.
  *
- * @throws SnmpError `closed` when the run was stopped.
+ * @throws SnmpError `closed` if the run was stopped.
  */
 async function probeAddress(parts: ProbeParts, target: SweepTarget): Promise<ProbeResult> {
   const { network } = target;
@@ -101,7 +101,7 @@ function resultOf({ code }: SnmpError): TryResult {
   return code === "auth" ? "wrong_credential" : "other";
 }
 
-/** Reads what it is and which addresses it has. It is found, too, where it stops answering half-way. */
+/** Reads the identity and addresses of a device. It counts as found even if it stops answering meanwhile. */
 async function describe(
   { definitions }: ProbeParts,
   target: SweepTarget,
@@ -135,7 +135,7 @@ async function describe(
   };
 }
 
-/** Every message of a sweep waits for its turn, so the tries after the first are requests of their own. */
+/** Returns a session whose further tries are requests of their own, because every message of a sweep waits for its turn. */
 function withRetries(session: Session, retries: number): Session {
   const again = async (ask: () => Promise<SnmpResponse>): Promise<SnmpResponse> => {
     for (let left = retries; ; left--) {
@@ -159,7 +159,7 @@ function withRetries(session: Session, retries: number): Session {
   };
 }
 
-/** An agent that answers, but none of the credentials. */
+/** An address with an agent that accepts none of the credentials. */
 export interface RefusedAddress {
   readonly address: string;
   readonly network: string;
@@ -167,12 +167,12 @@ export interface RefusedAddress {
 }
 
 export interface SweepResult {
-  /** In the order of the targets, whichever answered first. */
+  /** The devices in the order of the targets, in whatever order they answered. */
   readonly devices: readonly SweptDevice[];
   readonly refused: readonly RefusedAddress[];
-  /** Addresses that were asked to the end. */
+  /** The number of addresses whose probe was completed. */
   readonly probed: number;
-  /** True if it was stopped before its end. */
+  /** True if the sweep was stopped before its end. */
   readonly isStopped: boolean;
 }
 
@@ -181,20 +181,20 @@ const addressResults = ["found", "refused", "silent", "no_ping"] as const;
 type AddressResult = (typeof addressResults)[number];
 
 export interface SweepParts extends ProbeParts {
-  /** Tells whether an address answers a ping. */
+  /** Reports whether an address answers a ping. */
   readonly ping: (address: string, timeoutMs: number, signal: AbortSignal) => Promise<boolean>;
   readonly ended: (result: AddressResult) => void;
   readonly signal: AbortSignal;
-  /** The most addresses that are asked at the same time. */
+  /** The most addresses to probe at the same time. */
   readonly maxInFlight: number;
   readonly reached: (addresses: number) => void;
 }
 
-/** The number of refusals that are listed; all are counted. */
+/** The most refusals in the list; all are counted. */
 const maxRefused = 1000;
 
 /**
- * Asks each target, this many at the same time, each message in its turn.
+ * Probes each target, with a limited number at the same time, and each message in its turn.
  *
  * @throws what `ping` throws.
  */
@@ -245,7 +245,7 @@ function inOrder<T>(items: [place: number, T][]): T[] {
   return items.sort(([a], [b]) => a - b).map(([, item]) => item);
 }
 
-/** The changes of a device that discovery met. */
+/** The changes of a device that a discovery may find. */
 const foundChanges = ["new", "changed", "gone", "duplicate"] as const;
 type FoundChange = (typeof foundChanges)[number];
 
@@ -310,7 +310,7 @@ export class SweepMeasures {
     this.#devices.add(count, { change });
   }
 
-  /** @param at milliseconds since the epoch. */
+  /** Counts a run. @param at in ms since the epoch. */
   run(result: "done" | "failed" | "stopped", at: number, milliseconds: number): void {
     this.#runs.add(1, { result });
     this.#duration.set(milliseconds / 1000);
@@ -323,13 +323,13 @@ interface Waiting {
   readonly signal: AbortSignal;
 }
 
-/** The time that a late timer may make up for. */
+/** The longest delay of a timer that is made up for, in ms. */
 const maxLateMs = 20;
 
 /**
- * Lets one task go after the other, this many in a second.
+ * Spreads tasks evenly over time.
  *
- * @param perSecond above 0.
+ * @param perSecond the number of tasks per second, above 0.
  */
 export class SendPace {
   readonly #clock: Clock;
@@ -343,13 +343,13 @@ export class SendPace {
     this.#everyMs = 1000 / perSecond;
   }
 
-  /** Resolves when the next task may go, in the order of the calls. Rejects when the signal aborts. */
+  /** Resolves when the next task may run, in the order of the calls. Rejects if the signal aborts. */
   turn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const go = (): void => (signal.aborted ? reject(signal.reason as Error) : resolve());
       this.#waiting.push({ go, signal });
       if (this.#timer !== undefined) return;
-      // Slots that nobody used while there was nothing to do are not made up for.
+      // Slots that passed without a task are not made up for.
       this.#nextAt = Math.max(this.#nextAt, this.#clock.monotonic());
       this.#letGo();
     });
@@ -370,15 +370,15 @@ export class SendPace {
   }
 }
 
-/** The program `ping` cannot be run. */
+/** Thrown if the program `ping` cannot be run. */
 class PingError extends Error {
   override readonly name = "PingError";
 }
 
 /**
- * Tells whether an address answers one echo request, by the program `ping` of the system: Node has no sockets for ICMP.
+ * Reports whether an address answers one echo request. It runs the system's program `ping`, because Node has no ICMP sockets.
  *
- * @throws PingError when there is no such program, or it may not be used.
+ * @throws PingError if there is no such program, or it may not be used.
  */
 export async function systemPing(address: string, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
   const seconds = Math.max(1, Math.ceil(timeoutMs / 1000));
@@ -386,12 +386,12 @@ export async function systemPing(address: string, timeoutMs: number, signal: Abo
   return new Promise((resolve, reject) => {
     execFile("ping", options, { signal, timeout: 2 * timeoutMs + 1000 }, (error, _out, problem) => {
       if (error === null) resolve(true);
-      // Exit code 1: no answer.
+      // Exit code 1 means no answer.
       else if (error.code === 1 || error.killed === true || signal.aborted) resolve(false);
       else if ((error as NodeJS.ErrnoException).code === "ENOENT") {
         reject(new PingError("ping: true needs the program ping (Debian's package iputils-ping)"));
       } else if (/not permitted|permission/i.test(problem)) reject(new PingError(`ping: ${problem.trim()}`));
-      // An address without a route, for one.
+      // For example, there is no route to the address.
       else resolve(false);
     });
   });

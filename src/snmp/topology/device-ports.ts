@@ -2,13 +2,13 @@ import { addressKey, parseAddress } from "../../base/ip/index.ts";
 import { atOnce } from "../limits.ts";
 import type { DeviceTables, LldpPort, RowTypes } from "./device-tables.ts";
 
-/** A port of a device; without an index where the device does not say which of its interfaces it is. */
+/** A port of a device; without an index if it is unknown which of the interfaces it is. */
 export interface Port {
   readonly index: number | undefined;
   readonly name: string | undefined;
 }
 
-/** Tells whether two ports of one device are the same one. */
+/** Reports whether two ports of one device are the same. */
 function isSamePort(a: Port, b: Port): boolean {
   if (a.index !== undefined && b.index !== undefined) return a.index === b.index;
   return a.name !== undefined && b.name !== undefined && textKey(a.name) === textKey(b.name);
@@ -26,17 +26,17 @@ const virtualTypes: ReadonlySet<string> = new Set([
   "bridge",
 ]);
 
-/** The words for a port, in the order in which they are believed. */
+/** The texts that identify a port, the most trustworthy first. */
 const callings = ["name", "descr", "alias"] as const;
-/** A short form of a name is not looked up among more interfaces with the same numbers in their names. */
+/** The most interfaces with the same numbers in their names among which a short form of a name is searched. */
 const maxAlike = 16;
-/** A network of fewer bits is none of a link: agents have masks of 0 for interfaces without an address. */
+/** The fewest bits of a link's network: agents report masks of 0 for interfaces without an address. */
 const leastNetworkBits = { 4: 8n, 6: 16n } as const;
 
-/** Tells whether so many rows are a step's work. */
+/** Reports whether this many rows are the work of one step. */
 const isPause = (count: number): boolean => count % 256 === 0;
 
-/** Finds the ports of a device by all that tables and announcements call them. Made of its tables as they are. */
+/** Finds the ports of a device by their identifiers in tables and announcements. It is made from the current tables. */
 export class DevicePorts {
   readonly #interfaces = new Map<number, Interface>();
   readonly #byText = {
@@ -51,13 +51,13 @@ export class DevicePorts {
   readonly #bridgePorts = new Map<number, number>();
   readonly #aggregates = new Map<number, number>();
   readonly #addresses = new Map<string, RowTypes["address"]>();
-  /** Addresses whose network is known. One may be there twice, as in two VRFs. */
+  /** The addresses whose network is known. An address may be there twice, as in two VRFs. */
   readonly #inNetworks = new Map<string, RowTypes["address"]>();
   readonly #wholes = new Map<number, string>();
-  /** By size, smallest first, then by the first address. */
+  /** The networks by size, the smallest first, then by the first address. */
   #networks: readonly (readonly [size: bigint, ReadonlyMap<string, number>])[] | undefined;
 
-  /** Makes the ports in steps: devices may have ten thousand of them. */
+  /** Makes the ports in steps, because devices may have ten thousand of them. */
   static *of(tables: DeviceTables): Generator<void, DevicePorts> {
     const ports = new DevicePorts();
     yield* ports.#addInterfaces(tables);
@@ -112,7 +112,7 @@ export class DevicePorts {
     return this.#addresses;
   }
 
-  /** The device's own addresses with the networks that they are in; one address may be at several interfaces. */
+  /** The device's own addresses with their networks; one address may be at several interfaces. */
   get inNetworks(): Iterable<RowTypes["address"]> {
     return this.#inNetworks.values();
   }
@@ -134,31 +134,31 @@ export class DevicePorts {
     return { index, name: name ?? descr };
   }
 
-  /** The port with this number in BRIDGE-MIB. Agents that have no table of them number them as interfaces. */
+  /** Returns the port with this number in BRIDGE-MIB. Agents without a table of bridge ports use the numbers of interfaces. */
   ofBridge(port: number): Port {
     return this.port(this.#bridgePorts.get(port) ?? port);
   }
 
-  /** The port with this MAC address; undefined unless it is one. */
+  /** Returns the port with this MAC address; undefined unless there is exactly one. */
   ofMac(mac: string): Port | undefined {
     return this.#only(this.#byMac.get(mac));
   }
 
-  /** The port at which an LLDP neighbour was heard. @param name what the record calls the port. */
+  /** Returns the port at which an LLDP neighbour was heard. @param name the name of the port in the record. */
   ofLldp(number: number, name: string | undefined): Port {
     const announced = this.#announced.get(number);
     const found = announced && this.#ofTexts(announced);
     if (found !== undefined) return found;
-    // The number is the ifIndex in most agents, in others that of a bridge port.
+    // In most agents the number is the ifIndex, in others that of a bridge port.
     if (this.#interfaces.has(number)) return this.port(number);
     const index = this.#bridgePorts.get(number);
     if (index !== undefined) return this.port(index);
     return { index: undefined, name: announced?.id ?? name ?? String(number) };
   }
 
-  /** The port that a neighbour's announcement calls so; without an index where the device has none that is called so. */
+  /** Returns the port with this identifier in a neighbour's announcement; without an index if no port of the device has it. */
   ofAnnouncement(remote: LldpPort): Port | undefined {
-    // Some agents announce one address of theirs at all ports.
+    // Some agents announce one of their addresses at all ports.
     const [number, another] = this.#byAnnouncement.get(announcementKey(remote)) ?? [];
     if (number !== undefined && another === undefined) return this.ofLldp(number, remote.id);
     const found = this.#ofTexts(remote);
@@ -167,18 +167,18 @@ export class DevicePorts {
     return name === undefined ? undefined : { index: undefined, name };
   }
 
-  /** Tells whether an interface is none that a cable ends at. */
+  /** Reports whether an interface is one at which no cable ends. */
   isVirtual({ index }: Port): boolean {
     return virtualTypes.has(this.#interfaces.get(index ?? -1)?.type ?? "");
   }
 
-  /** The interface that this one is a part of. */
+  /** Returns the interface of which this one is a part. */
   aggregateOf({ index }: Port): Port | undefined {
     const aggregate = index === undefined ? undefined : this.#aggregates.get(index);
     return aggregate === undefined ? undefined : this.port(aggregate);
   }
 
-  /** Tells whether two are one port, or one is a part of the other or a subinterface of it. */
+  /** Reports whether two ports are the same, or one is a part or a subinterface of the other. */
   areOne(a: Port, b: Port): boolean {
     if (isSamePort(a, b)) return true;
     const [aCarrier, bCarrier] = [this.#carrierOf(a), this.#carrierOf(b)];
@@ -186,7 +186,7 @@ export class DevicePorts {
     return isSamePort(aCarrier, bCarrier) || isSamePort(aWhole, bCarrier) || isSamePort(aCarrier, bWhole);
   }
 
-  /** The same text for a port, its subinterfaces and the aggregated interface that it is a part of. */
+  /** Returns a text that is the same for a port, its subinterfaces and the aggregated interface of which it is a part. */
   wholeOf(port: Port): string {
     const known = port.index === undefined ? undefined : this.#wholes.get(port.index);
     if (known !== undefined) return known;
@@ -197,7 +197,7 @@ export class DevicePorts {
     return whole;
   }
 
-  /** The interface of a subinterface, as `ge-0/0/0` of `ge-0/0/0.0`; others are their own. */
+  /** Returns the interface of a subinterface, such as `ge-0/0/0` for `ge-0/0/0.0`; other interfaces are returned as they are. */
   #carrierOf(port: Port): Port {
     const called = /^(.*\D.*)[.:]\d+$/.exec(port.name ?? "")?.[1];
     const index = called === undefined ? undefined : only(this.#byText.name.get(textKey(called)));
@@ -209,7 +209,7 @@ export class DevicePorts {
     return type === "ieee8023adLag" || (type === "propVirtual" && /^port-channel/i.test(descr ?? name ?? ""));
   }
 
-  /** The interface with a network that an address of somebody else is in. */
+  /** Returns the interface whose network contains an address of another device. */
   towards(address: string): Port | undefined {
     const parsed = parseAddress(address);
     if (parsed === undefined || this.#addresses.has(address)) return undefined;
@@ -227,19 +227,19 @@ export class DevicePorts {
     const byAlias = type === "interface alias" && id !== undefined ? this.#called("alias", id) : undefined;
     const byText = byMac ?? byAlias ?? this.#ofText(id) ?? this.#ofText(descr);
     if (byText !== undefined) return byText;
-    // "local" is whatever the device likes, in many the ifIndex.
+    // A "local" identifier is arbitrary; in many devices it is the ifIndex.
     const index = type === "local" && /^\d{1,9}$/.test(id ?? "") ? Number(id) : undefined;
     return index !== undefined && this.#interfaces.has(index) ? this.port(index) : undefined;
   }
 
-  /** A name counts more than what people have written of another port. */
+  /** Returns the port with this text. A name has precedence over the description that people gave another port. */
   #ofText(called: string | undefined): Port | undefined {
     if (called === undefined) return undefined;
     for (const calling of callings) {
       const exact = this.#called(calling, called);
       if (exact !== undefined) return exact;
     }
-    // One says GigabitEthernet1/0/1, the other Gi1/0/1.
+    // One side may report GigabitEthernet1/0/1, the other Gi1/0/1.
     const written = shortened(called);
     const candidates = written && this.#byNumbers.get(written.numbers);
     if (candidates === undefined || candidates.size > maxAlike) return undefined;
@@ -262,7 +262,7 @@ export class DevicePorts {
     put(candidates, index, written.letters);
   }
 
-  /** Of an interface and its subinterfaces, it is the interface. */
+  /** Returns the only port; of an interface and its subinterfaces, it is the interface. */
   #only(indexes: ReadonlySet<number> | undefined): Port | undefined {
     if (indexes === undefined || indexes.size > maxSubinterfaces) return undefined;
     const carriers = new Set(
@@ -273,10 +273,10 @@ export class DevicePorts {
   }
 }
 
-/** Of more interfaces that have one address or one name none is looked for. */
+/** The most interfaces with one address or one name among which a port is searched. */
 const maxSubinterfaces = 256;
 
-/** In the place of an ifIndex: several interfaces have the network, as in several VRFs. */
+/** Stands for an ifIndex if several interfaces have the network, as in several VRFs. */
 const ofSeveral = -1;
 
 function networksOf(rows: Iterable<RowTypes["address"]>): (readonly [bigint, ReadonlyMap<string, number>])[] {
@@ -297,7 +297,7 @@ function networksOf(rows: Iterable<RowTypes["address"]>): (readonly [bigint, Rea
 
 const announcementKey = ({ type, id }: LldpPort): string => `${type} ${id}`;
 
-/** A device that says something of itself: its tables, and its ports as they have them. */
+/** A device with its tables and the ports made from them. */
 export class KnownDevice {
   readonly tables: DeviceTables;
   #ports: DevicePorts | undefined;
@@ -320,7 +320,7 @@ export class KnownDevice {
     return made;
   }
 
-  /** The tables are others. */
+  /** Drops the ports after a change of the tables. */
   changed(): void {
     this.#changes++;
     this.#ports = undefined;
@@ -335,7 +335,7 @@ function put<K, V>(table: Map<K, Set<V>>, key: K, value: V): void {
 
 const textKey = (called: string): string => called.toLowerCase().replaceAll(/\s/g, "");
 
-/** The word and the numbers of a name such as `Gi1/0/1`; undefined for other texts. */
+/** Returns the word and the numbers of a name such as `Gi1/0/1`; undefined for other texts. */
 function shortened(called: string): { readonly letters: string; readonly numbers: string } | undefined {
   const [, letters, numbers] = /^([a-z-]{2,24})(\d[\d/.:]*)$/.exec(textKey(called)) ?? [];
   return letters === undefined || numbers === undefined ? undefined : { letters, numbers };
@@ -343,13 +343,13 @@ function shortened(called: string): { readonly letters: string; readonly numbers
 
 const areAlike = (a: string, b: string): boolean => a.startsWith(b) || b.startsWith(a);
 
-/** Finds devices by what others know of them. */
+/** Finds devices by the facts that others have about them. */
 export class DeviceDirectory {
   readonly #byMac = new Map<string, Set<string>>();
   readonly #byAddress = new Map<string, Set<string>>();
   readonly #byName = new Map<string, Set<string>>();
   readonly #byHostPart = new Map<string, Set<string>>();
-  /** What each device announces of itself, if it says that. */
+  /** The chassis that each device announces of itself, if it does. */
   readonly #chassisOf = new Map<string, Set<string>>();
   readonly #byChassis = new Map<string, Set<string>>();
   readonly #byRouter = new Map<string, Set<string>>();
@@ -384,12 +384,12 @@ export class DeviceDirectory {
     return only(this.#byMac.get(mac));
   }
 
-  /** The device that calls itself so in routing. */
+  /** Returns the device with this identifier in routing. */
   ofRouter(router: string): string | undefined {
     return only(this.#byRouter.get(router));
   }
 
-  /** What a device calls itself in routing, as far as it says so. */
+  /** Returns the identifiers of a device in routing, if it reports any. */
   routersOf(device: string): ReadonlySet<string> | undefined {
     return this.#routersOf.get(device);
   }
@@ -399,9 +399,9 @@ export class DeviceDirectory {
   }
 
   /**
-   * The device that all hints agree on. What several devices share decides nothing by itself.
+   * Returns the device to which all hints point. A hint that several devices share decides nothing by itself.
    *
-   * @returns undefined when it is no polled device; `isDoubtful` when hints name different ones.
+   * @returns undefined if it is no polled device; `isDoubtful` if hints point to different ones.
    */
   of(hints: NeighborHints): { readonly device: string; readonly isDoubtful: boolean } | undefined {
     const { chassis, addresses, name } = hints;
@@ -422,13 +422,13 @@ export class DeviceDirectory {
     if (name !== undefined) narrow(this.#ofName(name.toLowerCase()));
     const device = only(left);
     if (device === undefined) return undefined;
-    // It announces itself by another chassis: that one only has its name or its address.
+    // The neighbour announces another chassis, so that device only has the same name or address.
     const own = this.#chassisOf.get(device);
     const isOther = own !== undefined && chassis !== undefined && !own.has(chassis.toLowerCase());
     return { device, isDoubtful: isDoubtful || (isOther && this.#byMac.get(chassis)?.has(device) !== true) };
   }
 
-  /** Of two names with different domains, neither is the other. */
+  /** Returns the devices with this name. Two names with different domains are different. */
   #ofName(name: string): ReadonlySet<string> | undefined {
     const host = hostPart(name);
     return this.#byName.get(name) ?? (host === name ? this.#byHostPart.get(host) : this.#byName.get(host));
@@ -446,13 +446,13 @@ export interface NeighborHints {
   readonly name: string | undefined;
 }
 
-/** The name without its domain; an address has none. */
+/** Returns the name without its domain; an address has none. */
 function hostPart(name: string): string {
   const lower = name.toLowerCase();
   return /^[\d.]+$/.test(lower) ? lower : lower.replace(/\..*$/, "");
 }
 
-/** Addresses that many devices have: none, loopback, link-local. */
+/** Reports whether an address is one that many devices have: none, loopback, link-local. */
 const isLocal = (address: string): boolean => /^(?:0\.|127\.|169\.254\.|::1?$|fe[89ab])/.test(address);
 
 function intersection<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): ReadonlySet<T> {

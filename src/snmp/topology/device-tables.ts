@@ -1,9 +1,9 @@
 import { addressKey, parseAddress, parseKey, type Key } from "../../base/ip/index.ts";
 import type { RecordFields } from "../../record/index.ts";
 
-/** What the rows of the tables say that links are inferred from. Addresses are canonical text, MAC addresses as records have them. */
+/** The facts in rows of tables from which links are inferred. Addresses are canonical text; MAC addresses have the form of records. */
 export interface RowTypes {
-  /** IF-MIB: what a table has of an interface. */
+  /** IF-MIB: the facts of a table about an interface. */
   readonly interface: {
     readonly index: number;
     readonly name: string | undefined;
@@ -13,9 +13,9 @@ export interface RowTypes {
     /** The label of IANAifType. */
     readonly type: string | undefined;
   };
-  /** IP-MIB: an address of the device, with the network of its interface where that is known. */
+  /** IP-MIB: an address of the device, with the network of its interface if that is known. */
   readonly address: { readonly address: string; readonly index: number; readonly network: Key | undefined };
-  /** LLDP-MIB: what the device announces of itself. */
+  /** LLDP-MIB: the device's announcement of itself. */
   readonly chassis: { readonly id: string; readonly name: string | undefined };
   /** LLDP-MIB: a port as it is announced. */
   readonly announcedPort: LldpPort & { readonly number: number };
@@ -25,14 +25,14 @@ export interface RowTypes {
     /** LLDP: lldpLocPortNum; CDP: ifIndex. */
     readonly port: number;
     readonly portName: string | undefined;
-    /** Tells the rows of one port apart. */
+    /** A number that distinguishes the rows of one port. */
     readonly row: number;
     readonly chassis: string | undefined;
     readonly remote: LldpPort;
     readonly name: string | undefined;
     readonly address: string | undefined;
   };
-  /** LLDP-MIB: an address at which a neighbour is managed. */
+  /** LLDP-MIB: a management address of a neighbour. */
   readonly neighborAddress: { readonly port: number; readonly row: number; readonly address: string };
   /** BRIDGE-MIB: the address of the bridge. */
   readonly bridge: { readonly mac: string };
@@ -45,15 +45,15 @@ export interface RowTypes {
   readonly member: { readonly index: number; readonly aggregate: number };
   /** IF-MIB: an interface that runs on another one. */
   readonly layer: { readonly higher: number; readonly lower: number };
-  /** BRIDGE-MIB: the bridge that spanning tree names for a port, which is the next one, and its port. */
+  /** BRIDGE-MIB: the designated bridge of spanning tree for a port, which is the next bridge, and its port. */
   readonly designated: { readonly port: number; readonly bridge: string; readonly bridgePort: number | undefined };
-  /** OSPF-MIB, BGP4-MIB: what the device is called in routing. */
+  /** OSPF-MIB, BGP4-MIB: the device's identifier in routing. */
   readonly router: { readonly id: string };
-  /** OSPF-MIB, BGP4-MIB: a neighbour in routing with which a session stands. */
+  /** OSPF-MIB, BGP4-MIB: a neighbour in routing with an established session. */
   readonly peer: {
     readonly protocol: "ospf" | "bgp";
     readonly address: string;
-    /** What the neighbour calls itself. */
+    /** The neighbour's identifier of itself. */
     readonly router: string | undefined;
     /** OSPF: the interface without an address; 0 for others. */
     readonly index: number;
@@ -62,7 +62,7 @@ export interface RowTypes {
 
 export type RowKind = keyof RowTypes;
 
-/** How a port is called in an announcement. */
+/** The identifier and the description of a port in an announcement. */
 export interface LldpPort {
   /** The label of LldpPortIdSubtype. */
   readonly type: string | undefined;
@@ -77,7 +77,7 @@ interface Source<K extends RowKind = RowKind> {
 
 const source = <K extends RowKind>(kind: K, read: Source<K>["read"]): Source<K> => ({ kind, read });
 
-/** Longer texts are cut: they name nothing, and hundreds of thousands of them are kept. */
+/** The length to which texts are cut. Longer ones are no names, and hundreds of thousands of texts are kept. */
 const maxText = 128;
 
 const text = (fields: RecordFields, name: string): string | undefined => {
@@ -91,7 +91,7 @@ const number = (fields: RecordFields, name: string): number | undefined => {
   return typeof value === "number" ? value : undefined;
 };
 
-/** Returns the canonical text, without a zone; IPv4-mapped addresses are IPv4. */
+/** Returns the canonical text of an address, without a zone; IPv4-mapped addresses become IPv4. */
 export function canonicalAddress(written: string | undefined): string | undefined {
   const address = written === undefined ? undefined : parseAddress(written.replace(/%.*$/, ""));
   return address && addressKey(address).text;
@@ -106,7 +106,7 @@ function readAddress(fields: RecordFields): RowTypes["address"] | undefined {
   return { address, index, network: isPossible ? parseKey(`${address}/${length}`) : undefined };
 }
 
-/** Of ipAdEntNetMask, or what ends the index in ipAddressPrefix. */
+/** Returns the prefix length from ipAdEntNetMask, or from the end of the index in ipAddressPrefix. */
 function prefixLength(fields: RecordFields): number | undefined {
   const mask = parseAddress(text(fields, "ip.netmask") ?? "");
   if (mask !== undefined) return mask.value.toString(2).replaceAll("0", "").length;
@@ -166,7 +166,7 @@ function readForwarding(fields: RecordFields): RowTypes["forwarding"] | undefine
   const port = number(fields, "bridge.port.index");
   const mac = realMac(text(fields, "fdb.mac.addr"));
   const status = text(fields, "fdb.status.name");
-  // Addresses of the bridge itself (self) lead nowhere.
+  // Addresses of the bridge itself (self) are not those of neighbours.
   return port === undefined || port === 0 || mac === undefined || status === "self" || status === "invalid"
     ? undefined
     : { mac, port };
@@ -189,13 +189,16 @@ function readMember(fields: RecordFields): RowTypes["member"] | undefined {
 
 function readLayer(fields: RecordFields): RowTypes["layer"] | undefined {
   const [higher, lower] = [number(fields, "netif.stack.higher.index"), number(fields, "netif.stack.lower.index")];
-  // 0: nothing runs on it, or it runs on nothing.
+  // 0 means that nothing runs on it, or that it runs on nothing.
   return higher === undefined || lower === undefined || higher === 0 || lower === 0 || higher === lower
     ? undefined
     : { higher, lower };
 }
 
-/** A blocked port, and one that leads to the root, have the bridge at the other end; others name their own. */
+/**
+ * Reads the designated bridge. It is the bridge at the other end only for blocked ports and the root port; other ports name their own
+ * bridge.
+ */
 function readDesignated(fields: RecordFields): RowTypes["designated"] | undefined {
   const port = number(fields, "bridge.port.index");
   // Two octets of priority, six of the address.
@@ -208,7 +211,7 @@ function readDesignated(fields: RecordFields): RowTypes["designated"] | undefine
   return { port, bridge, bridgePort: written === undefined ? undefined : Number.parseInt(written, 16) };
 }
 
-/** Reads the identifier of a router; 0.0.0.0 is none. */
+/** Reads the identifier of a router; 0.0.0.0 means none. */
 function routerId(fields: RecordFields, name: string): string | undefined {
   const id = canonicalAddress(text(fields, name));
   return id === "0.0.0.0" ? undefined : id;
@@ -238,7 +241,7 @@ function readPeer(
 const ospfPeer = { address: "ospf.neighbor.ip.addr", router: "ospf.neighbor.id", state: "ospf.neighbor.state.name" };
 const bgpPeer = { address: "bgp.peer.remote.ip.addr", router: "bgp.peer.remote.id", state: "bgp.peer.state.name" };
 
-/** The tables that links are inferred from, by the name of the object. */
+/** The tables from which links are inferred, by the name of the object. */
 export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
   ["IF-MIB::ifTable", source("interface", readInterface)],
   ["IF-MIB::ifXTable", source("interface", readInterface)],
@@ -298,13 +301,13 @@ export const sources: ReadonlyMap<string, Source> = new Map<string, Source>([
   ["BGP4-MIB::bgpPeerTable", source("peer", readPeer("bgp", bgpPeer, ["established"]))],
 ]);
 
-/** Prefixes of MAC addresses that wander from device to device: VRRP (RFC 9568), HSRP version 1 and 2, GLBP. */
+/** The prefixes of MAC addresses that move between devices: VRRP (RFC 9568), HSRP version 1 and 2, GLBP. */
 const sharedMacs = ["00:00:5e:00:01:", "00:00:5e:00:02:", "00:00:0c:07:ac:", "00:00:0c:9f:f", "00:07:b4:00:"];
 
-/** Returns the address unless it is none of one device: empty, of a group, or shared by a protocol of redundancy. */
+/** Returns the address; undefined if it does not belong to one device: empty, of a group, or shared by a redundancy protocol. */
 function realMac(mac: string | undefined): string | undefined {
   if (mac === undefined || mac.length !== 17 || mac === "00:00:00:00:00:00") return undefined;
-  // The lowest bit of the first octet is that of groups.
+  // The lowest bit of the first octet marks group addresses.
   if (Number.parseInt(mac.slice(0, 2), 16) % 2 === 1) return undefined;
   return sharedMacs.some((prefix) => mac.startsWith(prefix)) ? undefined : mac;
 }
@@ -313,32 +316,32 @@ function realMac(mac: string | undefined): string | undefined {
 export interface KeptTable {
   readonly kind: RowKind;
   readonly rows: readonly RowTypes[RowKind][];
-  /** Milliseconds since the epoch. */
+  /** The time of the reading, in ms since the epoch. */
   readonly at: number;
   readonly isWhole: boolean;
 }
 
-/** A table that was read before interfaces may have got other numbers, and not since. */
+/** A table that was read before interfaces may have been renumbered, and not since. */
 interface TableAside {
   readonly kind: RowKind;
   readonly since: number;
-  /** What it said; undefined where it counts again, or will not, as interfaces have other numbers. */
+  /** The rows; undefined if the table is valid again, or can no longer become so because interfaces were renumbered. */
   readonly table: KeptTable | undefined;
-  /** True if it counts again, as interfaces have the numbers of before. */
+  /** True if the table is valid again, because interfaces have their earlier numbers. */
   readonly isBack: boolean;
 }
 
-/** Keeps what a device said of itself and its neighbours in the last whole poll of each table. */
+/** Keeps the facts of a device about itself and its neighbours from the last complete poll of each table. */
 export class DeviceTables {
   /** `ip:port` */
   readonly id: string;
   readonly ip: string;
   name = "";
-  /** Restarts of the device; tables of two boots may number interfaces in two ways. */
+  /** The number of restarts of the device; tables from two boots may number interfaces differently. */
   boot = 0;
-  /** By the id of the object, which differs by context. */
+  /** The tables by the id of the object, which differs by context. */
   readonly #tables = new Map<string, KeptTable>();
-  /** Tables that were read before interfaces may have got other numbers, and not since. */
+  /** The tables that were read before interfaces may have been renumbered, and not since. */
   readonly #aside = new Map<string, TableAside>();
 
   constructor(id: string, ip: string) {
@@ -347,10 +350,10 @@ export class DeviceTables {
   }
 
   /**
-   * Takes the rows of a poll in the place of those before. One that was cut short does so only where there is no whole one.
-   * Where interfaces have the numbers of before, the tables that were set aside count again.
+   * Replaces the earlier rows by those of a poll. An incomplete poll does so only if there was no complete one. If interfaces have
+   * their earlier numbers, tables that were set aside become valid again.
    *
-   * @returns whether the rows are others.
+   * @returns true if the rows have changed.
    */
   replace(objectId: string, table: KeptTable): boolean {
     const earlier = this.#tables.get(objectId);
@@ -363,13 +366,13 @@ export class DeviceTables {
   }
 
   /**
-   * No table counts until it is read again: interfaces may have other numbers than before.
+   * Makes all tables invalid until they are read again, because interfaces may have been renumbered.
    *
-   * @param mayReturn whether they may have the same ones, as after a restart.
+   * @param mayReturn true if the numbers may be the same, as after a restart.
    */
   setAside(now: number, mayReturn: boolean): void {
     for (const [objectId, table] of this.#tables) {
-      // What is awaited already goes on being so: a device that restarts often may no longer have it.
+      // The time of a table that is awaited already stays: a device that restarts often may no longer have the table.
       const since = this.#aside.get(objectId)?.since ?? now;
       this.#aside.set(objectId, { kind: table.kind, since, table, isBack: false });
     }
@@ -377,11 +380,11 @@ export class DeviceTables {
     if (!mayReturn) this.#forgetAside();
   }
 
-  /** Decides by the interfaces of before and now whether what was set aside counts again. */
+  /** Compares the interfaces before and now, and decides whether tables that were set aside are valid again. */
   #settle(before: KeptTable | undefined, { kind, rows }: KeptTable): void {
     if (kind !== "interface" || before === undefined) return;
     const [earlier, now] = [before.rows, rows].map((one) => numberedPorts(one as readonly RowTypes["interface"][]));
-    // The other table of interfaces does not have what they are called by the hardware.
+    // The other table of interfaces lacks their hardware names.
     if (earlier === undefined || now === undefined || earlier.size === 0 || now.size === 0) return;
     if (earlier.size !== now.size || ![...earlier].every((port) => now.has(port))) {
       this.#forgetAside();
@@ -399,21 +402,21 @@ export class DeviceTables {
       this.#aside.set(objectId, { ...aside, table: undefined, isBack: false });
   }
 
-  /** True from {@link setAside} until all that was known counts again or has been read again. */
+  /** True from {@link setAside} until all tables are valid again or have been read again. */
   get isAwaited(): boolean {
     return [...this.#aside.values()].some(({ isBack }) => !isBack);
   }
 
-  /** Tells whether a table of one of these kinds has been set aside, and neither counts again nor has been read again. */
+  /** Reports whether a table of one of these kinds was set aside, and is neither valid again nor read again. */
   awaits(kinds: readonly RowKind[]): boolean {
     for (const { kind, isBack } of this.#aside.values()) if (!isBack && kinds.includes(kind)) return true;
     return false;
   }
 
   /**
-   * Waits no longer for tables that were set aside at this time or before: the device no longer has them.
+   * Stops waiting for tables that were set aside at this time or before, because the device no longer has them.
    *
-   * @returns whether one that counted is gone.
+   * @returns true if a table that had been in use is gone.
    */
   awaitOnlySince(time: number): boolean {
     let isGone = false;
@@ -425,7 +428,10 @@ export class DeviceTables {
     return isGone;
   }
 
-  /** Tells whether a port of before has another number in these rows of ifTable. Interfaces of sessions come and go. */
+  /**
+   * Reports whether a known port has another number in these rows of ifTable. Interfaces of sessions do not count, because they come
+   * and go.
+   */
   isRenumberedBy(objectId: string, { kind, rows }: KeptTable): boolean {
     const earlier = this.#tables.get(objectId);
     if (kind !== "interface" || earlier === undefined) return false;
@@ -441,7 +447,7 @@ export class DeviceTables {
     for (const table of this.#tables.values()) if (table.kind === kind) yield* table.rows as readonly RowTypes[K][];
   }
 
-  /** Returns when a table of this kind was read last; undefined: never. */
+  /** Returns the time of the last reading of a table of this kind; undefined if there was none. */
   readAt(kind: RowKind): number | undefined {
     let latest: number | undefined;
     for (const table of this.#tables.values()) {
@@ -450,31 +456,31 @@ export class DeviceTables {
     return latest;
   }
 
-  /** The time at which the device said something last. */
+  /** The time of the device's last answer. */
   get saidAt(): number {
     let latest = 0;
     for (const { at } of this.#tables.values()) latest = Math.max(latest, at);
     return latest;
   }
 
-  /** The number of rows of an object that are kept, also those set aside. */
+  /** Returns the number of rows of an object that are kept, including those set aside. */
   countOf(objectId: string): number {
     return (this.#tables.get(objectId)?.rows.length ?? 0) + (this.#aside.get(objectId)?.table?.rows.length ?? 0);
   }
 
-  /** The number of all rows, also those set aside. */
+  /** The number of all rows, including those set aside. */
   get count(): number {
     return [...new Set([...this.#tables.keys(), ...this.#aside.keys()])].reduce((sum, id) => sum + this.countOf(id), 0);
   }
 }
 
-/** Each Ethernet port as its number and description. */
+/** Returns each Ethernet port as its number and description. */
 function numberedPorts(rows: readonly RowTypes["interface"][]): ReadonlySet<string> {
   const ports = rows.filter(({ descr, type }) => descr !== undefined && type === "ethernetCsmacd");
   return new Set(ports.map(({ index, descr }) => `${index} ${descr}`));
 }
 
-/** The ifIndex of each Ethernet port by its description; undefined where several have one. */
+/** Returns the ifIndex of each Ethernet port by its description; undefined if several ports share one. */
 function portNumbers(rows: readonly RowTypes["interface"][]): ReadonlyMap<string, number | undefined> {
   const numbers = new Map<string, number | undefined>();
   for (const { index, descr, type } of rows) {
@@ -484,7 +490,7 @@ function portNumbers(rows: readonly RowTypes["interface"][]): ReadonlyMap<string
   return numbers;
 }
 
-/** Tells whether two values have the same content; agents answer in the order of their indexes. */
+/** Reports whether two values have the same content; agents answer in the order of their indexes. */
 function areSame(a: object, b: object): boolean {
   const entries = Object.entries(a);
   if (entries.length !== Object.keys(b).length) return false;

@@ -3,33 +3,34 @@ import { endOf, type Link, LinkDrafts, type Node, portKey, push, type LinkDraft,
 import type { RowKind, RowTypes } from "./device-tables.ts";
 import { addRoutedLinks } from "./routed-links.ts";
 
-/** More neighbours at one port, by one protocol, are not looked at. */
+/** The most neighbours at one port by one protocol; further ones are ignored. */
 const maxNeighborsOfPort = 256;
 
-/** What a device says of a neighbour at one of its ports. */
+/** A device's facts about a neighbour at one of its ports. */
 interface Claim {
   readonly from: Node;
   readonly port: Port;
-  /** Undefined: it is no polled device. */
+  /** The polled device; undefined if the neighbour is not polled. */
   readonly to: Node | undefined;
   readonly toPort: Port | undefined;
   readonly protocol: RowTypes["neighbor"]["protocol"] | "stp";
-  /** What it announces of itself. Spanning tree names bridges that are polled, and nothing else. */
+  /** The neighbour's announcement of itself. Spanning tree has none; it only names bridges that are polled. */
   readonly neighbor: RowTypes["neighbor"] | undefined;
   readonly address: string | undefined;
-  /** True if what it says of itself fits different devices. */
+  /** True if the announcement fits several devices. */
   readonly isDoubtful: boolean;
 }
 
 /**
- * Infers the links of layers 2 and 3 from the tables of devices. It yields between devices, so that many of them do not hold the
- * event loop.
+ * Infers the links of layers 2 and 3 from the tables of devices. It yields between devices, so that many of them do not block the event
+ * loop.
  *
- * Neighbours that announce themselves (LLDP, CDP) are joined from both ends. Learnt MAC addresses support such links, and give others
- * where nobody announces anything: two bridges are joined where each is seen by the other and no third one lies between. On layer 3,
- * networks of at most four addresses join two devices, and so do sessions of OSPF and BGP with an address of a connected network.
+ * Neighbours that announce themselves (LLDP, CDP) are connected from both ends. Learnt MAC addresses support such links. Where nothing
+ * is announced, they give other links: two bridges are connected if each sees the other and no third one is between them. On layer 3,
+ * two devices are connected by networks of at most four addresses, and by sessions of OSPF and BGP with an address of a connected
+ * network.
  *
- * @param leftOut is called for each neighbor of a port, and each link of two devices, that are too many.
+ * @param leftOut called for each neighbour of a port, and each link of two devices, beyond the limits.
  */
 export function* inferLinks(devices: Iterable<KnownDevice>, leftOut: () => void): Generator<void, readonly Link[]> {
   const nodes = new Map<string, Node>();
@@ -89,7 +90,7 @@ function* noteSeen(node: Node, nodes: ReadonlyMap<string, Node>, directory: Devi
   yield;
 }
 
-/** Yields what a device says, undefined for what is left out. */
+/** Yields the facts of a device about its neighbours; undefined for those that are left out. */
 function* claimsOf(
   from: Node,
   nodes: ReadonlyMap<string, Node>,
@@ -151,11 +152,11 @@ function* claimsOf(
 
 const maxAddressesOfNeighbor = 16;
 
-/** Joins what both ends announce of one link; what contradicts it and what supports it is noted. */
+/** Connects the announcements of both ends of a link, and notes contradictions and support. */
 function* addAnnounced(drafts: LinkDrafts, claims: readonly Claim[]): Generator<void> {
   const atPort = new Map<string, Claim[]>();
-  // Claims that name both ports first: they say which of several links one without is about.
-  // Of an aggregated interface, LLDP names the parts, spanning tree the whole.
+  // Claims that name both ports come first: they show which of several links a claim without a port concerns. For an aggregated
+  // interface, LLDP names the parts, spanning tree the whole.
   const rank = ({ toPort, protocol }: Claim): number => (toPort?.index === undefined ? 2 : protocol === "stp" ? 1 : 0);
   const ordered = [0, 1, 2].flatMap((wanted) => claims.filter((claim) => rank(claim) === wanted));
   const hearing = new Map<string, Set<Node>>();
@@ -197,7 +198,7 @@ const otherEnd = ({ ends: [a, b] }: LinkDraft, node: Node): Node => (node === a 
 
 function doubtSharedPort(draft: LinkDraft, node: Node, port: Port, claims: readonly Claim[]): void {
   const others = claims.filter(({ to }) => to !== otherEnd(draft, node));
-  // LLDP goes no further than the next bridge, CDP through bridges that do not know it.
+  // LLDP reaches only the next bridge; CDP passes bridges that do not support it.
   const nearer = draft.has("lldp", node) ? undefined : others.find(({ protocol }) => protocol === "lldp");
   const shared = nearer ?? others.find(({ to, protocol }) => to !== undefined && draft.has(protocol, node));
   if (shared === undefined) return;
@@ -205,7 +206,7 @@ function doubtSharedPort(draft: LinkDraft, node: Node, port: Port, claims: reado
   draft.doubts.add(`${name} announces itself at ${port.name ?? port.index} of ${node.tables.name}, too.`);
 }
 
-/** Several devices name this port as that at their other end: a hub is between, or an unmanaged switch. */
+/** Notes a doubt if several devices name this port as their other end: there is a hub or an unmanaged switch between them. */
 function doubtOthersHear(draft: LinkDraft, node: Node, port: Port, hearing: ReadonlySet<Node> | undefined): void {
   const own = otherEnd(draft, node);
   if (hearing?.has(own) !== true) return;
@@ -216,7 +217,7 @@ function doubtOthersHear(draft: LinkDraft, node: Node, port: Port, hearing: Read
   }
 }
 
-/** One end says nothing of the other, though it lists its neighbours by the same protocol. */
+/** Notes a doubt if one end does not list the other, although it lists neighbours by the same protocol. */
 function doubtSilence(draft: LinkDraft, listed: ReadonlyMap<Node, ReadonlySet<string>>): void {
   for (const node of draft.ends) {
     const other = otherEnd(draft, node);
@@ -230,7 +231,7 @@ function doubtSilence(draft: LinkDraft, listed: ReadonlyMap<Node, ReadonlySet<st
   }
 }
 
-/** A link that CDP alone announces goes through a bridge that sees its ends at different ports. */
+/** Notes a doubt if CDP alone announces a link and a bridge sees its ends at different ports. */
 function doubtBetween(draft: LinkDraft): void {
   if (draft.has("lldp")) return;
   const [a, b] = draft.ends;
@@ -238,17 +239,17 @@ function doubtBetween(draft: LinkDraft): void {
   if (between !== undefined) draft.doubts.add(`${between.tables.name} lies between.`);
 }
 
-/** Without these, the ports at which a bridge sees others are not known. */
+/** The tables without which the ports at which a bridge sees others are unknown. */
 const learning: readonly RowKind[] = ["forwarding", "bridgePort"];
 
 /** Returns a third bridge behind this port that sees the two at different ports. */
 function bridgeBetween(node: Node, port: Port | undefined, other: Node): Node | undefined {
   const behind = (port && node.behind.get(node.ports.wholeOf(port))) ?? [];
-  // From both ends of the list: devices of a row often have their order.
+  // The search runs from both ends of the list, because devices in a row often have this order.
   for (let i = 0; i < behind.length; i++) {
     const third = behind[i % 2 === 0 ? i / 2 : behind.length - (i + 1) / 2] as Node;
     if (third === other) continue;
-    // It may see them at different ports, and has not been asked since it started.
+    // It may see them at different ports, but has not been read since its restart.
     if (third.tables.awaits(learning)) return third;
     const here = third.seen.get(node);
     const there = here && third.seen.get(other);
@@ -263,8 +264,8 @@ function isSeenAt(node: Node, port: Port, other: Node): boolean {
 }
 
 /**
- * Joins a bridge by the addresses that it learnt to those that announce nothing: to a bridge that sees it, too, and to a device that
- * learns no addresses itself, such as a router, where no other polled device is behind the port.
+ * Connects a bridge with devices that announce nothing, by the addresses that it learnt. The other end may be a bridge that sees this
+ * one, too. It may also be a device that learns no addresses, such as a router, if no other polled device is behind the port.
  */
 function* addSeen(drafts: LinkDrafts, node: Node, isTaken: (node: Node, port: Port) => boolean): Generator<void> {
   for (const [other, [seen, another]] of node.seen) {
@@ -287,7 +288,7 @@ function* addSeen(drafts: LinkDrafts, node: Node, isTaken: (node: Node, port: Po
   yield;
 }
 
-/** Returns the ports of each device at which a neighbour announces itself: what else is seen there is behind that. */
+/** Returns the ports of each device at which a neighbour announces itself: other devices seen there are behind the neighbour. */
 function* announcedPorts(drafts: LinkDrafts): Generator<void, ReadonlyMap<Node, ReadonlySet<string>>> {
   const taken = new Map<Node, Set<string>>();
   for (const draft of drafts) {
@@ -302,7 +303,7 @@ function* announcedPorts(drafts: LinkDrafts): Generator<void, ReadonlyMap<Node, 
   return taken;
 }
 
-/** Returns the port of a device whose MAC address was learnt at another one's port; undefined unless it is one. */
+/** Returns the port of a device whose MAC address was learnt at a port of another device; undefined unless there is exactly one. */
 function portOfMacs(macs: readonly string[], { ports }: Node): Port | undefined {
   let found: Port | undefined;
   for (const mac of macs) {
@@ -314,7 +315,7 @@ function portOfMacs(macs: readonly string[], { ports }: Node): Port | undefined 
   return found;
 }
 
-/** Links to neighbours that are not polled, one for each port and neighbour. */
+/** Returns the links to neighbours that are not polled, one for each port and neighbour. */
 function* linksToUnpolled(claims: readonly Claim[]): Generator<void, readonly Link[]> {
   const links = new Map<string, Link>();
   for (const { from, port, to, neighbor, address } of claims) {

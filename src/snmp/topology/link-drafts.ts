@@ -1,57 +1,57 @@
 import type { DevicePorts, Port } from "./device-ports.ts";
 import type { DeviceTables, RowKind } from "./device-tables.ts";
 
-/** What says that a link is there. */
+/** The kinds of evidence for a link. */
 export const evidenceKinds = ["lldp", "cdp", "stp", "forwarding", "subnet", "arp", "ospf", "bgp"] as const;
 export type EvidenceKind = (typeof evidenceKinds)[number];
 
 export interface Evidence {
   readonly kind: EvidenceKind;
-  /** The device, as `ip:port`, whose tables say so. */
+  /** The device, as `ip:port`, in whose tables the evidence is. */
   readonly by: string;
-  /** The time at which they were read, milliseconds since the epoch. */
+  /** The time at which they were read, in ms since the epoch. */
   readonly at: number;
 }
 
 /**
- * `confirmed`: both ends say so, or two facts that do not follow from each other, and nothing speaks against it; `unsure`: something
- * does.
+ * The confidence in a link. `confirmed`: both ends, or two independent facts, show it, and nothing contradicts it. `unsure`: something
+ * contradicts it.
  */
 export const confidences = ["confirmed", "likely", "unsure"] as const;
 export type Confidence = (typeof confidences)[number];
 
-/** One end of a link: a device that is polled, or what its neighbour says of one that is not. */
+/** One end of a link: a polled device, or one that is only known from its neighbour. */
 export interface LinkEnd {
   /** `ip:port` of a polled device. */
   readonly device: string | undefined;
   readonly name: string | undefined;
   readonly address: string | undefined;
   readonly port: Port | undefined;
-  /** The aggregated interface that the port is a part of. */
+  /** The aggregated interface of which the port is a part. */
   readonly aggregate: Port | undefined;
 }
 
 export interface Link {
-  /** The same for the same two ports, as long as they are called the same. */
+  /** The identifier, which stays the same for the same two ports as long as their names do. */
   readonly id: string;
   readonly layer: 2 | 3;
   readonly a: LinkEnd;
   readonly b: LinkEnd;
   readonly confidence: Confidence;
   readonly evidence: readonly Evidence[];
-  /** What speaks against it, as sentences. */
+  /** The facts that contradict it, as sentences. */
   readonly doubts: readonly string[];
 }
 
-/** A device and what is looked up of it. */
+/** A device with the tables for look-ups of it. */
 export interface Node {
   readonly tables: DeviceTables;
   readonly ports: DevicePorts;
   /** The ports at which MAC addresses of other devices were learnt. */
   readonly seen: Map<Node, Seen[]>;
-  /** The devices of which MAC addresses were learnt, by {@link DevicePorts.wholeOf}. */
+  /** The devices whose MAC addresses were learnt, by {@link DevicePorts.wholeOf}. */
   readonly behind: Map<string, Node[]>;
-  /** The MAC addresses of its ARP tables by interface and address, once they were asked for. */
+  /** The MAC addresses of its ARP tables by interface and address; undefined before the first use. */
   arp: Map<number, Map<string, Set<string>>> | undefined;
 }
 
@@ -75,8 +75,8 @@ const tableOf: Readonly<Record<EvidenceKind, RowKind>> = {
 };
 
 /**
- * The fact behind each kind that says which device is at the other end. LLDP and spanning tree know it by one MAC address. Networks and
- * sessions know an IP address, which another device may have, too, unless its router id or MAC address is known.
+ * The fact behind each kind of evidence for the device at the other end. LLDP and spanning tree know one of its MAC addresses. Networks
+ * and sessions know an IP address. Another device may have that, too, unless its router id or MAC address is known.
  */
 const factOf: Partial<Readonly<Record<EvidenceKind, string>>> = {
   lldp: "announced",
@@ -94,14 +94,14 @@ export function push<K, V>(table: Map<K, V[]>, key: K, value: V): void {
   else values.push(value);
 }
 
-/** A link that is put together: its two devices, the ports as far as they are known, what speaks for it and against it. */
+/** A link in progress: its two devices, the known ports, and the facts for and against it. */
 export class LinkDraft {
   readonly layer: Link["layer"];
   readonly ends: readonly [Node, Node];
   readonly ports: [Port | undefined, Port | undefined] = [undefined, undefined];
   readonly evidence: Evidence[] = [];
   readonly doubts = new Set<string>();
-  /** Evidence that knows the other end by an IP address alone. */
+  /** The evidence that knows the other end only by an IP address. */
   readonly #byAddress = new Set<Evidence>();
 
   constructor(layer: Link["layer"], a: Node, b: Node) {
@@ -113,7 +113,7 @@ export class LinkDraft {
     return this.ports[this.#side(node)];
   }
 
-  /** Sets the port of one end. A part of an aggregated interface says more than the whole. */
+  /** Sets the port of one end. A part of an aggregated interface is preferred to the whole. */
   setPort(node: Node, port: Port | undefined): void {
     const side = this.#side(node);
     const earlier = this.ports[side];
@@ -121,16 +121,16 @@ export class LinkDraft {
     if (earlier === undefined || port.index !== undefined) this.ports[side] = port;
   }
 
-  /** Tells whether a port is, or may be, that of this end. */
+  /** Reports whether a port is, or may be, that of this end. */
   fits(node: Node, port: Port | undefined): boolean {
     const own = this.portOf(node);
-    // A name that is none of the device's interfaces may be that of any.
+    // A name that no interface of the device has may be that of any interface.
     if (own?.index === undefined || port?.index === undefined) return true;
     // Each subinterface has links of layer 3 of its own.
     return this.layer === 3 ? own.index === port.index : node.ports.areOne(own, port);
   }
 
-  /** @param isByAddress whether it knows the other end by an IP address alone. */
+  /** Adds evidence. @param isByAddress true if it knows the other end only by an IP address. */
   add(kind: EvidenceKind, by: Node, isByAddress = false): void {
     const { id } = by.tables;
     let evidence = this.evidence.find((known) => known.kind === kind && known.by === id);
@@ -176,7 +176,7 @@ export class LinkDraft {
         saying.add(one.by);
       }
     }
-    // A learnt address may be that of a device further away: it supports what the other end announces.
+    // A learnt address may be that of a device further away, so it only supports an announcement of the other end.
     const isSupported = this.ends.some((node, side) => {
       const other = this.ends[1 - side] as Node;
       return (this.has("lldp", node) || this.has("stp", node)) && this.has("forwarding", other);
@@ -185,27 +185,27 @@ export class LinkDraft {
   }
 }
 
-/** Describes the end of a link at a polled device. */
+/** Returns the end of a link at a polled device. */
 export function endOf({ tables, ports }: Node, port: Port | undefined): LinkEnd {
   const aggregate = port && ports.aggregateOf(port);
   return { device: tables.id, name: tables.name, address: tables.ip, port, aggregate };
 }
 
-/** Returns the text that stands for an end in the id of its link. */
+/** Returns the text for an end in the id of its link. */
 export function portKey({ device, name, address, port }: LinkEnd): string {
   return `${device ?? name ?? address ?? "?"}|${port?.index ?? port?.name ?? "?"}`;
 }
 
-/** Two devices have no more links of one layer; what agents say of others is not looked at. */
+/** The most links of one layer between two devices; further announcements of agents are ignored. */
 const maxLinksOfPair = 256;
 
-/** The links of one layer between polled devices while they are put together, by their two devices. */
+/** The links of one layer between polled devices in progress, by their two devices. */
 export class LinkDrafts {
   readonly #byPair = new Map<string, LinkDraft[]>();
   readonly #layer: Link["layer"];
   readonly #leftOut: () => void;
 
-  /** @param leftOut is called for a link that is one too many. */
+  /** @param leftOut called for each link beyond the limit. */
   constructor(layer: Link["layer"], leftOut: () => void) {
     this.#layer = layer;
     this.#leftOut = leftOut;
@@ -220,8 +220,8 @@ export class LinkDrafts {
   }
 
   /**
-   * Returns the link between two ports, which it begins if there is none that may be it; undefined: there are too many. A port that
-   * is not known yet is any: of several links of two devices the one counts in which the other port is known.
+   * Returns the link between two ports; it begins one if no existing link may be the same. Undefined if there are too many. An unknown
+   * port may be any port. If there are several links of two devices, the one in which the other port is known counts.
    */
   at(a: Node, aPort: Port | undefined, b: Node, bPort: Port | undefined): LinkDraft | undefined {
     const known = this.between(a, b).filter((draft) => draft.fits(a, aPort) && draft.fits(b, bPort));

@@ -11,7 +11,7 @@ import {
   push,
 } from "./link-drafts.ts";
 
-/** Networks of more addresses are those of a site, not of a link: /30, /31, /126, /127. */
+/** The most addresses of a link's network: /30, /31, /126, /127. Larger networks belong to a site. */
 const addressesOfALink = 4n;
 interface Member {
   readonly node: Node;
@@ -20,8 +20,8 @@ interface Member {
 }
 
 /**
- * Adds the links of layer 3: networks of at most four addresses that two devices have addresses of, and sessions of OSPF and BGP with
- * an address of a connected network. Sessions that go through other routers are no links.
+ * Adds the links of layer 3: networks of at most four addresses in which two devices have addresses, and sessions of OSPF and BGP with
+ * an address of a connected network. Sessions through other routers are no links.
  *
  * @returns the links to peers that are not polled.
  */
@@ -68,7 +68,7 @@ export function* addRoutedLinks(
 
 const isOfALink = ({ first, last }: Key): boolean => first !== last && last - first < addressesOfALink;
 
-/** Returns the device of a session: that with the address; of several, that with the router id, too. */
+/** Returns the device of a session: the one with the address, and if several have it, the one that also has the router id. */
 function peerOf(
   { address, router }: RowTypes["peer"],
   nodes: ReadonlyMap<string, Node>,
@@ -80,7 +80,7 @@ function peerOf(
   return nodes.get(byRouter ?? "")?.ports.addresses.has(address) === true ? byRouter : undefined;
 }
 
-/** Notes a session, which says who is at the other end where the router id is known. */
+/** Adds a session, which identifies the other end if the router id is known. */
 function addSession(
   drafts: LinkDrafts,
   node: Node,
@@ -89,7 +89,7 @@ function addSession(
   { protocol, address, router }: RowTypes["peer"],
   directory: DeviceDirectory,
 ): void {
-  // BGP goes through other routers. OSPF does not, also where addresses have no network (PPP).
+  // BGP passes other routers. OSPF does not, even if addresses have no network (PPP).
   if (other === node || (port === undefined && protocol === "bgp")) return;
   const row = other.ports.addresses.get(address);
   const draft = drafts.at(node, port, other, row && other.ports.port(row.index));
@@ -102,12 +102,15 @@ function addSession(
     );
 }
 
-/** Of a network that more interfaces have, those that ARP joins to nobody are joined to nobody: there are too many pairs. */
+/**
+ * The most interfaces in a network. If there are more, interfaces that ARP does not connect stay unconnected, because there would be
+ * too many pairs.
+ */
 const maxMembers = 8;
 
 /**
- * Joins the members of a network. If it is used more than once, it joins those that ARP shows to each other; pairs of the others are
- * unsure.
+ * Connects the members of a network. If the network is in use more than once, it connects those that ARP shows to each other; pairs of
+ * the others are unsure.
  */
 function* addNetwork(
   drafts: LinkDrafts,
@@ -131,7 +134,7 @@ function* addNetwork(
     for (const address of addresses) {
       for (const mac of arpOf(a).get(address) ?? []) {
         const other = nodes.get(directory.ofMac(mac) ?? "");
-        // Of the same address in two VRFs of it, the interface has the MAC address.
+        // If the same address is in two VRFs, the MAC address belongs to the interface.
         const ends = (other && byEnd.get(`${other.tables.id} ${address}`)) ?? [];
         const [b, another] =
           ends.length < 2 ? ends : ends.filter(({ port }) => other?.ports.ofMac(mac)?.index === port.index);
@@ -150,7 +153,7 @@ function* addNetwork(
 }
 
 function addMembers(drafts: LinkDrafts, a: Member, b: Member, directory: DeviceDirectory): LinkDraft | undefined {
-  // The same network elsewhere has the same addresses.
+  // The same network at another place has the same addresses.
   if (a.node === b.node || a.address === b.address) return undefined;
   const draft = drafts.at(a.node, a.port, b.node, b.port);
   if (draft === undefined) return undefined;
@@ -170,7 +173,7 @@ function addMembers(drafts: LinkDrafts, a: Member, b: Member, directory: DeviceD
   return draft;
 }
 
-/** The MAC addresses that a device has for addresses of others at this port. */
+/** Returns the MAC addresses that a device has for addresses of others at this port. */
 function arpOf({ node, port }: Member): ReadonlyMap<string, ReadonlySet<string>> {
   if (node.arp === undefined) {
     node.arp = new Map();
@@ -185,7 +188,7 @@ function arpOf({ node, port }: Member): ReadonlyMap<string, ReadonlySet<string>>
 
 const noArp: ReadonlyMap<string, ReadonlySet<string>> = new Map();
 
-/** Two ends of a network that announce themselves to each other at these ports are those of it. */
+/** Confirms two ends of a network that announce themselves to each other at these ports. */
 function* addAnnouncedBelow(routed: LinkDrafts, bridged: LinkDrafts): Generator<void> {
   for (const draft of routed) {
     yield;

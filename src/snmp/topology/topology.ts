@@ -15,33 +15,33 @@ import {
 import { inferLinks } from "./infer-links.ts";
 import { confidences, type Link, type LinkEnd } from "./link-drafts.ts";
 
-/** Rows of all devices that are kept: some 100 MB. */
+/** The most rows to keep for all devices: some 100 MB. */
 const maxRows = 600_000;
-/** Links are inferred again so long after a table has changed, milliseconds, or so many times the time that it took. */
+/** The least pause between a change of a table and the next inference, in ms; below, the least pause as a multiple of its duration. */
 const leastRestMs = 10_000;
 const restShare = 20;
-/** The time after which the tables of a silent device no longer count, milliseconds. */
+/** The time after which the tables of a silent device no longer count, in ms. */
 const silentMs = 3 * 3_600_000;
 /**
- * The time after a restart after which a table that was not read again is no longer awaited, milliseconds. Those that change seldom, such as
- * that of addresses, are read once an hour.
+ * The time after a restart for which a table is awaited until it is read again, in ms. Tables that change seldom, such as that of
+ * addresses, are read once an hour.
  */
 const rereadMs = 75 * 60_000;
-/** While tables are awaited, links are inferred at least this often, milliseconds. */
+/** The longest time between inferences while tables are awaited, in ms. */
 const awaitedMs = 900_000;
-/** The time for which a link that is gone is shown, milliseconds. */
+/** The time for which a link that is gone is shown, in ms. */
 const goneMs = 24 * 3_600_000;
-/** Each link has a record at least this often, milliseconds. */
+/** The longest time between two records of a link, in ms. */
 const recordMs = 3_600_000;
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** A link and its times, milliseconds since the epoch. */
+/** A link with its times, in ms since the epoch. */
 export interface LinkView extends Link {
   readonly state: "up" | "gone";
-  /** The first time it was found. */
+  /** The first time that it was found. */
   readonly since: number;
-  /** The last time that it was. */
+  /** The last time that it was found. */
   readonly seen: number;
 }
 
@@ -52,20 +52,20 @@ export interface Location {
   readonly ip: string;
   readonly port: Port;
   readonly mac: string;
-  /** False where the port leads to another device that is known: the address is behind that. */
+  /** False if the port leads to another known device, so that the address is behind that. */
   readonly isEdge: boolean;
-  /** MAC addresses that were learnt at the port. */
+  /** The number of MAC addresses learnt at the port. */
   readonly addresses: number;
   readonly at: number;
 }
 
-/** What is known of where an address is. */
+/** The facts about the place of an address. */
 export interface Located {
   readonly address: string;
   /** The polled device that has the address itself. */
   readonly device: string | undefined;
   readonly macs: readonly string[];
-  /** The most likely first. */
+  /** The places, the most likely first. */
   readonly locations: readonly Location[];
 }
 
@@ -79,8 +79,8 @@ interface KeptLink {
 }
 
 /**
- * Keeps what devices say of each other and the links that follow from it. Links that appear, change or go have a record, and all of
- * them one an hour.
+ * Keeps the facts that devices report about each other, and the links inferred from them. Links that appear, change or go have a
+ * record, and all links have one each hour.
  */
 export class Topology implements RowReader {
   readonly #clock: Clock;
@@ -92,7 +92,7 @@ export class Topology implements RowReader {
   readonly #lines = new LineBuffer();
   #rows = 0;
   #leftOut = 0;
-  /** Neighbors and links that the last inference did not look at. */
+  /** The number of neighbours and links that the last inference left out. */
   #cut = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #leastRestMs: number;
@@ -102,7 +102,7 @@ export class Topology implements RowReader {
   #isStopped = false;
   #inferring: Promise<void> = Promise.resolve();
 
-  /** @param restMs after which links are inferred again when a table has changed. */
+  /** @param restMs the pause between a change of a table and the next inference. */
   constructor(
     enricher: Enricher,
     sink: Sink,
@@ -168,20 +168,20 @@ export class Topology implements RowReader {
     };
   }
 
-  /** The device is polled no more. */
+  /** Forgets a device that is no longer polled. */
   forget(deviceId: string): void {
     this.#rows -= this.#devices.get(deviceId)?.tables.count ?? 0;
     if (this.#devices.delete(deviceId)) this.#changed();
   }
 
-  /** Infers no more. Resolves when nothing is under way. */
+  /** Stops inferring. Resolves when nothing is running. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
     await this.idle();
   }
 
-  /** Resolves when the links follow from what was said before the last time that they were due. */
+  /** Resolves when the links are inferred from everything reported before they were last due. */
   idle(): Promise<void> {
     return this.#inferring;
   }
@@ -192,12 +192,12 @@ export class Topology implements RowReader {
     return views.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Returns those with this device at an end, which need not have said anything itself. */
+  /** Returns the links with this device at an end; the device need not have reported anything itself. */
   linksOf(deviceId: string): readonly LinkView[] {
     return this.links().filter(({ a, b }) => a.device === deviceId || b.device === deviceId);
   }
 
-  /** Returns the devices that said something of themselves, with what metadata say of their addresses. */
+  /** Returns the devices that reported facts about themselves, with the metadata of their addresses. */
   devices(): { readonly id: string; readonly ip: string; readonly name: string; readonly metadata: Metadata }[] {
     return Array.from(this.#devices.values(), ({ tables: { id, ip, name } }) => ({
       id,
@@ -220,9 +220,10 @@ export class Topology implements RowReader {
   }
 
   /**
-   * Looks for the switch port of an address: its MAC address in the ARP tables, that in what bridges have learnt.
+   * Finds the switch port of an address: its MAC address in the ARP tables, and the port of that in the tables of bridges.
    *
-   * @param text an IP or a MAC address. @returns undefined when it is neither.
+   * @param text an IP or a MAC address.
+   * @returns undefined if it is neither.
    */
   locate(text: string): Located | undefined {
     const address = canonicalText(text);
@@ -232,7 +233,7 @@ export class Topology implements RowReader {
       ({ tables, ports }) => tables.ip === address || ports.addresses.has(address) || ports.hasMac(address),
     );
     const locations = [...this.#devices.values()].flatMap((device) => this.#locationsAt(device, macs));
-    // An edge before what leads there; of several, that with the fewest addresses beside it.
+    // An edge comes before ports that lead to it; among several, the one with the fewest other addresses comes first.
     locations.sort((a, b) => Number(b.isEdge) - Number(a.isEdge) || a.addresses - b.addresses);
     return { address, device: owner?.tables.id, macs: [...macs], locations };
   }
@@ -262,7 +263,7 @@ export class Topology implements RowReader {
     }));
   }
 
-  /** Tells whether a port leads to another polled device. */
+  /** Reports whether a port leads to another polled device. */
   #leadsOn(deviceId: string, ports: DevicePorts, port: Port): boolean {
     const isOwn = (end: LinkEnd): boolean =>
       end.device === deviceId && end.port !== undefined && ports.areOne(end.port, port);
@@ -272,12 +273,12 @@ export class Topology implements RowReader {
     );
   }
 
-  /** Returns the device, without what it said before its last restart. */
+  /** Returns the device, without the tables from before its last restart. */
   #deviceOf(deviceId: string, ip: string, boot: number): KnownDevice {
     const device = this.#devices.get(deviceId) ?? new KnownDevice(new DeviceTables(deviceId, ip));
     this.#devices.set(deviceId, device);
     const { tables } = device;
-    // Its interfaces may have other numbers now: tables of both times must not be mixed.
+    // Its interfaces may have been renumbered, so tables from before and after must not be mixed.
     if (tables.boot !== boot) {
       tables.setAside(this.#clock.now(), true);
       device.changed();
@@ -301,7 +302,7 @@ export class Topology implements RowReader {
     this.#changed();
   }
 
-  /** Infers the links again, after a while in which more may change. */
+  /** Infers the links again after a pause, in which more may change. */
   #changed(): void {
     if (this.#isDue || this.#isStopped) return;
     this.#isDue = true;
@@ -332,7 +333,7 @@ export class Topology implements RowReader {
     const awaitedBefore = this.#awaited();
     const links = await inPieces(inferLinks(heard, leftOut), this.#pacer);
     if (this.#isStopped) return;
-    // What is read or set aside meanwhile may be in the links, or not.
+    // Tables that are read or set aside meanwhile may or may not be in the links.
     const awaited = new Set([...awaitedBefore, ...this.#awaited()]);
     this.#cut = cut;
     this.#restMs = Math.max(this.#leastRestMs, restShare * (this.#clock.monotonic() - began));
@@ -350,7 +351,7 @@ export class Topology implements RowReader {
       if (recorded === now) this.#record(link, "up", earlier?.since ?? now, now);
     }
     for (const [key, kept] of this.#links) {
-      // The tables of a device that restarts again and again are never complete.
+      // The tables of a device that restarts often are never complete.
       const isKept = kept.state === "up" && now - kept.seen < silentMs && isOfOne(kept.link, awaited);
       if (found.has(key) || isKept) continue;
       if (kept.state === "up") this.#record(kept.link, "gone", kept.since, now);
@@ -361,7 +362,7 @@ export class Topology implements RowReader {
     if (count > 0) this.#sink.write(this.#lines.take(), count);
   }
 
-  /** The devices that have links and whose tables are read again: what half of their tables say would be other links. */
+  /** Returns the devices that have links and whose tables are being read again: half of their tables would give other links. */
   #awaited(): ReadonlySet<string> {
     const awaited = new Set<string>();
     for (const { link, state } of this.#links.values()) {
@@ -411,7 +412,7 @@ function countOf<T>(values: Iterable<T>, isCounted: (value: T) => boolean): numb
   return counted;
 }
 
-/** Tells whether a text is an IP or a MAC address. */
+/** Reports whether a text is an IP or a MAC address. */
 export function isLocatable(text: string): boolean {
   return canonicalText(text) !== undefined;
 }

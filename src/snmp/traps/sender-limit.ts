@@ -7,15 +7,15 @@ interface Sender {
   leftOut: number;
 }
 
-/** Senders that are remembered; the ones that were silent longest go first. */
+/** The most senders to remember; those that were silent longest are forgotten first. */
 const maxSenders = 10_000;
-/** The number of seconds' worth that may come at once. */
+/** The size of a burst, in seconds of the allowed rate. */
 const burstSeconds = 5;
 
 /**
- * Lets each sender have this many notifications a second, and counts what it sent beyond.
+ * Limits the notifications of each sender per second, and counts those beyond the limit.
  *
- * @param perSecond 0 is no limit.
+ * @param perSecond 0 means no limit.
  */
 export class SenderLimit {
   readonly #perSecond: number;
@@ -29,7 +29,7 @@ export class SenderLimit {
     this.#burst = perSecond * burstSeconds;
   }
 
-  /** Tells whether one more of this sender counts. */
+  /** Reports whether one more notification of this sender is allowed. */
   admits(name: string): boolean {
     if (this.#perSecond === 0) return true;
     const now = this.#clock.monotonic();
@@ -47,7 +47,7 @@ export class SenderLimit {
     return true;
   }
 
-  /** Returns how many of the sender were left out since this was asked last. */
+  /** Returns the number of notifications of the sender that were left out since the last call. */
   takeLeftOut(name: string): number {
     const sender = this.#senders.get(name);
     const leftOut = sender?.leftOut ?? 0;
@@ -56,7 +56,7 @@ export class SenderLimit {
   }
 }
 
-/** Refusals that the settings of a sender or of the collector cause. */
+/** The refusals that the settings of a sender or of the collector cause. */
 const namedRefusals = ["community", "user", "level", "digest", "decryption", "time_window"] as const;
 export type NamedRefusal = (typeof namedRefusals)[number];
 
@@ -66,18 +66,18 @@ export function isNamedRefusal(reason: TrapRefusal): reason is NamedRefusal {
 
 /** The traps of a sender that were refused for one reason. */
 export interface RefusedTraps {
-  /** Its address; `others` beyond the most that are kept. */
+  /** The address of the sender; `others` for senders beyond the limit. */
   readonly sender: string;
   readonly reason: NamedRefusal;
   readonly count: number;
-  /** The last one, milliseconds since the epoch. */
+  /** The time of the last one, in ms since the epoch. */
   readonly lastAt: number;
 }
 
-/** Anyone can send from many addresses. */
+/** The most senders in the list, because anyone can send from many addresses. */
 const maxRefusedSenders = 1000;
 
-/** Refusals by sender. */
+/** The refusals by sender. */
 export class SenderRefusals {
   readonly #rows = new Map<string, RefusedTraps>();
   readonly #senders = new Set<string>();
@@ -91,7 +91,7 @@ export class SenderRefusals {
     );
   }
 
-  /** @param at milliseconds since the epoch. */
+  /** Counts a refusal. @param at in ms since the epoch. */
   add(sender: string, reason: NamedRefusal, at: number): void {
     if (this.#senders.size < maxRefusedSenders) this.#senders.add(sender);
     const known = this.#senders.has(sender) ? sender : "others";

@@ -10,12 +10,12 @@ import { syntaxes, type Syntax } from "../values/syntaxes-and-units.ts";
 import type { Trap } from "./trap.ts";
 
 interface Found {
-  /** An attribute, or a part of an index: notifications have its column, which tables do not let be read. */
+  /** The attribute, or the part of an index: notifications have its column although it cannot be read in a table. */
   readonly target: Attribute | IndexPart;
   readonly object: ObjectDefinition;
 }
 
-/** Finds what an instance is of: the longest start of it that is the OID of an attribute, or of a part of an index. */
+/** Finds the attribute or the part of an index for an instance: the one whose OID is the longest prefix of the instance. */
 export class AttributeIndex {
   readonly #root: Arc = { found: undefined, next: undefined };
 
@@ -40,7 +40,10 @@ export class AttributeIndex {
   }
 }
 
-/** A tree of OIDs: a storm of notifications looks up some values of each, and a text of every start would cost more than the rest. */
+/**
+ * A node in a tree of OIDs. A storm of notifications looks up some values of each one, and texts of all prefixes would cost more than
+ * all other work.
+ */
 interface Arc {
   found: Found | undefined;
   next: Map<number, Arc> | undefined;
@@ -57,13 +60,13 @@ function arcAt(root: Arc, oid: Oid): Arc {
   return arc;
 }
 
-/** snmpTrapOID: its enumeration has the names of notifications. */
+/** snmpTrapOID, whose enumeration has the names of notifications. */
 const snmpTrapOidText = ".1.3.6.1.6.3.1.1.4.1";
 const text = syntaxes.get("OctetString") as Syntax;
 
 /**
- * Puts a notification into a record: what it is below `snmp.trap`, its values under the names that polled objects have.
- * Values that no definition knows are texts in `snmp.trap.varbinds`, `OID = value`.
+ * Adds a notification to a record: its own fields below `snmp.trap`, and its values under the names of polled objects. Values without a
+ * definition become texts in `snmp.trap.varbinds`, as `OID = value`.
  */
 export function putTrap(fields: RecordFields, trap: Trap, attributes: AttributeIndex, names: NameTables): void {
   const oid = formatOid(trap.oid);

@@ -45,10 +45,10 @@ interface TrapSocket {
 
 type OnDatagram = (datagram: Uint8Array, address: string, port: number) => void;
 
-/** Storms come at once: the kernel keeps what the program has not read yet. */
+/** The bytes of the receive buffer. Storms come at once, and the kernel keeps the datagrams that the program has not read yet. */
 const receiveBuffer = 4 * 1024 * 1024;
 
-/** @throws Error naming address, port and reason when the port is taken or needs rights. */
+/** Opens a UDP socket. @throws Error with address, port and reason if the port is in use or needs privileges. */
 function openTrapSocket(address: string, port: number, onDatagram: OnDatagram): Promise<TrapSocket> {
   const socket = createSocket(isIPv6(address) ? "udp6" : "udp4");
   return new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ function openTrapSocket(address: string, port: number, onDatagram: OnDatagram): 
     socket.once("error", fail);
     socket.bind(port, address, () => {
       socket.off("error", fail);
-      // An answer that cannot be sent is asked for again.
+      // A sender repeats its inform if the answer cannot be sent.
       socket.on("error", () => {});
       try {
         socket.setRecvBufferSize(receiveBuffer);
@@ -73,7 +73,7 @@ function openTrapSocket(address: string, port: number, onDatagram: OnDatagram): 
   });
 }
 
-/** The error of a port for notifications that cannot be opened. */
+/** Returns the error for a port for notifications that cannot be opened. */
 function trapListenError(transport: "UDP" | "TCP", address: string, port: number, cause: Error): Error {
   return new Error(`cannot receive traps on ${transport} port ${port} of ${address}: ${listenFault(cause)}`, { cause });
 }
@@ -81,24 +81,24 @@ function trapListenError(transport: "UDP" | "TCP", address: string, port: number
 /** A port for notifications by TCP (RFC 3430). */
 interface TrapStream {
   readonly port: number;
-  /** Connections that are open. */
+  /** The number of open connections. */
   readonly connections: number;
   close(): Promise<void>;
 }
 
 interface TrapStreamHandlers {
   onMessage(message: Uint8Array, address: string, reply: (answer: Uint8Array) => void): void;
-  /** A connection that is not taken, or was closed because what came is no message. */
+  /** Called for a connection that is refused, or closed because its data is no message. */
   onRefused(reason: "connections" | "malformed"): void;
 }
 
-/** The greatest number of connections of all senders. */
+/** The most connections of all senders. */
 const maxConnections = 1000;
 const maxConnectionsOfHost = 20;
-/** A sender that is silent connects again when it has something to say. */
+/** The time after which a silent connection is closed; its sender connects again when it needs to. */
 const maxIdleMs = 600_000;
 
-/** @throws Error naming address, port and reason when the port is taken or needs rights. */
+/** Opens a TCP port. @throws Error with address, port and reason if the port is in use or needs privileges. */
 async function openTrapStream(address: string, port: number, handlers: TrapStreamHandlers): Promise<TrapStream> {
   const sockets = new Set<Socket>();
   const byHost = new Map<string, number>();
@@ -155,17 +155,17 @@ async function openTrapStream(address: string, port: number, handlers: TrapStrea
   };
 }
 
-/** Whose notifications count. */
+/** The credentials of which notifications are accepted. */
 interface TrapCredentials {
-  /** undefined: every community. */
+  /** The accepted communities; undefined for all. */
   readonly communities: ReadonlySet<string> | undefined;
   readonly users: readonly UsmCredential[];
   readonly findings: readonly Finding[];
 }
 
 /**
- * Reads a directory of files with `communities` and `v3_credentials`, in the form that devices have them. Without a directory every
- * community counts. Files with faults are left out; `findings` has the faults.
+ * Reads a directory of files with `communities` and `v3_credentials`, in the format for devices. Without a directory every community is
+ * accepted. Files with faults are left out; `findings` has the faults.
  */
 async function readTrapCredentials(directory: string): Promise<TrapCredentials> {
   if (directory === "") return { communities: undefined, users: [], findings: [] };
@@ -192,42 +192,42 @@ async function readTrapCredentials(directory: string): Promise<TrapCredentials> 
   return { communities, users, findings };
 }
 
-/** Facts that are known of the device that an address belongs to. */
+/** The facts about the device to which an address belongs. */
 interface TrapSender {
   readonly name: string;
   readonly interfaceName: (index: number) => string | undefined;
-  /** Its interfaces have changed: they are polled at once. */
+  /** Polls its interfaces at once, because they have changed. */
   readonly pollInterfaces: () => void;
 }
 
 export interface TrapSettings {
   readonly address: string;
-  /** 0 lets the system choose. */
+  /** The port; 0 lets the system choose. */
   readonly port: number;
   /** True if notifications are received by TCP on the same port, too. */
   readonly tcp: boolean;
-  /** Empty: every community counts. */
+  /** The directory of credentials; if empty, every community is accepted. */
   readonly credentialsDirectory: string;
-  /** Hexadecimal, else a text; empty: one made from the host's name. */
+  /** The engine id in hexadecimal or as a text; if empty, one is made from the host's name. */
   readonly engineId: string;
-  /** Tells whether the address is that of a sender that counts. */
+  /** Reports whether the address belongs to an accepted sender. */
   readonly isAllowed: (address: string) => boolean;
-  /** Tells whether traps of version 3 of the address count although their engine boots do not grow. */
+  /** Reports whether version 3 traps of the address are accepted although their engine boots do not grow. */
   readonly acceptsUntimely: (address: string) => boolean;
-  /** The file of rules; empty: there are none. */
+  /** The path of the file of rules; empty for none. */
   readonly rulesPath: string;
-  /** The naming of severities. Default: as in the rules. */
+  /** The naming of severities. The default is that of the rules. */
   readonly naming?: SnmpNaming;
   /** Reads the filter of a rule. @throws an Error that says what is wrong with it. */
   readonly compileCondition: CompileCondition;
-  /** Notifications of one sender in a second; 0 is no limit. */
+  /** The most notifications of one sender per second; 0 means no limit. */
   readonly maxRate: number;
 }
 
 interface TrapListenerParts {
   readonly settings: TrapSettings;
   readonly definitions: () => Definitions | undefined;
-  /** Users that polled devices know count, too. */
+  /** Returns the users of polled devices, which are accepted, too. */
   readonly deviceUsers: () => readonly UsmCredential[];
   readonly senderOf: (address: string) => TrapSender | undefined;
   readonly hostName: string;
@@ -245,7 +245,7 @@ const linkTraps = new Set([".1.3.6.1.6.3.1.1.5.3", ".1.3.6.1.6.3.1.1.5.4"]);
 const untimelyHint =
   "it looks like one of before the sender's last start; a sender whose engine boots do not grow belongs into SVC_INPUT_TRAP_LISTENER_UNTIMELY_SOURCES";
 
-/** Lines leave in chunks of about this size, or when nothing more is there to be read. */
+/** The approximate size of a chunk of lines. A smaller chunk leaves if there is nothing more to read. */
 const flushBytes = 64 * 1024;
 
 /** Receives traps and informs of versions 1, 2c and 3 by UDP and TCP, answers informs, and makes one record of each. */
@@ -314,7 +314,7 @@ export class TrapListener implements Component {
     if (rulesPath !== "") this.#rules = await loadRules(this.#settings, this.#log);
     this.#usm = new UsmReceiver(
       engineIdOf(engineId, hostName),
-      // Seconds since the epoch grow with every start, without a place to keep a counter.
+      // Seconds since the epoch grow with every start, so no counter must be stored.
       Math.floor(this.#clock.now() / 1000),
       () => [...users, ...deviceUsers()],
       this.#clock,
@@ -342,12 +342,12 @@ export class TrapListener implements Component {
     this.#flush();
   }
 
-  /** The port it listens on; undefined before the start. */
+  /** Returns the port it listens on; undefined before the start. */
   port(): number | undefined {
     return this.#socket?.port;
   }
 
-  /** Returns the traps that were refused for their credentials or their time. */
+  /** Returns the traps that were refused because of their credentials or their time. */
   refused(): readonly RefusedTraps[] {
     return this.#refusals.rows();
   }
@@ -403,7 +403,7 @@ export class TrapListener implements Component {
     return isWritten ? undefined : "rule";
   }
 
-  /** @returns false when a rule drops it. */
+  /** Writes the record of a notification. @returns false if a rule drops it. */
   #write(trap: Trap, sender: string): boolean {
     const definitions = this.#parts.definitions();
     const address = trap.agent ?? sender;
@@ -440,7 +440,7 @@ export class TrapListener implements Component {
   }
 }
 
-/** @throws Error that names what is wrong with the file: notifications that are to be dropped must not come through. */
+/** Reads the file of rules. @throws Error that names the fault in the file, because notifications that the rules drop must not pass. */
 async function loadRules({ rulesPath, compileCondition }: TrapSettings, log: Log): Promise<readonly TrapRule[]> {
   const { rules, findings } = readTrapRules(rulesPath, await readFile(rulesPath), compileCondition);
   const errors = findings.filter(({ severity }) => severity === "error").map(formatFinding);
@@ -449,18 +449,18 @@ async function loadRules({ rulesPath, compileCondition }: TrapSettings, log: Log
   return rules;
 }
 
-/** RFC 3416 section 4.2.7: the same values, without an error. */
+/** Returns the response of RFC 3416 section 4.2.7: the same values, without an error. */
 function responseTo({ requestId, varbinds }: Pdu): Pdu {
   return { type: "response", requestId, errorStatus: 0, errorIndex: 0, varbinds };
 }
 
-/** A socket for both families gives IPv4 senders as mapped addresses. */
+/** Returns an address without its mapping, because a socket for both families gives IPv4 senders as mapped addresses. */
 function plainAddress(address: string): string {
   const parsed = parseAddress(address.replace(/%.*$/, ""));
   return parsed === undefined ? address : formatAddress(unmapAddress(parsed));
 }
 
-/** RFC 3411 section 5, snmpEngineID: of no enterprise, with the text or the name of the host in it. */
+/** Returns an snmpEngineID by RFC 3411 section 5, of no enterprise, with the given text or the host's name in it. */
 function engineIdOf(given: string, hostName: string): Uint8Array {
   const hex = given.replace(/^0x/i, "");
   if (/^(?:[\da-f]{2}){5,32}$/i.test(hex)) return Buffer.from(hex, "hex");

@@ -4,7 +4,7 @@ import type { Finding } from "../definitions/definitions.ts";
 import { anyKey, SettingsFile, textLine, tolerant, trueOrFalse } from "../definitions/settings-file.ts";
 import type { SnmpNaming } from "../poller/record-writer.ts";
 
-/** Words of syslog (RFC 5424). */
+/** The severities by syslog (RFC 5424). */
 export const trapSeverities = [
   "emergency",
   "alert",
@@ -16,20 +16,20 @@ export const trapSeverities = [
   "debug",
 ] as const;
 
-/** The same in the words of syslog's table of severities, as NetObserv writes them. */
+/** Returns the severity in the words of syslog's table, as NetObserv writes them, or as in the rules. */
 function severityText(severity: (typeof trapSeverities)[number], naming: SnmpNaming): string {
   if (naming === "netgloss") return severity;
   return severity === "info" ? "Informational" : `${severity.charAt(0).toUpperCase()}${severity.slice(1)}`;
 }
 
-/** The treatment of the notifications that match a rule. */
+/** The treatment of notifications that match a rule. */
 export interface TrapRule {
-  /** The key in its file. */
+  /** The key in the file. */
   readonly id: string;
   readonly when: TrapCondition;
-  /** They become no record. */
+  /** True if such notifications become no record. */
   readonly drop: boolean;
-  /** `snmp.trap.name` in place of what it was. */
+  /** The new value of `snmp.trap.name`. */
   readonly name: string | undefined;
   /** `event.severity.level` */
   readonly severity: (typeof trapSeverities)[number] | undefined;
@@ -37,19 +37,19 @@ export interface TrapRule {
   readonly category: string | undefined;
 }
 
-/** Tells whether a record matches a rule. */
+/** Reports whether a record matches a rule. */
 export type TrapCondition = (fields: RecordFields) => boolean;
 
 /** Reads a filter. @throws an Error that says what is wrong with it. */
 export type CompileCondition = (text: string) => TrapCondition;
 
 export interface TrapRulesFile {
-  /** In the order of the file. Empty where there is an error. */
+  /** The rules in the order of the file; empty if there is an error. */
   readonly rules: readonly TrapRule[];
   readonly findings: readonly Finding[];
 }
 
-/** A rule; `compile` reads its condition. */
+/** Returns the shape of a rule; `compile` reads its condition. */
 function ruleShape(compile: CompileCondition): Shape<TrapRule> {
   const condition = textLine.to((given, at) => {
     try {
@@ -74,7 +74,7 @@ function ruleShape(compile: CompileCondition): Shape<TrapRule> {
   });
 }
 
-/** A file of rules, as one shape. */
+/** The shape of a file of rules. */
 export const trapRulesShape: Shape<[string, TrapRule][]> = pairsOf(
   anyKey,
   ruleShape(() => () => true),
@@ -83,7 +83,7 @@ export const trapRulesShape: Shape<[string, TrapRule][]> = pairsOf(
   },
 );
 
-/** Reads a file of rules: a mapping from names to rules, of which the first that matches a notification counts. */
+/** Reads a file of rules: a mapping from names to rules. The first rule that matches a notification counts. */
 export function readTrapRules(path: string, bytes: Uint8Array, compile: CompileCondition): TrapRulesFile {
   const file = SettingsFile.read(path, bytes, false);
   const shape = ruleShape(compile);
@@ -91,7 +91,7 @@ export function readTrapRules(path: string, bytes: Uint8Array, compile: CompileC
   return { rules: file.hasErrors ? [] : rules, findings: file.findings };
 }
 
-/** Applies the first rule that is true. @returns false when the record is dropped. */
+/** Applies the first rule that matches. @returns false if the record is dropped. */
 export function applyTrapRules(
   rules: readonly TrapRule[],
   fields: RecordFields,

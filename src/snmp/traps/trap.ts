@@ -20,13 +20,13 @@ const trapV1Tag = 0xa4;
 const ipAddressTag = 0x40;
 const timeTicksTag = 0x43;
 
-// SNMPv2-MIB (RFC 3418) and SNMP-COMMUNITY-MIB (RFC 3584).
+// The objects of SNMPv2-MIB (RFC 3418) and SNMP-COMMUNITY-MIB (RFC 3584).
 const sysUpTime: Oid = [1, 3, 6, 1, 2, 1, 1, 3, 0];
 const snmpTrapOid: Oid = [1, 3, 6, 1, 6, 3, 1, 1, 4, 1, 0];
 const snmpTrapEnterprise: Oid = [1, 3, 6, 1, 6, 3, 1, 1, 4, 3, 0];
 const snmpTrapAddress: Oid = [1, 3, 6, 1, 6, 3, 18, 1, 3, 0];
 const snmpTrapCommunity: Oid = [1, 3, 6, 1, 6, 3, 18, 1, 4, 0];
-/** coldStart(0) to egpNeighborLoss(5) are its 1 to 6. */
+/** The root of the standard notifications; coldStart(0) to egpNeighborLoss(5) are its 1 to 6. */
 const snmpTraps: Oid = [1, 3, 6, 1, 6, 3, 1, 1, 5];
 const enterpriseSpecific = 6;
 
@@ -34,16 +34,16 @@ const enterpriseSpecific = 6;
 interface CommunityNotification {
   readonly community: Uint8Array;
   readonly trap: Trap;
-  /** The PDU of an inform, which wants an answer. */
+  /** The PDU of an inform, which requires an answer. */
   readonly inform: Pdu | undefined;
 }
 
-/** Version of a message, without reading on. @throws DecodeError when it is no SNMP message. */
+/** Returns the version of a message without decoding the rest. @throws DecodeError if it is not an SNMP message. */
 export function messageVersion(datagram: Uint8Array): number {
   return readInteger32(enter(cursorOver(datagram), tags.sequence), tags.integer);
 }
 
-/** @returns undefined when it is a message with another PDU. @throws DecodeError */
+/** Reads a message of version 1 or 2c. @returns undefined if it has another PDU. @throws DecodeError */
 export function readCommunityNotification(datagram: Uint8Array): CommunityNotification | undefined {
   const outer = cursorOver(datagram);
   const cursor = enter(outer, tags.sequence);
@@ -62,7 +62,7 @@ export function readCommunityNotification(datagram: Uint8Array): CommunityNotifi
   return trap && { community, trap, inform: pdu.type === "inform" ? pdu : undefined };
 }
 
-/** Trap-PDU of RFC 1157 section 4.1.6, with its OID as RFC 3584 section 3.1 makes it. */
+/** Reads the Trap-PDU of RFC 1157 section 4.1.6, with its OID translated by RFC 3584 section 3.1. */
 function readTrapV1(cursor: Cursor): Trap {
   const enterprise = readOid(cursor, tags.objectIdentifier);
   const address = readOctets(cursor, ipAddressTag);
@@ -86,7 +86,7 @@ function readTrapV1(cursor: Cursor): Trap {
   };
 }
 
-/** An odd one costs itself, not the notification. */
+/** Reads sysUpTime. A faulty value is noted and does not invalidate the notification. */
 function readUptime(cursor: Cursor, faults: ValueFault[]): number | undefined {
   const { at } = cursor;
   enter(cursor, timeTicksTag);
@@ -105,7 +105,7 @@ function agentAddress(octets: Uint8Array): string | undefined {
   return text === "0.0.0.0" ? undefined : text;
 }
 
-/** @returns undefined when the PDU is no notification. */
+/** Returns the notification of a PDU; undefined if the PDU has none. */
 export function trapOf(pdu: Pdu, version: Trap["version"], user: string | undefined): Trap | undefined {
   if (pdu.type !== "trap" && pdu.type !== "inform") return undefined;
   const find = (oid: Oid): VarBind | undefined => pdu.varbinds.find((varbind) => compareOids(varbind.oid, oid) === 0);
@@ -119,7 +119,7 @@ export function trapOf(pdu: Pdu, version: Trap["version"], user: string | undefi
   return {
     version,
     kind: pdu.type,
-    // Without one, which no sender may do, it is no notification that has a name.
+    // Every sender must send snmpTrapOID; a notification without it has no name.
     oid: trapOid?.type === "ObjectIdentifier" ? trapOid.value : [0, 0],
     uptime: uptime?.type === "TimeTicks" ? uptime.value : undefined,
     agent: address?.type === "IpAddress" ? agentAddress(address.value) : undefined,
@@ -130,33 +130,33 @@ export function trapOf(pdu: Pdu, version: Trap["version"], user: string | undefi
   };
 }
 
-/** A notification, whatever version brought it. */
+/** A notification of any version. */
 export interface Trap {
   readonly version: "1" | "2c" | "3";
   readonly kind: "trap" | "inform";
-  /** The OID of the notification: snmpTrapOID, of version 1 translated (RFC 3584 section 3.1). */
+  /** The OID of the notification: snmpTrapOID, or its translation for version 1 (RFC 3584 section 3.1). */
   readonly oid: Oid;
   /** sysUpTime of the sender, in hundredths of a second. */
   readonly uptime: number | undefined;
-  /** The address of the agent, where the message names one: a trap of version 1, or one that was forwarded. */
+  /** The address of the agent, if the message has one: in traps of version 1 and forwarded traps. */
   readonly agent: string | undefined;
   /** The user of version 3. */
   readonly user: string | undefined;
-  /** The enterprise of a trap of version 1, or of one that was forwarded. */
+  /** The enterprise of a version 1 trap or a forwarded trap. */
   readonly enterprise: Oid | undefined;
-  /** Without those that are fields of this already. */
+  /** The variables, without those that are other fields of this object. */
   readonly varbinds: readonly VarBind[];
-  /** Faults of its values. */
+  /** The faults of its values. */
   readonly faults: readonly ValueFault[];
 }
 
 /**
- * Why a datagram gave no record.
+ * The reasons why a datagram gave no record.
  *
  * - `malformed`: not an SNMP message with a notification; `pdu_type`: another PDU
- * - `connections`: one more by TCP than there may be
- * - `source`: the sender is not in the list; `rate`: it sends more than it may
- * - `community`, `user`, `level`, `digest`, `decryption`, `time_window`, `engine`: its credentials are not right
+ * - `connections`: a TCP connection beyond the limit
+ * - `source`: the sender is not in the list; `rate`: it exceeds its rate
+ * - `community`, `user`, `level`, `digest`, `decryption`, `time_window`, `engine`: its credentials are wrong
  * - `rule`: a rule drops it
  */
 export const trapRefusals = [

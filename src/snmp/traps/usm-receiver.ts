@@ -17,13 +17,13 @@ import { isMessageAuthentic, signMessage } from "../session/security.ts";
 import { decrypt, encrypt, saltLength } from "../session/security.ts";
 import type { TrapRefusal } from "./trap.ts";
 
-/** The result of a message of version 3: a PDU and how to answer it, or why there is none; `reply` goes back at once. */
+/** The result of a version 3 message: a PDU with the way to answer it, or the reason why there is none. `reply` is sent at once. */
 interface UsmReceived {
   readonly pdu?: Pdu;
   readonly user?: string;
   readonly refusal?: TrapRefusal;
   readonly reply?: Uint8Array;
-  /** Makes the message that answers an inform. */
+  /** Creates the message that answers an inform. */
   readonly answer?: (pdu: Pdu) => Uint8Array;
 }
 
@@ -38,14 +38,14 @@ const reports = {
 } as const;
 type ReportReason = keyof typeof reports;
 
-/** Senders whose time is remembered; further ones push out those that were silent longest. */
+/** The most senders whose time is kept. Further senders replace those that were silent longest. */
 const maxEngines = 10_000;
 const maxMessage = 65_507;
 const timeWindow = 150;
 
 /**
- * The receiving side of the user-based security model (RFC 3414 section 3.2): of traps the sender's engine is the
- * authoritative one, of informs ours is.
+ * The receiving side of the user-based security model (RFC 3414 section 3.2). The sender's engine is authoritative for traps, ours for
+ * informs.
  */
 export class UsmReceiver {
   readonly #engineId: Uint8Array;
@@ -82,14 +82,16 @@ export class UsmReceiver {
   }
 
   /**
-   * @param acceptsUntimely whether a trap counts whose time is that of an earlier start of its sender.
-   * @throws DecodeError when it is no message of version 3.
+   * Reads a message.
+   *
+   * @param acceptsUntimely true if a trap counts although its time is that of an earlier start of its sender.
+   * @throws DecodeError if it is not a message of version 3.
    */
   receive(datagram: Uint8Array, acceptsUntimely: boolean): UsmReceived {
     const message = decodeMessage(datagram);
     if (message.version !== 3) throw new DecodeError("version");
     const isOurs = isSame(message.engineId, this.#engineId);
-    // A sender of informs asks for our engine so (RFC 3414 section 4).
+    // A sender of informs discovers our engine with such a message (RFC 3414 section 4).
     if (message.engineId.length === 0 || (!isOurs && message.isReportable)) return this.#refuse(message, "engine");
     const name = Buffer.from(message.user).toString("utf8");
     const credential = this.#users().find(({ username }) => username === name);
@@ -126,13 +128,13 @@ export class UsmReceiver {
     return engine;
   }
 
-  /** Reports go to senders of informs only: nobody waits for an answer to a trap. */
+  /** Refuses a message. Only senders of informs get a report, because nobody waits for an answer to a trap. */
   #refuse(message: UsmMessage, reason: ReportReason, keys: UsmKeys = {}): UsmReceived {
     this.#counts[reason]++;
     if (!message.isReportable) return { refusal: reason };
     const pdu: Pdu = {
       type: "report",
-      // The request id cannot be read of what could not be decrypted (RFC 3412 section 7.1, step 3).
+      // The request id of a message that could not be decrypted is unknown (RFC 3412 section 7.1, step 3).
       requestId: message.isPrivate ? 0 : requestIdOf(message),
       errorStatus: 0,
       errorIndex: 0,
@@ -169,7 +171,7 @@ export class UsmReceiver {
     return Math.floor((this.#clock.monotonic() - this.#startedAt) / 1000);
   }
 
-  /** Returns the next salt. Of DES the first half is the engine boots (RFC 3414 section 8.1.1.1). */
+  /** Returns the next salt. The first half of a DES salt is the engine boots (RFC 3414 section 8.1.1.1). */
   #nextSalt(isDes: boolean): Uint8Array {
     const octets = Buffer.alloc(saltLength);
     this.#salt = BigInt.asUintN(64, this.#salt + 1n);
@@ -191,7 +193,7 @@ function requestIdOf({ data }: UsmMessage): number {
   }
 }
 
-/** Undefined when a wrong key gave no PDU. */
+/** Returns the scoped PDU; undefined if a wrong key gave no PDU. */
 function readScoped(
   { isPrivate, boots, time, privacyParameters, data }: UsmMessage,
   { privacy }: UsmKeys,

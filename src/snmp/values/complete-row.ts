@@ -7,12 +7,12 @@ function numberOf(fields: RecordFields, field: string): number | undefined {
   return typeof value === "number" || typeof value === "bigint" ? Number(value) : undefined;
 }
 
-/** @param parts how many parts of 1 are kept: 100 for two decimals. */
+/** Rounds a value. @param parts the number of parts of 1 to keep: 100 for two decimals. */
 function roundTo(value: number, parts: number): number {
   return Math.round(value * parts) / parts;
 }
 
-/** `hw.sensor.type` and `hw.sensor.unit`, and what a reading is divided by to be of that unit. */
+/** `hw.sensor.type` and `hw.sensor.unit`, and the divisor that converts a reading to that unit. */
 export type SensorKind = readonly [type: string, unit: string, divide?: number];
 
 const kindsBySyntaxUnit: { readonly [unit in Unit]?: SensorKind } = {
@@ -25,14 +25,14 @@ const kindsBySyntaxUnit: { readonly [unit in Unit]?: SensorKind } = {
   Hz: ["frequency", "Hz"],
 };
 
-/** Returns the sensor kind of an object's attribute `hw.sensor.value`, as far as its syntax gives it. */
+/** Returns the sensor kind of an object's attribute `hw.sensor.value`, if its syntax gives it. */
 export function sensorKindOf(attributes: Iterable<FieldDefinition>): SensorKind | undefined {
   for (const { field, syntax } of attributes)
     if (field === "hw.sensor.value") return syntax.unit && kindsBySyntaxUnit[syntax.unit];
   return undefined;
 }
 
-/** By the label of EntitySensorDataType (RFC 3433) or what vendors have for it. */
+/** The kinds by the label of EntitySensorDataType (RFC 3433) or the vendors' equivalents. */
 const dataTypes: Readonly<Record<string, SensorKind>> = {
   "volts ac": ["voltage", "V"],
   "volts dc": ["voltage", "V"],
@@ -73,7 +73,7 @@ const dataTypes: Readonly<Record<string, SensorKind>> = {
   "amperage probe type is system watts": ["power", "W"],
 };
 
-/** By the unit that a device writes, in lower case and without "degrees" and its sign. */
+/** The kinds by the unit that a device writes, in lower case and without "degrees" and its sign. */
 const kindsByUnit: Readonly<Record<string, SensorKind>> = {
   c: ["temperature", "Cel"],
   cel: ["temperature", "Cel"],
@@ -103,7 +103,7 @@ const kindsByUnit: Readonly<Record<string, SensorKind>> = {
   "percent rh": ["humidity", "%"],
 };
 
-/** Types that follow from the name of a sensor, where nothing else gives them. */
+/** The kinds by the name of a sensor, for sensors of which nothing else gives the type. */
 const typesByName: readonly (readonly [RegExp, type: string, unit: string])[] = [
   [/temp|therm|celsius|°c/i, "temperature", "Cel"],
   [/fan|rpm/i, "fan", "rpm"],
@@ -114,10 +114,10 @@ const typesByName: readonly (readonly [RegExp, type: string, unit: string])[] = 
 ];
 
 interface SensorCopy {
-  /** The name of the sensor, or the field that has it. */
+  /** The name of the sensor, or the field that contains it. */
   readonly name?: string;
   readonly nameField?: string;
-  /** The kind, or the field that has its unit, where it is no temperature in degrees Celsius. */
+  /** The kind, or the field that contains its unit; left out for a temperature in degrees Celsius. */
   readonly kind?: SensorKind;
   readonly unitField?: string;
   /** The label that a field of the row must have. */
@@ -126,7 +126,7 @@ interface SensorCopy {
 
 const celsius: SensorKind = ["temperature", "Cel"];
 
-/** Readings that have names of their own. A record has one sensor: the first of these. */
+/** The readings that have names of their own. A record has one sensor: the first of these. */
 const sensorCopies: ReadonlyMap<string, SensorCopy> = new Map([
   ["ups.battery.temperature", { name: "battery" }],
   ["disk.temperature", { nameField: "disk.name" }],
@@ -142,7 +142,7 @@ const sensorCopies: ReadonlyMap<string, SensorCopy> = new Map([
   ],
 ]);
 
-/** Adds what {@link completeRow} says of `hw.sensor`. */
+/** Adds the fields of `hw.sensor` that {@link completeRow} lists. */
 function completeSensor(fields: RecordFields, byAttribute: SensorKind | undefined): void {
   copyReadings(fields);
   if (!fields.has("hw.sensor.value") && !fields.has("hw.sensor.state.name")) return;
@@ -177,7 +177,7 @@ function copyReadings(fields: RecordFields): void {
 function byLabel(fields: RecordFields): SensorKind | undefined {
   const label = fields.get("hw.sensor.data_type.name") ?? fields.get("hw.sensor.probe_type.name");
   if (typeof label !== "string") return undefined;
-  // All other amperage probes of Dell's are in milliamperes.
+  // All other amperage probes of Dell report milliamperes.
   return dataTypes[label] ?? (label.startsWith("amperage probe") ? ["current", "A", 1000] : undefined);
 }
 
@@ -193,7 +193,7 @@ function unitWord(unit: unknown): string {
     .trim();
 }
 
-/** Celsius, whatever the unit that is written or enumerated. */
+/** Returns a temperature in Celsius, or another reading in its unit, whatever unit is written or enumerated. */
 function inUnit(fields: RecordFields, value: number, [type, , divide = 1]: SensorKind): number {
   if (type !== "temperature") return divide === 1 ? value : value / divide;
   const unit = unitWord(fields.get("hw.sensor.data_unit.name") ?? fields.get("hw.sensor.unit"));
@@ -210,7 +210,7 @@ function kindOfName(name: string): SensorKind | undefined {
   return found && [found[1], found[2]];
 }
 
-/** Returns the type of a sensor as its name says it. */
+/** Returns the type of a sensor according to its name. */
 export function typeOfSensor(name: string): string | undefined {
   return kindOfName(name)?.[0];
 }
@@ -220,8 +220,8 @@ const transmits = /\btx|transmit/i;
 const isInTransceiver = /transceiver|\bdom\b|\bx?[sq]fp|xcvr|optic|\blaser/i;
 
 /**
- * Sensors of ENTITY-SENSOR-MIB and similar modules differ by name alone: those that are in a transceiver also have its
- * fields, as tables of transceivers do. Optical power in watts becomes dBm.
+ * Adds the fields of a transceiver. Sensors of ENTITY-SENSOR-MIB and similar modules differ only by name, so those in a transceiver get
+ * the same fields as tables of transceivers. Optical power in watts becomes dBm.
  */
 function completeTransceiver(fields: RecordFields): void {
   const value = numberOf(fields, "hw.sensor.value");
@@ -235,7 +235,7 @@ function transceiverField(type: unknown, name: string, value: number): readonly 
   const side = receives.test(name) ? "rx" : transmits.test(name) ? "tx" : undefined;
   const isInside = isInTransceiver.test(name);
   if (type === "optical_power") return side && [`transceiver.${side}.power`, value];
-  // IOS XR names no transceiver in its sensors. No electrical sensor has a side, and no transceiver a watt.
+  // IOS XR does not mention the transceiver in the names of its sensors. No electrical sensor has a side, and no transceiver a watt.
   if (type === "power" && side !== undefined && (isInside || value <= 1) && value > 0)
     return [`transceiver.${side}.power`, dbmOfWatts(value)];
   if (type === "current" && /bias/i.test(name)) return ["transceiver.tx.bias", value];
@@ -244,14 +244,14 @@ function transceiverField(type: unknown, name: string, value: number): readonly 
   return type === "voltage" ? ["transceiver.voltage", value] : undefined;
 }
 
-/** Readings of tables with columns for four lanes. */
+/** The readings of tables with columns for four lanes. */
 const laneReadings = [
   ["rx", "power"],
   ["tx", "power"],
   ["tx", "bias"],
 ] as const;
 
-/** What a transceiver with one lane receives and sends is what its only lane does. */
+/** Copies the readings of the only lane to the transceiver with that lane. */
 function completeLane(fields: RecordFields): void {
   for (const [side, what] of laneReadings) {
     const [first, ...others] = [1, 2, 3, 4].map((lane) => fields.get(`transceiver.${side}.lane${lane}.${what}`));
@@ -265,10 +265,10 @@ function dbmOfWatts(watts: number): number {
   return roundTo(10 * Math.log10(watts * 1000), 1000);
 }
 
-/** Memories of the device and of what it controls. */
+/** The memories of the device and of the devices that it controls. */
 const memories = ["system.memory", "wireless.ap.memory"] as const;
 
-/** Starts of the names of fields that have one shape whatever the MIB. */
+/** The prefixes of the names of fields that look the same for all MIBs. */
 const shaped = [
   "system.cpu.",
   ...memories.map((memory) => `${memory}.`),
@@ -280,35 +280,36 @@ const shaped = [
   ...sensorCopies.keys(),
 ];
 
-/** Shares that a row has the part and the whole of. */
+/** The shares for which a row has the part and the whole. */
 const shares = [
   { share: "storage.used.pct", part: "storage.used.bytes", whole: "storage.total.bytes" },
   { share: "printer.supply.remaining.pct", part: "printer.supply.level", whole: "printer.supply.capacity" },
   { share: "printer.input.remaining.pct", part: "printer.input.level", whole: "printer.input.capacity" },
 ] as const;
 
-/** Tells whether {@link completeRow} may have something to add to records with these fields. */
+/** Reports whether {@link completeRow} may add something to records with these fields. */
 export function isShaped(fields: Iterable<string>): boolean {
   for (const field of fields) if (shaped.some((start) => field.startsWith(start))) return true;
   return false;
 }
 
 /**
- * Adds what follows from the fields of one row, so that a reading has the same fields whatever the MIB gives of it:
- * - `system.cpu.util.pct`: what is not idle, else the average of one minute, five minutes, five seconds.
- * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third of two; `.used.pct`, also of `.free.pct`. Buffers and caches are not used.
- *   What is used and free of a whole of which there is only the share that is used.
- *   A pool of size 0 is none. So is `wireless.ap.memory`.
- * - `storage.used.pct`, `printer.supply.remaining.pct`, `printer.input.remaining.pct`: of the size or capacity in the row.
- * - `system.memory.*` of a storage area that is main memory (hrStorageRam).
- * - `hw.sensor.type`, `.unit`: as the row says, else as the attribute's syntax does (`sensor`), else the sensor's name;
- *   `.name`: the entity's. Temperatures of batteries, disks and probes are sensors, too.
- * - `transceiver.rx.power` and so on, of sensors whose name says that they are in a transceiver; of the first lane where it is the only one.
+ * Completes a row with the fields that follow from its other fields, so that a reading has the same fields for all MIBs. Fields that
+ * are present stay, except the reading of a sensor that is implausible for its unit. It adds:
  *
- * Completes a row. What is there already stays, but for the reading of a sensor that its unit rules out.
+ * - `system.cpu.util.pct`: the share that is not idle; otherwise the average of one minute, five minutes, or five seconds.
+ * - `system.memory.total.bytes`, `.used.bytes`, `.free.bytes`: the third from the other two; `.used.pct`, also from `.free.pct`. Buffers and
+ *   caches do not count as used. If there is only a whole and its used share, it adds the used and free bytes. A pool of size 0 does
+ *   not exist. The same applies to `wireless.ap.memory`.
+ * - `storage.used.pct`, `printer.supply.remaining.pct`, `printer.input.remaining.pct`: from the size or capacity in the row.
+ * - `system.memory.*`: from a storage area that is main memory (hrStorageRam).
+ * - `hw.sensor.type`, `.unit`: from the row, otherwise from the attribute's syntax (`sensor`), otherwise from the sensor's name;
+ *   `.name`: that of the entity. Temperatures of batteries, disks and probes are sensors, too.
+ * - `transceiver.rx.power` and so on: from sensors whose name shows that they are in a transceiver, and from the first lane if it is the
+ *   only one.
  *
  * @param ranged the fields whose definition gives the range of their readings.
- * @returns how many readings were taken away.
+ * @returns the number of readings removed.
  */
 export function completeRow(
   fields: RecordFields,
@@ -342,7 +343,7 @@ function completeCpu(fields: RecordFields): void {
   }
 }
 
-/** Agents that know no hrStorageRam name it. */
+/** Reports whether a storage area is main memory; some agents do not know hrStorageRam, but name it. */
 function isMainMemory(fields: RecordFields): boolean {
   if (fields.get("storage.type.name") === "ram") return true;
   const name = fields.get("storage.name");
@@ -391,7 +392,7 @@ function completeMemory(fields: RecordFields, memory: (typeof memories)[number])
   if (!fields.has(usedShare)) fields.set(usedShare, roundTo((part / whole) * 100, 100));
 }
 
-/** A part that is more than the whole is no share of it, and nothing is a share of nothing. */
+/** Adds shares of a whole. A part greater than the whole is no share, and a whole of 0 has no shares. */
 function completeShares(fields: RecordFields): void {
   for (const { share, part, whole } of shares) {
     const [held, size] = [numberOf(fields, part), numberOf(fields, whole)];
@@ -400,5 +401,5 @@ function completeShares(fields: RecordFields): void {
   }
 }
 
-/** Fields that say nothing where the size of a pool is 0: there is no such pool. */
+/** The fields that mean nothing if the size of a pool is 0, because then there is no such pool. */
 const poolSizes = ["total.bytes", "used.bytes", "free.bytes", "used.pct", "free.pct"];

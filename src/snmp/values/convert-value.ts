@@ -5,10 +5,10 @@ import type { Scalar } from "../../record/index.ts";
 import type { Syntax, SyntaxKind } from "./syntaxes-and-units.ts";
 
 /**
- * The number in a value: of any numeric type, in an Opaque float or double (net-snmp: context tags 8 and 9 within a
- * tag of long form), or as decimal text, which agents use for what SNMP has no type for.
+ * Returns the number in a value. It may have any numeric type, be an Opaque float or double (net-snmp: context tags 8 and 9 within a
+ * tag of long form), or decimal text, which agents send if SNMP has no fitting type.
  *
- * @returns undefined when there is none; a bigint only for what a double would round.
+ * @returns undefined if there is none; a bigint only if a double would round it.
  */
 export function readNumber(value: SnmpValue): number | bigint | undefined {
   const raw = value.value;
@@ -19,12 +19,12 @@ export function readNumber(value: SnmpValue): number | bigint | undefined {
   return value.type === "OctetString" ? readDecimalText(raw) : undefined;
 }
 
-/** A number where that is exact. */
+/** Returns a number if that is exact, otherwise the bigint. */
 function shorten(value: bigint): number | bigint {
   return value <= Number.MAX_SAFE_INTEGER && value >= Number.MIN_SAFE_INTEGER ? Number(value) : value;
 }
 
-/** Exact for whole factors; a division of what a double cannot hold rounds. */
+/** Scales a number. The result is exact for whole factors; a division of a value too large for a double is rounded. */
 export function scaleNumber(value: number | bigint, multiply: number, divide: number): number | bigint {
   if (multiply === 1 && divide === 1) return value;
   if (typeof value === "number") {
@@ -44,7 +44,7 @@ function readOpaqueFloat(bytes: Uint8Array): number | undefined {
   return number !== undefined && Number.isFinite(number) ? number : undefined;
 }
 
-/** The longest number that is text: 20 digits, a sign, a point and some blanks. */
+/** The longest text of a number: 20 digits, a sign, a point and some blanks. */
 const maxTextLength = 32;
 
 function readDecimalText(bytes: Uint8Array): number | bigint | undefined {
@@ -60,17 +60,17 @@ function readDecimalText(bytes: Uint8Array): number | bigint | undefined {
 const printable = /^[^\p{Cc}\p{Cs}\p{Co}\p{Cn}]*$/u;
 
 /**
- * Octets as text, when they are text: UTF-8 without control characters other than line ends and tabs. Trailing zero
- * octets, which C programs leave, do not count. Anything else as lower-case hexadecimal digits, so that nothing is lost.
+ * Formats octets as text if they are text: UTF-8 without control characters other than line ends and tabs. Trailing zero octets, which
+ * C programs leave, do not count. All other octets become lower-case hexadecimal digits, so that nothing is lost.
  */
 function formatText(bytes: Uint8Array): string {
   return readText(withoutZeros(bytes)) ?? formatHex(bytes);
 }
 
 /**
- * Octets of a type that holds text, such as DisplayString: like {@link formatText}, but agents put text of other forms
- * there, too. UTF-8 that the agent cut within a character is there without that character. Octets that are mostly
- * ASCII, the others being printable in Latin-1, are Latin-1. Nothing but zero octets is no text.
+ * Formats octets of a type for text, such as DisplayString. It does the same as {@link formatText}, but agents also send text in other
+ * forms. UTF-8 that was cut within a character loses that character. Octets that are mostly ASCII, with the others printable in
+ * Latin-1, are Latin-1. Zero octets alone are no text.
  */
 export function formatDisplayString(bytes: Uint8Array): string {
   if (bytes.every((octet) => octet === 0)) return "";
@@ -78,7 +78,7 @@ export function formatDisplayString(bytes: Uint8Array): string {
   return readText(octets) ?? readCutText(octets) ?? readLatin1(octets) ?? formatHex(bytes);
 }
 
-/** Returns a name, as {@link formatDisplayString} reads text, without blanks around it. Undefined where that is nothing. */
+/** Returns a name, read like {@link formatDisplayString} and without blanks around it; undefined if nothing is left. */
 export function readName(bytes: Uint8Array): string | undefined {
   const octets = withoutZeros(bytes);
   const text = readText(octets) ?? readCutText(octets) ?? octets.toString(isUtf8(octets) ? "utf8" : "latin1");
@@ -86,7 +86,7 @@ export function readName(bytes: Uint8Array): string | undefined {
   return name === "" ? undefined : name;
 }
 
-/** Nothing but zeros is no text, and stays. */
+/** Returns the octets without trailing zeros. Zeros alone are no text, and stay. */
 function withoutZeros(bytes: Uint8Array): Buffer {
   let end = bytes.length;
   while (end > 0 && bytes[end - 1] === 0) end--;
@@ -95,14 +95,17 @@ function withoutZeros(bytes: Uint8Array): Buffer {
 
 /** @returns undefined for octets that are no text. */
 function readText(octets: Buffer): string | undefined {
-  // Nearly all text of devices is of this kind, and needs no look at Unicode's tables.
+  // Nearly all text of devices is printable ASCII, which does not need Unicode's tables.
   if (octets.every(isPrintableAscii)) return octets.toString("latin1");
   if (!isUtf8(octets)) return undefined;
   const text = octets.toString("utf8");
   return printable.test(text.replace(/[\t\r\n]/g, "")) ? text : undefined;
 }
 
-/** Whole characters must show that it is UTF-8: an accent of Latin-1 at the end looks like a character cut off, too. */
+/**
+ * Returns text that was cut within a character. Some whole characters must show that it is UTF-8, because a Latin-1 accent at the end
+ * looks like a cut character, too.
+ */
 function readCutText(octets: Buffer): string | undefined {
   let end = octets.length - 1;
   while (end > 0 && octets.length - end < 4 && isContinuation(octets[end] as number)) end--;
@@ -123,7 +126,7 @@ function isPrintableAscii(octet: number): boolean {
   return octet >= 0x20 && octet < 0x7f;
 }
 
-/** An octet of a character of UTF-8 that is not its first. */
+/** Reports whether an octet is a UTF-8 octet other than the first of a character. */
 function isContinuation(octet: number): boolean {
   return octet >= 0x80 && octet < 0xc0;
 }
@@ -132,7 +135,7 @@ function formatHex(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
 }
 
-/** `00:1b:21:…` for octets of any number; text that already is such an address is brought to that form. */
+/** Formats any number of octets as `00:1b:21:…`. Text that is already such an address is brought to that form. */
 export function formatMac(bytes: Uint8Array): string {
   if (bytes.length >= 11 && bytes.length <= 17) {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
@@ -147,14 +150,14 @@ export function formatMac(bytes: Uint8Array): string {
   return Array.from(bytes, (octet) => octet.toString(16).padStart(2, "0")).join(":");
 }
 
-/** The value of a variable binding, or of one part of an instance's index. Counter64 is a bigint. */
+/** The value of a variable binding, or of one part of an instance's index. A Counter64 is a bigint. */
 export interface SnmpValue {
   readonly type: ValueType;
   readonly value: number | bigint | Uint8Array | Oid | null;
 }
 
 /**
- * A value that is kept for a while, as thousands of them are between reading and writing a table: octets as text with a
+ * A value that is kept for a while, as thousands of them are between reading and writing a table. Octets are kept as text with one
  * character for each, which takes a fifth of the memory of a Uint8Array.
  */
 export interface HeldValue {
@@ -171,10 +174,13 @@ export function heldValue(held: HeldValue): SnmpValue {
   return typeof value === "string" ? { type, value: Buffer.from(value, "latin1") } : (held as SnmpValue);
 }
 
-/** Arguments of one call; more would overflow the stack. */
+/** The most arguments of one call; more would overflow the stack. */
 const piece = 4096;
 
-/** Not by a Buffer on the same memory: that would move the octets out of the heap, into an allocation of their own. */
+/**
+ * Returns octets as text. It uses no Buffer on the same memory, because that would move the octets out of the heap, into an allocation
+ * of their own.
+ */
 function textOf(octets: Uint8Array): string {
   let text = "";
   for (let at = 0; at < octets.length; at += piece) {
@@ -196,11 +202,11 @@ export const indexTypes = [
   "ImplicitOctetString",
   "ImplicitObjectIdentifier",
 ] as const;
-/** `OctetString8`: this many octets in every row, and so without their number. */
+/** `OctetString8` and so on: this many octets in every row, without a length before them. */
 type FixedIndexType = `OctetString${number}`;
 export type IndexType = (typeof indexTypes)[number] | FixedIndexType;
 
-/** `OctetString` with a number from 1 to 128, which is as long as an OID can be. */
+/** Reports whether a type is `OctetString` with a number from 1 to 128, which is the greatest length of an OID. */
 export function isFixedIndexType(type: string): type is FixedIndexType {
   const length = /^OctetString([1-9]\d{0,2})$/.exec(type)?.[1];
   return length !== undefined && Number(length) <= 128;
@@ -210,17 +216,17 @@ export function isIndexType(type: string): type is IndexType {
   return (indexTypes as readonly string[]).includes(type) || isFixedIndexType(type);
 }
 
-/** Tells whether a part takes all that is left of the suffix, and so can only come last. */
+/** Reports whether a part takes the whole rest of the suffix, so that it must be the last. */
 export function isImplicit(type: IndexType): boolean {
   return type === "ImplicitOctetString" || type === "ImplicitObjectIdentifier";
 }
 
 /**
- * The parts of an index from what follows the attribute's OID in an instance: one sub-identifier for an integer, four
- * for an IpAddress, six for a MacAddress, a length and this many for octets and OIDs, as many octets as the name of their
- * type says, and all that is left for the Implicit types.
+ * Decodes the parts of an index from the suffix after the attribute's OID in an instance. An integer is one sub-identifier, an
+ * IpAddress four, a MacAddress six. Octets and OIDs have a length before them, fixed octets have the number in the name of their type,
+ * and the Implicit types take the rest.
  *
- * @returns undefined when the suffix is no index of these types: too short, too long, or octets above 255.
+ * @returns undefined if the suffix is no index of these types: too short, too long, or with octets above 255.
  */
 export function decodeIndex(types: readonly IndexType[], suffix: Oid): SnmpValue[] | undefined {
   const parts: SnmpValue[] = [];
@@ -257,7 +263,7 @@ function decodePart(type: IndexType, suffix: Oid, start: number, length: number)
   if (type === "Unsigned32") return { type: "Gauge32", value: suffix[start] as number };
   const part = suffix.slice(start, start + length);
   if (type === "ObjectIdentifier" || type === "ImplicitObjectIdentifier") {
-    // An OID in an index may be shorter than one that could be sent.
+    // An OID in an index may be shorter than one in a message.
     return part.length < 2 || isOid(part) ? { type: "ObjectIdentifier", value: part } : undefined;
   }
   if (part.some((octet) => octet > 255)) return undefined;
@@ -265,14 +271,14 @@ function decodePart(type: IndexType, suffix: Oid, start: number, length: number)
   return { type: type === "IpAddress" || type === "Opaque" ? type : "OctetString", value: octets };
 }
 
-/** A clock that was never set says 0, 1900 or 1970; the first two are no times. */
+/** The first valid year. Clocks that were never set report 0, 1900 or 1970, and the first two are no times. */
 const firstYear = 1901;
 
 /**
- * DateAndTime (RFC 2579) as an RFC 3339 time in UTC with tenths of a second. Without the time zone octets the local
- * time of an unknown place is all there is; it is given as if it were UTC.
+ * Formats DateAndTime (RFC 2579) as an RFC 3339 time in UTC with tenths of a second. Without time zone octets it is the local time of
+ * an unknown place, and is formatted as if it were UTC.
  *
- * @returns undefined for octets that are no time, such as the zeros of an agent that has none.
+ * @returns undefined for octets that are no time, such as the zeros of an agent without a clock.
  */
 function formatDateAndTime(bytes: Uint8Array): string | undefined {
   if (bytes.length !== 8 && bytes.length !== 11) return undefined;
@@ -285,13 +291,13 @@ function formatDateAndTime(bytes: Uint8Array): string | undefined {
   const offset = bytes.length === 11 ? readOffset(bytes) : 0;
   if (offset === undefined) return undefined;
   const text = new Date(Date.UTC(year, month - 1, day, hour, minute - offset, second, tenths * 100)).toISOString();
-  // The shift to UTC can lead out of the years that RFC 3339 can write.
+  // The shift to UTC can leave the range of years of RFC 3339.
   return text.length === 24 ? `${text.slice(0, 21)}Z` : undefined;
 }
 
 type Octets = [number, number, number, number, number, number, number, number];
 
-/** Minutes by which local clocks are ahead of UTC: "+" is east of it. */
+/** Returns the minutes by which local clocks are ahead of UTC: "+" is east of it. */
 function readOffset(bytes: Uint8Array): number | undefined {
   const [sign, hours, minutes] = bytes.subarray(8) as unknown as [number, number, number];
   if ((sign !== 0x2b && sign !== 0x2d) || hours > 14 || minutes > 59) return undefined;
@@ -303,10 +309,10 @@ function daysOf(year: number, month: number): number {
 }
 
 /**
- * A value as its syntax reads it, in the base unit of its quantity: numbers exact, durations in milliseconds, times in
- * RFC 3339, addresses in canonical text. Enumerations give their number or OID; {@link putValue} adds the labels.
+ * Converts a value by its syntax to the base unit of its quantity: exact numbers, durations in milliseconds, times in RFC 3339,
+ * addresses in canonical text. Enumerations give their number or OID; {@link putValue} adds the labels.
  *
- * @returns undefined when the value is not one of this syntax, or is an exception in place of a value.
+ * @returns undefined if the value does not fit the syntax, or is an exception in place of a value.
  */
 export function convertValue(syntax: Syntax, value: SnmpValue): Scalar | undefined {
   return converters[syntax.kind](value, syntax);
@@ -383,7 +389,7 @@ function decibel(value: SnmpValue, syntax: Syntax): number | undefined {
   return decibelOfMilliwatts(Number(scaledValue(value, syntax)));
 }
 
-/** Returns decibels over a milliwatt. No power is no reading: it is minus infinity. */
+/** Returns decibels relative to one milliwatt; undefined without power, which would be minus infinity. */
 export function decibelOfMilliwatts(milliwatts: number): number | undefined {
   return milliwatts > 0 ? roundToMilli(10 * Math.log10(milliwatts)) : undefined;
 }
@@ -392,15 +398,15 @@ function roundToMilli(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** RFC 2579: true(1), false(2). */
+/** Reads a TruthValue of RFC 2579: true(1), false(2). */
 function truth(value: SnmpValue): boolean | undefined {
   const number = readNumber(value);
   return number === 1 ? true : number === 2 ? false : undefined;
 }
 
 /**
- * RFC 4001: 4 or 16 octets, with 4 more where a zone follows, which records leave out. Agents also put an address as
- * text; octets that happen to spell an address are only likely when there are 4 of them. Other text is no address.
+ * Formats an address of RFC 4001: 4 or 16 octets, with 4 more for a zone, which records leave out. Agents also send an address as text,
+ * except where there are 4 octets, which may look like text by chance. Other text is no address.
  */
 function formatIpAddress(bytes: Uint8Array): string | undefined {
   if (bytes.length === 4) return formatAddressBytes(bytes, 0, 4);
@@ -410,19 +416,22 @@ function formatIpAddress(bytes: Uint8Array): string | undefined {
   return bytes.length === 16 || bytes.length === 20 ? formatAddressBytes(bytes, 0, 6) : undefined;
 }
 
-/** Agents that format an address by hand fill its octets up with zeros: 010.040.001.039. They are decimal. */
+/** Removes the zeros with which some agents pad the octets of an address: 010.040.001.039. The octets are decimal. */
 function withoutPadding(address: string): string {
   return /^\d{1,3}(?:\.\d{1,3}){3}$/.test(address) ? address.replace(/\b0+(?=\d)/g, "") : address;
 }
 
-/** The first number of a text such as "41 C/106 F" or "-002.2373 dBm: Normal". */
+/** Returns the first number of a text such as "41 C/106 F" or "-002.2373 dBm: Normal". */
 function firstNumber({ value }: SnmpValue, { multiply, divide }: Syntax): number | undefined {
   if (!(value instanceof Uint8Array)) return undefined;
   const match = /[+-]?\d+(?:\.\d+)?/.exec(formatText(value.subarray(0, 64)));
   return match === null ? undefined : (Number(match[0]) * multiply) / divide;
 }
 
-/** Reads the average of a minute in text such as "5 Secs ( 6.5%) 60 Secs ( 7.1%) 300 Secs ( 6.9%)", else the first one. */
+/**
+ * Returns the average of a minute from a text such as "5 Secs ( 6.5%) 60 Secs ( 7.1%) 300 Secs ( 6.9%)"; otherwise the first
+ * percentage.
+ */
 function percentInText({ value }: SnmpValue): number | undefined {
   if (!(value instanceof Uint8Array)) return undefined;
   const said = formatText(value.subarray(0, 128));

@@ -9,22 +9,25 @@ import { readNumber, scaleNumber } from "./convert-value.ts";
 import type { SnmpValue } from "./convert-value.ts";
 import type { SyntaxKind } from "./syntaxes-and-units.ts";
 
-/** One attribute's definition and its value in a row. */
+/** The definition of an attribute, with its value in a row. */
 export type Cell = readonly [FieldDefinition, SnmpValue];
 
-/** Definitions whose value is not in the record. */
+/** The definitions whose values are not in the record. */
 export interface LeftOut {
-  /** It is not one of the syntax. */
+  /** The definitions whose value does not fit the syntax. */
   readonly unreadable: readonly FieldDefinition[];
-  /** No device can mean it. */
+  /** The definitions whose value is implausible for any device. */
   readonly implausible: readonly FieldDefinition[];
 }
 
 /**
- * Puts the values of one row, or of a group of scalars, into a record. Some syntaxes need a neighbour in the row:
- * `BytesBlocks` is times the `BytesBlockSize`, `EntitySensorValue` is shifted by its `EntitySensorScale` and
- * `EntitySensorPrecision` (RFC 3433), `PowerCentiDbmOrMicroWatt` depends on the other powers, `SensorNumberOrMilliVolt` on the name of the sensor, `FactoredValue` is times its `ValueFactor`, or divided by a negative one, and
- * `LldpChassisId` and `LldpPortId` are the kind of address or name that `LldpChassisIdSubtype` and `LldpPortIdSubtype` say.
+ * Adds the values of one row, or of a group of scalars, to a record. Some syntaxes need another value of the row:
+ *
+ * - `BytesBlocks` is multiplied by the `BytesBlockSize`.
+ * - `EntitySensorValue` is shifted by its `EntitySensorScale` and `EntitySensorPrecision` (RFC 3433).
+ * - `PowerCentiDbmOrMicroWatt` depends on the other powers, and `SensorNumberOrMilliVolt` on the name of the sensor.
+ * - `FactoredValue` is multiplied by its `ValueFactor`, or divided by a negative one.
+ * - `LldpChassisId` and `LldpPortId` are addresses or names of the kind in `LldpChassisIdSubtype` and `LldpPortIdSubtype`.
  *
  * A reading outside the bounds of its definition is left out, and its state says so.
  */
@@ -49,7 +52,9 @@ export function putRow(fields: RecordFields, cells: readonly Cell[], names: Name
   return { unreadable, implausible: outside };
 }
 
-/** A reading that another attribute of the row, or a part of its index, gives the scale of. Without that one it is no reading. */
+/**
+ * Returns a reading whose scale is in another attribute of the row or in a part of its index. Without the scale there is no reading.
+ */
 function scaled(
   reading: Scalar | undefined,
   cells: readonly Cell[],
@@ -68,19 +73,19 @@ function scaled(
   if (scale.as === "factor") return withoutNoise(Number(reading) * number);
   if (scale.as === "divisor") return number === 0 ? undefined : withoutNoise(Number(reading) / number);
   if (Math.abs(number) > maxExponent) return undefined;
-  // Through text, because a power of ten times a number is not the decimal that was meant.
+  // The conversion goes through text, because a number times a power of ten is not the exact decimal.
   const [digits = "", exponent = "0"] = String(reading).split("e");
   return Number(`${digits}e${Number(exponent) + (scale.as === "digits" ? -number : number)}`);
 }
 
-/** No unit has more digits. */
+/** The greatest exponent; no unit has more digits. */
 const maxExponent = 24;
 
 function withoutNoise(value: number): number {
   return Number(value.toPrecision(15));
 }
 
-/** The name of a field of the same row, in a text that all records of an object have. */
+/** Matches the name of a field of the same row in a text that all records of an object have. */
 export const placeholder = /\{([^{}]+)\}/g;
 
 function neighbour(cells: readonly Cell[], syntax: string): number | undefined {
@@ -89,7 +94,7 @@ function neighbour(cells: readonly Cell[], syntax: string): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
-/** Agents with more than 2^31 blocks answer with the negative number of the same 32 bits. */
+/** Returns a number of blocks. Agents with more than 2^31 blocks send the negative number with the same 32 bits. */
 function readBlocks(value: SnmpValue, cells: readonly Cell[]): number | bigint | undefined {
   const blocks = readNumber(value);
   const size = neighbour(cells, "BytesBlockSize");
@@ -97,13 +102,13 @@ function readBlocks(value: SnmpValue, cells: readonly Cell[]): number | bigint |
   return scaleNumber(blocks < 0 && typeof blocks === "number" ? blocks + 2 ** 32 : blocks, size, 1);
 }
 
-/** EntitySensorDataScale: yocto(1) to yotta(17) in steps of a thousand, units(9). */
+/** Returns a reading scaled by EntitySensorDataScale: yocto(1) to yotta(17) in steps of a thousand, units(9). */
 function readSensor(value: SnmpValue, cells: readonly Cell[]): number | undefined {
   const number = readNumber(value);
   const scale = neighbour(cells, "EntitySensorScale") ?? 9;
   const precision = neighbour(cells, "EntitySensorPrecision") ?? 0;
   if (number === undefined || scale < 1 || scale > 17 || precision < -8 || precision > 9) return undefined;
-  // Through text, because a power of ten times a number is not the decimal that was meant.
+  // The conversion goes through text, because a number times a power of ten is not the exact decimal.
   return Number(`${number}e${(scale - 9) * 3 - precision}`);
 }
 
@@ -115,15 +120,15 @@ function readFactored(value: SnmpValue, cells: readonly Cell[]): number | bigint
 }
 
 /**
- * Optical powers of agents that give hundredths of a dBm or microwatts in the same column, by their model: a row with a power
- * below 0 has the former. -1 stands for no reading.
+ * Returns an optical power. Depending on the model, some agents report hundredths of a dBm or microwatts in the same column. A row with
+ * a power below 0 has the former. -1 means no reading.
  */
 function readOpticalPower(value: SnmpValue, cells: readonly Cell[], { syntax }: FieldDefinition): Scalar | undefined {
   const isLogarithmic = cells.some(([other, power]) => other.syntax === syntax && Number(readNumber(power) ?? 0) < -1);
   return isLogarithmic ? convertValue(syntax, value) : decibelOfMilliwatts(Number(readNumber(value)) / 1000);
 }
 
-/** A reading of a table of all kinds of sensors, in which voltages are in millivolts. */
+/** Returns a reading from a table of all kinds of sensors, in which voltages are in millivolts. */
 function readHealth(value: SnmpValue, cells: readonly Cell[]): number | bigint | undefined {
   const number = readNumber(value);
   const name = cells.find(([{ field }]) => field === "hw.sensor.name")?.[1].value;
@@ -134,7 +139,10 @@ function readHealth(value: SnmpValue, cells: readonly Cell[]): number | bigint |
 /** The length of six octets as text. */
 const macLength = 17;
 
-/** Subtypes (IEEE 802.1AB): macAddress and networkAddress, which is a number of an address family before the address. */
+/**
+ * Returns the reader of an id by its subtype (IEEE 802.1AB): macAddress, or networkAddress with a number for the address family before
+ * the address.
+ */
 const readLldpId =
   (subtypeSyntax: string, macAddress: number, networkAddress: number): Reader =>
   (value, cells, { syntax }) => {

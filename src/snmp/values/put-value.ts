@@ -2,19 +2,19 @@ import type { RecordFields, Value, Scalar } from "../../record/index.ts";
 import type { Syntax, Unit, SyntaxKind } from "./syntaxes-and-units.ts";
 import { convertValue, readNumber, type SnmpValue } from "./convert-value.ts";
 
-/** The least and the greatest reading that a device can mean. */
+/** The least and the greatest plausible reading. */
 export type Bounds = readonly [least: number, most: number];
 
-/** The state of a field whose value was left out because no device can mean it. */
+/** The state of a field whose value was left out because it is implausible. */
 const implausible = "implausible";
 
-/** Units that only sensors have: see {@link completeSensor}. */
+/** The units that only sensors have: see {@link completeSensor}. */
 type SensorUnit = Unit | "Wh" | "m3/min" | "rpm";
 
 /**
- * Bounds by unit. They are wide: what lies outside is a mark for "no reading" that the MIB does not name (−128, −255,
- * 65408, 2^31 − 1), a number that has lost its sign or its scale, or a fault of the agent. Room for air and electronics,
- * the largest feeds of a data centre, aggregates of the fastest interfaces.
+ * The bounds by unit. They are wide. A value outside is a mark for "no reading" that the MIB does not mention (−128, −255, 65408, 2^31
+ * − 1), a number that has lost its sign or scale, or a fault of the agent. The bounds allow for air and electronics, the largest feeds
+ * of a data centre, and aggregates of the fastest interfaces.
  */
 export const boundsByUnit: Readonly<Partial<Record<SensorUnit, Bounds>>> = {
   "%": [0, 1000],
@@ -34,17 +34,17 @@ export const boundsByUnit: Readonly<Partial<Record<SensorUnit, Bounds>>> = {
   rpm: [0, 300_000],
 };
 
-/** Names of shares of a whole. A load or a ratio may be more than 100 %, and rounding makes 100 a little more. */
+/** The names of shares of a whole. A load or a ratio may be more than 100 %, and rounding makes 100 a little more. */
 const shareOfWhole = /(?:^|\.)(?:cpu|memory|storage|disk|heap|charge|humidity)\.(?!(?:\w+\.)?load\.)/;
 const shareBounds: Bounds = [0, 101];
 
-/** Light in a fibre. A radio hears less: noise is at -100 dBm. */
+/** The power of light in a fibre. A radio receives less: its noise is at -100 dBm. */
 const opticalPower = /^transceiver\..*power$/;
 const opticalBounds: Bounds = [-70, 70];
 
 const counterBounds: Bounds = [0, Number.POSITIVE_INFINITY];
 
-/** The bounds of an attribute by its syntax; undefined where any number is as likely as another. */
+/** Returns the bounds of an attribute by its syntax; undefined if every number is plausible. */
 export function boundsOf(field: string, { unit }: Syntax, isCounter: boolean): Bounds | undefined {
   if (isCounter) return counterBounds;
   if (unit === "%" && shareOfWhole.test(field)) return shareBounds;
@@ -52,18 +52,18 @@ export function boundsOf(field: string, { unit }: Syntax, isCounter: boolean): B
   return unit && boundsByUnit[unit];
 }
 
-/** Returns whether a value is a reading outside of its bounds. */
+/** Reports whether a value is a reading outside its bounds. */
 export function isOutside(value: Value | undefined, bounds: Bounds | undefined): boolean {
   if (bounds === undefined || (typeof value !== "number" && typeof value !== "bigint")) return false;
   return value < bounds[0] || value > bounds[1];
 }
 
-/** Returns the field that says why another one is not in the record. */
+/** Returns the name of the field that says why another field is not in the record. */
 export function stateField(field: string): string {
   return `${field.replace(/\.(?:pct|bytes)$/, "")}_state.name`;
 }
 
-/** Puts the state of a reading that is left out, unless the record has one. */
+/** Adds the state of a reading that is left out, unless the record has one. */
 export function putImplausible(fields: RecordFields, field: string): void {
   const state = stateField(field);
   if (!fields.has(state)) fields.set(state, implausible);
@@ -78,10 +78,10 @@ const sensorReadings = [
 ];
 
 /**
- * Takes away the readings of a sensor that its unit rules out, where only the row says which unit that is.
+ * Removes the readings of a sensor that are implausible for its unit, if only the row has the unit.
  *
  * @param ranged the fields whose definition gives a range.
- * @returns how many were taken away.
+ * @returns the number of readings removed.
  */
 export function dropImplausibleSensor(fields: RecordFields, ranged: ReadonlySet<string>): number {
   const unit = fields.get("hw.sensor.unit");
@@ -96,13 +96,13 @@ export function dropImplausibleSensor(fields: RecordFields, ranged: ReadonlySet<
   return dropped;
 }
 
-/** The meanings of a state, and the numbers that stand for them in metrics. */
+/** The severities of a state, and the numbers that stand for them in metrics. */
 export const stateSeverities = ["ok", "warning", "critical", "unknown"] as const;
 export type StateSeverity = (typeof stateSeverities)[number];
 
 /**
- * What the words of a state mean, where its definition does not say it: the first pattern that finds something counts. Words of
- * trouble come before the others, but for those that are negated.
+ * The severities by the words of a state, for states whose definition gives none. The first pattern that matches counts. Words of
+ * trouble come before the others, but after negated ones.
  */
 const severityWords: readonly (readonly [RegExp, StateSeverity])[] = [
   [/\bno(?:t|n)?[ -]?(?:\w+[ -])?(?:fault|alarm|fail|error|problem|warning|trouble|issue)|\bfault ?free/, "ok"],
@@ -158,13 +158,13 @@ const severityWords: readonly (readonly [RegExp, StateSeverity])[] = [
   ],
 ];
 
-/** Severities of labels, which are few and come again and again. */
+/** The severities of labels, which are few and recur. */
 const severityOfLabel = new Map<string, StateSeverity>();
 
-/** Bounds the memory for texts that devices write. */
+/** The most labels to keep, because devices may send any text. */
 const maxLabels = 10_000;
 
-/** The spelling in which labels are compared: `notPresent` and `NOT_PRESENT` are `not present`. */
+/** Returns the form in which labels are compared: `notPresent` and `NOT_PRESENT` become `not present`. */
 export function plainLabel(label: string): string {
   return label
     .trim()
@@ -181,84 +181,94 @@ function severityByWords(label: string): StateSeverity {
   return severity;
 }
 
-/** Returns what a state means: as its definition says, else by its words. */
+/** Returns the severity of a state: that of its definition, or otherwise that of its words. */
 function severityOf(said: ReadonlyMap<string, StateSeverity>, label: string): StateSeverity {
   const plain = plainLabel(label);
   return said.get(plain) ?? severityByWords(plain);
 }
 
-/** States of parts and of what they feed. Others, such as those of neighbours, have a severity where their definition says so. */
+/**
+ * Matches the states of parts and of what they feed. Other states, such as those of neighbours, have a severity only by their
+ * definition.
+ */
 const stateOfPart =
   /^(?:hw|disk|raid|storage|ups|pdu|ats|ha|stack|component|system|poe|transceiver|fc)\.(?:.*[._])?(?:state|status|health|condition)$/;
 
-/** Tells whether the states of a field have a severity without a word in their definition. */
+/** Reports whether the states of a field have a severity without an entry in their definition. */
 export function hasSeverity(field: string, { kind }: Syntax): boolean {
   const base = field.replace(/\.name$/, "");
   return (kind === "enum-integer" || (kind === "text" && base !== field)) && stateOfPart.test(base);
 }
 
-/** Labels of enumerations by the OID (text with a leading dot) of the attribute or index part that has them. */
+/** The labels of enumerations by the OID (text with a leading dot) of the attribute or index part. */
 export interface EnumTables {
   readonly integer: ReadonlyMap<string, ReadonlyMap<number, string>>;
-  /** By bit number. */
+  /** The labels by bit number. */
   readonly bitmap: ReadonlyMap<string, ReadonlyMap<number, string>>;
-  /** By OID text with a leading dot. */
+  /** The labels by OID text with a leading dot. */
   readonly oid: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** What the number of an attribute can be that the scale of another one is in. */
+/** The meanings of a number that gives the scale of another attribute. */
 export const scaleKinds = ["digits", "exponent", "factor", "divisor"] as const;
 
-/** The field that a value is put under and how it is read: an attribute, or a part of an index. */
+/** The field of a value and the way to read it: an attribute, or a part of an index. */
 export interface FieldDefinition {
-  /** Name in the MIB, of attributes. */
+  /** The name in the MIB, for attributes. */
   readonly name?: string;
-  /** Name in the record. */
+  /** The name in the record. */
   readonly field: string;
   readonly syntax: Syntax;
-  /** Text with a leading dot. */
+  /** The OID as text with a leading dot. */
   readonly oidText: string;
-  /** The range of its readings: others are left out of records. */
+  /** The range of its readings; records do not have readings outside. */
   readonly bounds?: Bounds | undefined;
-  /** The meanings of states that are not what their words say, by label. Undefined: values are no states. */
+  /** The severities of states by label, if their words do not show them. Undefined if values are no states. */
   readonly severity?: ReadonlyMap<string, StateSeverity> | undefined;
-  /** What another attribute of the same row, or a part of its index, does to the reading. */
+  /** The effect of another attribute of the row, or of a part of its index, on the reading. */
   readonly scale?:
     | {
-        /** Its name in the MIB. */
+        /** The name of that attribute in the MIB. */
         readonly attribute: string | undefined;
-        /** In its place, the name of a part of the index. */
+        /** The name of a part of the index, in place of the attribute. */
         readonly index: string | undefined;
-        /** The power of ten that the reading is divided by or multiplied with, or the number itself. */
+        /**
+         * The meaning of the number: the power of ten by which the reading is divided or multiplied, or the divisor or factor itself.
+         */
         readonly as: (typeof scaleKinds)[number] | undefined;
-        /** What the reading is multiplied with, by the value of the other attribute. */
+        /** The factors for the reading, by the value of the other attribute. */
         readonly factors: ReadonlyMap<string, number> | undefined;
       }
     | undefined;
 }
 
-/** Numbers of rows of another table that says more. */
+/** The kinds of row numbers of another table that has more facts. */
 export type RelatedKind = "entity" | "lldp-port" | "host-device";
 
-/** The rest of a field's name, and its value where there is one. */
+/** The rest of a field's name, and its value if there is one. */
 export type RelatedFields = readonly (readonly [string, Scalar | undefined])[];
 
-/** Names that stand for numbers on a device. */
+/** The names that stand for numbers on a device. */
 export interface NameTables {
   readonly enums: EnumTables;
-  /** The name of the device's interface with this ifIndex. */
+  /** Returns the name of the device's interface with this ifIndex. */
   readonly interfaceName: (index: number) => string | undefined;
-  /** Returns what another table says of its row with this number. */
+  /** Returns the facts that another table has about its row with this number. */
   readonly related?: (kind: RelatedKind, index: number) => RelatedFields;
 }
 
 /**
- * Puts one value into a record. Most syntaxes give one field. An enumeration gives `<field>.name`, and `<field>.id` or
- * `<field>.oid` when its syntax keeps it or there is no label; a bitmap's `.name` is the list of the bits that are set.
- * An interface index gives `<field>.index` and `<field>.name`, a MAC address below a name that ends in `.mac` gives
- * `<field>.addr`. A state with a severity also gives `<field>.severity`. A field that already ends in such a word keeps it. Empty text, and a bitmap without a bit, give nothing.
+ * Adds one value to a record. Most syntaxes give one field.
  *
- * @returns false when the value is not one of the syntax, and nothing was put.
+ * - An enumeration gives `<field>.name`. It gives `<field>.id` or `<field>.oid` if its syntax keeps it or there is no label.
+ * - A bitmap's `.name` is the list of the bits that are set.
+ * - An interface index gives `<field>.index` and `<field>.name`.
+ * - A MAC address below a name that ends in `.mac` gives `<field>.addr`.
+ * - A state with a severity also gives `<field>.severity`.
+ *
+ * A field that already ends in such a word keeps it. Empty text, and a bitmap without a set bit, give nothing.
+ *
+ * @returns false if the value does not fit the syntax; then nothing is added.
  */
 export function putValue(fields: RecordFields, target: FieldDefinition, value: SnmpValue, names: NameTables): boolean {
   const { kind } = target.syntax;
@@ -283,13 +293,13 @@ export function putValue(fields: RecordFields, target: FieldDefinition, value: S
   return true;
 }
 
-/** The names that {@link putValue} may give to values of this definition. */
+/** Returns the names that {@link putValue} may give to values of this definition. */
 export function fieldNames(target: FieldDefinition): string[] {
   const names = namesOfValue(target);
   return target.severity === undefined ? names : [...names, severityField(target)];
 }
 
-/** Returns the field that says what a state means. */
+/** Returns the name of the field for the severity of a state. */
 export function severityField(target: FieldDefinition): string {
   return suffixed(target, "severity");
 }
@@ -303,17 +313,17 @@ function namesOfValue(target: FieldDefinition): string[] {
   return [kind === "enum-bitmap" ? suffixed(target, "name") : plainName(target)];
 }
 
-/** The name of a value that gives one field. */
+/** Returns the name of a value that gives one field. */
 function plainName({ field, syntax }: FieldDefinition): string {
   return syntax.kind === "mac" && field.endsWith(".mac") ? `${field}.addr` : field;
 }
 
 type FieldSuffix = "name" | "id" | "oid" | "index" | "severity";
 
-/** Made once for each definition, as every row needs them. */
+/** The names are made once for each definition, because every row needs them. */
 const suffixedNames = new WeakMap<FieldDefinition, Readonly<Record<FieldSuffix, string>>>();
 
-/** The name of the field with this last word, in place of such a word that it has. */
+/** Returns the name of the field with this last word, in place of such a word at its end. */
 function suffixed(target: FieldDefinition, suffix: FieldSuffix): string {
   let names = suffixedNames.get(target);
   if (names === undefined) {
@@ -330,7 +340,7 @@ function suffixed(target: FieldDefinition, suffix: FieldSuffix): string {
   return names[suffix];
 }
 
-/** Fields that may be added for each, after the name of the number without its last word. */
+/** The fields that may be added for each kind, after the name of the number without its last word. */
 const relatedNames: { readonly [kind in RelatedKind]: readonly string[] } = {
   entity: ["name", "class.name", "slot"],
   "lldp-port": ["name"],
@@ -354,7 +364,7 @@ function putRelated(
 ): void {
   fields.set(target.field, index);
   const base = relatedBase(target);
-  // A number that is the field's whole name has no room for more below it.
+  // If the number has the field's whole name, no further field can lie below it.
   if (base === target.field) return;
   for (const [rest, value] of names.related?.(kind, index) ?? []) {
     if (value !== undefined) fields.set(`${base}.${rest}`, value);
@@ -380,10 +390,13 @@ function putLabel(
     fields.set(suffixed(target, "severity"), severityOf(target.severity, label ?? String(id)));
 }
 
-/** Octets of a bitmap: no module has more than some dozens of bits, and each bit that is set is a text in the record. */
+/** The most octets of a bitmap. No module has more than some dozens of bits, and each set bit is a text in the record. */
 const maxBitmapOctets = 64;
 
-/** BITS count from the most significant bit of the first octet (RFC 2578), the bits of a number from the least. */
+/**
+ * Adds the bits of a bitmap. BITS count from the most significant bit of the first octet (RFC 2578), the bits of a number from the
+ * least.
+ */
 function putBits(fields: RecordFields, target: FieldDefinition, value: SnmpValue, enums: EnumTables): boolean {
   const labels = enums.bitmap.get(target.oidText);
   const bits: number[] = [];
@@ -405,18 +418,18 @@ function putBits(fields: RecordFields, target: FieldDefinition, value: SnmpValue
 
 const fromWorst: readonly StateSeverity[] = ["critical", "warning", "unknown"];
 
-/** No bit is no trouble. */
+/** Returns the worst severity of the labels; no set bit is no trouble. */
 function worstOf(said: ReadonlyMap<string, StateSeverity>, labels: readonly string[]): StateSeverity {
   const all = new Set(labels.map((label) => severityOf(said, label)));
   return fromWorst.find((severity) => all.has(severity)) ?? "ok";
 }
 
-/** A number that goes up only, or up and down. */
+/** A number that only goes up, or one that goes up and down. */
 export type MetricKind = "counter" | "gauge";
 
 /**
- * Returns the name of a field as a metric. Counters alone end in `_total`; what promtool wants last, the unit, stays where the name of
- * the field has it.
+ * Returns the name of a field as a metric. Only counters end in `_total`. Promtool expects the unit last, but it stays at its place in
+ * the name of the field.
  */
 export function metricName(field: string, kind: MetricKind): string {
   const name = field.replaceAll(/[^a-zA-Z0-9]/g, "_").replace(/_total$/, "");

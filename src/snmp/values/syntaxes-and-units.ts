@@ -31,7 +31,7 @@ export type SyntaxKind =
   | "optical-power"
   | "health";
 
-/** Base units of quantities, as in UCUM; `dBm` is decibels over a milliwatt. */
+/** The base units of quantities, as in UCUM; `dBm` is decibels relative to one milliwatt. */
 export type Unit =
   | "%"
   | "A"
@@ -49,18 +49,18 @@ export type Unit =
   | "ms"
   | "var";
 
-/** Defines how the values of one attribute or index part are read. The only instances are those of {@link syntaxes}. */
+/** Defines how to read the values of an attribute or index part. The only instances are those of {@link syntaxes}. */
 export interface Syntax {
   readonly name: string;
   readonly kind: SyntaxKind;
-  /** The base unit is the value times `multiply`, divided by `divide`. 1 where nothing is scaled. */
+  /** The factor for the base unit: the value is multiplied by `multiply` and divided by `divide`. 1 if there is no scaling. */
   readonly multiply: number;
   readonly divide: number;
-  /** True if the number or OID of an enumeration is given with its label. */
+  /** True if the number or OID of an enumeration is in the record beside its label. */
   readonly keepsId: boolean;
-  /** The scale that a temperature is measured on. */
+  /** The scale of a temperature. */
   readonly scale: "celsius" | "fahrenheit" | "kelvin" | undefined;
-  /** The unit of the value in a record; undefined where values of the syntax are of no quantity. */
+  /** The unit of the value in a record; undefined if values of the syntax have no quantity. */
   readonly unit: Unit | undefined;
 }
 
@@ -88,7 +88,7 @@ const multiples = (
 const fractions = (name: (part: string) => string, unit?: Unit): [string, Syntax][] =>
   Object.entries(parts).map(([part, divide]) => syntax(name(part), "scaled", { divide, unit }));
 
-/** One quantity with its multiples and fractions: `PowerKiloWatt`, `PowerWatt`, `PowerMilliWatt`, `PowerCentiKiloWatt`. */
+/** Returns one quantity with its multiples and fractions: `PowerKiloWatt`, `PowerWatt`, `PowerMilliWatt`, `PowerCentiKiloWatt`. */
 const quantity = (family: string, word: string, unit: Unit): [string, Syntax][] => [
   syntax(`${family}${word}`, "scaled", { unit }),
   ...multiples(words, (step) => `${family}${step}${word}`, unit),
@@ -106,8 +106,8 @@ const temperature = (letter: string, scale: Syntax["scale"]): [string, Syntax][]
   );
 
 /**
- * The syntaxes that definitions may name. Base units: bits per second, bytes, percent of 100, degrees Celsius, watts,
- * volt-amperes, vars, watt-hours, ampere-hours, amperes, volts, hertz, decibels (over a milliwatt), milliseconds.
+ * The syntaxes that definitions may use. The base units are bits per second, bytes, percent of 100, degrees Celsius, watts,
+ * volt-amperes, vars, watt-hours, ampere-hours, amperes, volts, hertz, decibels (relative to one milliwatt), and milliseconds.
  */
 export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...named(
@@ -118,7 +118,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ),
   ...fractions((part) => `Number${part}`),
   ...named("interface", "InterfaceIndex InterfaceIndexOrZero"),
-  // The fields of what they are the number of go into the record with them.
+  // The record also gets fields of the row that the number refers to.
   ...named("entity", "PhysicalIndex PhysicalIndexOrZero"),
   ...named("lldp-port", "LldpPortNumber"),
   ...named("host-device", "HostDeviceIndex"),
@@ -160,10 +160,10 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...temperature("C", "celsius"),
   ...temperature("F", "fahrenheit"),
   ...temperature("K", "kelvin"),
-  // Units of the monitoring of transceivers (SFF-8472).
+  // Units for the monitoring of transceivers (SFF-8472).
   syntax("VoltageDeciMilliVolt", "scaled", { divide: 1e4, unit: "V" }),
   syntax("CurrentDoubleMicroAmp", "scaled", { multiply: 2, divide: 1e6, unit: "A" }),
-  // Powers that become decibels over a milliwatt, which is what they are divided to.
+  // Powers that become decibels relative to one milliwatt: the division gives milliwatts.
   syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4, unit: "dBm" }),
   syntax("PowerDbmOfMicroWatt", "decibel", { divide: 1e3, unit: "dBm" }),
   syntax("PowerDbmOfCentiMicroWatt", "decibel", { divide: 1e5, unit: "dBm" }),
@@ -181,7 +181,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...quantity("Voltage", "Volt", "V"),
   ...quantity("Power", "Dbm", "dBm"),
   ...quantity("Gain", "Db", "dB"),
-  // Agents that have no number for a reading, and write it with its unit.
+  // For agents that send a reading as text with its unit.
   syntax("NumberInText", "text-number"),
   syntax("TemperatureCInText", "text-number", { unit: "Cel" }),
   syntax("PowerDbmInText", "text-number", { unit: "dBm" }),
@@ -200,7 +200,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   syntax("BytesMiBInText", "text-number", { multiply: 1024 ** 2, unit: "By" }),
   syntax("PercentInText", "text-percent", { unit: "%" }),
   syntax("BytesBlocks", "blocks", { unit: "By" }),
-  // Their values go into those of a neighbour in the same row: see {@link putRow}.
+  // These values change those of another attribute in the row: see {@link putRow}.
   ...named("number", "BytesBlockSize EntitySensorScale EntitySensorPrecision ValueFactor"),
   ...named("sensor", "EntitySensorValue"),
   ...named("lldp-chassis-id", "LldpChassisId"),
