@@ -373,7 +373,7 @@ function checkOids(attributes: ReadonlyMap<string, Attribute>, nodeOf: NodeOf): 
   }
 }
 
-/** Reports whether one table may have a field for itself that other tables have of it. */
+/** Reports whether a field of an attribute comes from another table; the object may then have the same field itself. */
 function isOfAnotherTable({ syntax: { kind }, field: number }: FieldDefinition, field: string): boolean {
   return kind === "interface" ? field.endsWith(".name") : isRelated(kind) && field !== number;
 }

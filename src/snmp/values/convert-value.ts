@@ -405,8 +405,8 @@ function truth(value: SnmpValue): boolean | undefined {
 }
 
 /**
- * Formats an address of RFC 4001: 4 or 16 octets, with 4 more for a zone, which records leave out. Agents also send an address as text,
- * except where there are 4 octets, which may look like text by chance. Other text is no address.
+ * Formats an address of RFC 4001: 4 or 16 octets, with 4 more for a zone, which records leave out. Agents also send an
+ * address as text. Four octets are never read as text, because they may look like it by chance. Other text is no address.
  */
 function formatIpAddress(bytes: Uint8Array): string | undefined {
   if (bytes.length === 4) return formatAddressBytes(bytes, 0, 4);
