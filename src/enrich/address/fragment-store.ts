@@ -158,7 +158,7 @@ export class FragmentStore {
     const at = young.wordOf(start);
     for (let i = 0; i < key.length; i++) words[at - before + i] = key.words[i] as number;
     const length = lengthOf(fragment);
-    // The zeros behind a fragment prevent that its last copied word of eight bytes is a NaN.
+    // The zeros behind a fragment keep its last copied word of eight bytes from being a NaN.
     const after = young.at + start + length;
     for (let i = 0; i < 8; i++) this.#bytes[after + i] = 0;
     const count = before + 2 * ((length + 15) >>> 3);

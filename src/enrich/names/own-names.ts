@@ -275,7 +275,7 @@ export class OwnNames implements Component, Enricher {
     try {
       const key = parseNameKey(text);
       const found = this.#index?.covering({ family: 6, value: key.first }) ?? [];
-      // Keys of names are digests, so an entry counts only if its text is the same, too.
+      // Keys of names may contain digests, so an entry counts only if its text is the same, too.
       return text.startsWith("mac:") ? found.toReversed() : found.filter((entry) => entry.key.text === key.text);
     } catch (error) {
       // A value in a record may be too long for a key, or no valid number of its kind.

@@ -259,7 +259,7 @@ export interface Definitions {
 }
 
 /**
- * Returns the device groups of a sysObjectID: those of the longest known prefix, or of the whole. If there is none, it is `generic`.
+ * Returns the device groups of a sysObjectID: those of its longest known prefix, which may be the whole OID; `generic` if none is known.
  */
 export function groupsOfSysObjectId(definitions: Definitions, sysObjectId: Oid): readonly string[] {
   return sysoidOf(definitions, sysObjectId)?.groups ?? [genericGroup];

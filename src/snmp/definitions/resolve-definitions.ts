@@ -98,7 +98,7 @@ async function warnOfNestedNames(set: DefinitionSet, pacer: Pacer): Promise<void
     for (const target of draft.index ?? []) for (const field of fieldNames(target)) owners.set(field, id);
     for (const target of draft.attributes.values()) for (const field of fieldNames(target)) owners.set(field, id);
   }
-  /** The prefixes of names that are neither names nor contain one. */
+  /** The prefixes of names that are not names themselves and lie below no name. */
   const free = new Set<string>();
   const nameAbove = (field: string): string | undefined => {
     const seen: string[] = [];

@@ -151,7 +151,7 @@ interface CandidatesParts {
   readonly metrics: Metrics;
 }
 
-/** The time after which an address is probed again without success before, in ms. */
+/** The least time in ms before an address is probed again after a failure. */
 const retryMs = 3_600_000;
 /** The most candidates to keep, because senders can be forged, and tables may be long. */
 const maxCandidates = 5000;

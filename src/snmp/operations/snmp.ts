@@ -94,7 +94,7 @@ function registerBudgetMetrics(metrics: Metrics, { memory, readings, rates, octe
   );
 }
 
-/** The delay in ms for each of many devices over which work is spread; below, the most: a minute. */
+/** Work for many devices at once is spread over this many ms for each device; below, the limit of the whole: a minute. */
 const spreadPerDevice = 25;
 const maxSpread = 60_000;
 

@@ -278,7 +278,7 @@ class Asking {
       this.#rowCap = Infinity;
     }
     if (this.#unreadable > 0 && !this.#knowsFewerHelp) {
-      // The first time, the cause may be the length of the answer. After further times, the cause is one value, which is searched.
+      // At first the length of the answer may be the cause. If it happens again, one value is at fault, and the walk searches for it.
       repetitions.onFailure(this.#unreadable);
       this.#knowsFewerHelp = true;
     }

@@ -203,7 +203,7 @@ export interface FoundDiff {
     readonly model?: string;
     readonly serial?: string;
     readonly sysObjectId?: string;
-    /** The reason for the search, if it is not in the ranges. */
+    /** The reason for the probe, unless the address is in the ranges. */
     readonly reason?: string;
     readonly file?: string;
   }[];

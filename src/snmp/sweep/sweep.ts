@@ -16,7 +16,7 @@ export interface SweepTarget {
   /** The address as canonical text. */
   readonly address: string;
   readonly network: Network;
-  /** The reason for the probe, if it is not in the network's ranges. */
+  /** The reason for the probe, unless the address is in the network's ranges. */
   readonly reason?: string;
 }
 
