@@ -5,7 +5,7 @@ import { outputKinds, type StoreWord, type SettingsOf } from "./kinds.ts";
 import type { CommonSettings } from "./delivery/settings.ts";
 import type { AdapterContext } from "./output-kind.ts";
 
-/** Makes the adapter of an output. @throws Error when this Node or host cannot do what its settings ask for. */
+/** Creates the adapter of an output. @throws Error when this Node or host does not support its settings. */
 export async function createAdapter<Word extends StoreWord>(
   word: Word,
   settings: SettingsOf<Word>,

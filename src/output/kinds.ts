@@ -13,7 +13,7 @@ import { splunk } from "./splunk/settings.ts";
 import { syslog } from "./syslog/settings.ts";
 import { victoriaLogs } from "./victoria-logs/settings.ts";
 
-/** All outputs to stores, in the order of the page of settings. A command that has settings loads these files and what they share, and no adapter. */
+/** All outputs to stores, in the order of the settings page. A command that has settings loads these files and those they share, but no adapter. */
 export const outputKinds = [
   elasticsearch,
   opensearch,
@@ -34,7 +34,7 @@ export { fileRows, monitorRows, stdoutRows } from "./local/settings.ts";
 
 export type StoreKind = (typeof outputKinds)[number];
 
-/** The word of an output to a store in the names of its settings. */
+/** The word for an output to a store in the names of its settings. */
 export type StoreWord = StoreKind["word"];
 
 /** The values of the settings that all outputs to stores have. */

@@ -1,10 +1,10 @@
 import type { Sink } from "../record/index.ts";
 import type { OutputReport } from "./output-metrics.ts";
 
-/** Lines that are leased to another thread, which reports when it does not need them any more. */
+/** Lines leased to another thread, which reports when it does not need them any more. */
 export type LeasedLines = SharedLines | CopiedLines;
 
-/** Lines in memory that both threads see. Memory is posted once, and known by its number then. */
+/** Lines in memory that both threads share. The memory is posted once and then known by its number. */
 interface SharedLines {
   readonly lease: number;
   readonly memory: SharedArrayBuffer | number;
@@ -20,27 +20,27 @@ interface CopiedLines {
   readonly count: number;
 }
 
-/** Memories whose numbers are known. */
+/** The number of memories that are remembered by number. */
 const maxMemories = 64;
-/** A message with this part of the queue does not wait for more. */
+/** The fraction of the queue at which a message is sent at once. */
 const enoughOfQueue = 1 / 8;
 
 interface LeaseLimits {
-  /** Bytes that may be leased at a time; what comes beyond is dropped and counted. */
+  /** The most bytes leased at a time; further lines are dropped and counted. */
   readonly maxBytes: number;
-  /** Lines one behind the other are one lease up to this many bytes. */
+  /** The bytes up to which consecutive lines share one lease. */
   readonly maxLeaseBytes: number;
-  /** The time that lines wait at most for others that go in the same message, milliseconds. */
+  /** The longest time that lines wait for others to share their message, milliseconds. */
   readonly gatherMs: number;
-  /** A message with this many bytes of lines does not wait for more. */
+  /** The bytes of lines at which a message is sent at once. */
   readonly gatherBytes: number;
 }
 
 /**
- * A sink whose lines are dealt with by another thread. Those in shared memory are not copied.
+ * A sink that leases its lines to another thread. Those in shared memory are not copied.
  *
- * A message costs as much as some hundred lines. So lines that lie one behind the other are one lease, and all that comes
- * within some milliseconds is one message.
+ * A message costs as much as some hundred lines. So consecutive lines share one lease, and all lines within some milliseconds
+ * share one message.
  */
 export class LineLessor implements Sink {
   readonly #limits: LeaseLimits;
@@ -52,14 +52,14 @@ export class LineLessor implements Sink {
   #nextLease = 0;
   #nextMemory = 0;
   #byteLength = 0;
-  /** Lines that no message has brought to the other thread. */
+  /** Lines that are not yet posted to the other thread. */
   #pending: LeasedLines[] = [];
   #pendingBytes = 0;
-  /** The last of them, where it is of shared memory: lines right behind it join it. */
+  /** The last of them, if it is in shared memory: lines right after it join it. */
   #tail: { readonly buffer: SharedArrayBuffer; readonly lines: SharedLines } | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param post brings lines to the other thread. */
+  /** @param post sends lines to the other thread. */
   constructor(
     limits: LeaseLimits,
     report: Pick<OutputReport, "dropped">,
@@ -100,14 +100,14 @@ export class LineLessor implements Sink {
     this.#noted(length);
   }
 
-  /** Brings to the other thread what waits for others. */
+  /** Posts all pending lines to the other thread. */
   flush(): void {
     const lines = this.#pending;
     this.#forgetPending();
     if (lines.length > 0) this.#post(lines);
   }
 
-  /** The other thread needs these no more. */
+  /** Ends leases that the other thread does not need any more. */
   returned(leases: readonly number[]): void {
     for (const number of leases) {
       const lease = this.#leases.get(number);
@@ -118,7 +118,7 @@ export class LineLessor implements Sink {
     }
   }
 
-  /** The other thread has died: all that it has leased is lost, and counted. A new one takes its place. */
+  /** Drops and counts all leased lines after the other thread has died. A new thread takes its place. */
   reset(): void {
     for (const { count, length, dones } of this.#leases.values()) {
       this.#report.dropped("thread_died", count, length);
@@ -145,7 +145,7 @@ export class LineLessor implements Sink {
     return false;
   }
 
-  /** Counts lines that were put among the pending ones. */
+  /** Counts lines that were added to the pending ones. */
   #noted(length: number): void {
     this.#byteLength += length;
     this.#pendingBytes += length;
@@ -156,7 +156,7 @@ export class LineLessor implements Sink {
   #memoryOf(buffer: SharedArrayBuffer): SharedArrayBuffer | number {
     const known = this.#memories.get(buffer);
     if (known !== undefined) return known;
-    // A decoding thread that died has left its memory; those in use come again.
+    // A decoding thread that died has left its memory here; memories in use are numbered again.
     if (this.#memories.size >= maxMemories) this.#memories.clear();
     this.#memories.set(buffer, this.#nextMemory++);
     return buffer;
@@ -171,7 +171,7 @@ export class LineLessor implements Sink {
     this.#noted(bytes.length);
   }
 
-  /** Leases lines with those right before them. @returns false when there are none. */
+  /** Extends the lease of the lines right before. @returns false when there are none. */
   #join(buffer: SharedArrayBuffer, lines: Uint8Array, count: number, done: () => void): boolean {
     const before = this.#tail?.lines;
     const lease = before && this.#leases.get(before.lease);
@@ -188,7 +188,7 @@ export class LineLessor implements Sink {
   }
 }
 
-/** The other end of a lessor. */
+/** The thread that takes leased lines. */
 export class LineLessee {
   readonly #add: (lines: Uint8Array, count: number, done: () => void) => void;
   readonly #giveBack: (leases: readonly number[]) => void;
@@ -196,8 +196,8 @@ export class LineLessee {
   #ended: number[] = [];
 
   /**
-   * @param add is given lines; it calls back once when it needs them no more.
-   * @param giveBack brings numbers of leases to the lessor; called once in a cycle of the event loop at most.
+   * @param add receives lines, and calls back once when it does not need them any more.
+   * @param giveBack sends numbers of leases to the lessor; called at most once per cycle of the event loop.
    */
   constructor(
     add: (lines: Uint8Array, count: number, done: () => void) => void,

@@ -1,13 +1,13 @@
 import { leaseLines, type Sink } from "../record/index.ts";
 
 /**
- * Lines in memory that two threads share, reported by the thread that wrote them to the one that has the outputs: the slab that
- * they lie in, where they begin and end there, and their records.
+ * A note from the thread that wrote lines to the one that has the outputs, about lines in shared memory: their slab, their start
+ * and end in it, and the number of records.
  */
 type LineNote = { readonly slab: number; readonly from: number; readonly to: number; readonly count: number };
 
 /**
- * The memory between a line outbox and its inbox; it goes through `postMessage`.
+ * The memory between a line outbox and its inbox; it can be sent by `postMessage`.
  *
  *     lines    slab | slab | slab …, from an offset on
  *     notes    Int32: written, asleep | notes dealt with, of each slab | slab, from, to, count of each note …
@@ -31,9 +31,9 @@ const noteWords = 4;
 const ringNotes = 4096;
 
 /**
- * Creates the memory of lines. Unused parts of it take none.
+ * Creates the memory of lines. Unused parts of it occupy no physical memory.
  *
- * @param within memory that has room for the slabs, from `at` on; left out: memory of their own.
+ * @param within memory that has room for the slabs, from `at` on; absent: memory of their own.
  */
 export function createLineMemory(
   slabs: number,
@@ -44,14 +44,14 @@ export function createLineMemory(
   return { ...within, slabBytes, slabs, notes: new SharedArrayBuffer(4 * words) };
 }
 
-/** The side that writes lines. */
+/** Writes notes, on the side that writes lines. */
 class NoteWriter {
   readonly #words: Int32Array;
   readonly #ring: number;
   readonly #wake: () => void;
   #written: number;
 
-  /** @param wake is called after a note when the reader said that it sleeps: once for each time that it said so. */
+  /** @param wake is called after a note, once each time that the reader has announced its sleep. */
   constructor({ notes, slabs }: LineMemory, wake: () => void) {
     this.#words = new Int32Array(notes);
     this.#ring = headWords + slabs;
@@ -59,7 +59,7 @@ class NoteWriter {
     this.#written = Atomics.load(this.#words, writtenWord);
   }
 
-  /** @returns false when the ring is full; nothing was noted then. */
+  /** Writes a note. @returns false when the ring is full; nothing was noted then. */
   note({ slab, from, to, count }: LineNote): boolean {
     if (this.room() === 0) return false;
     const words = this.#words;
@@ -74,7 +74,7 @@ class NoteWriter {
     return true;
   }
 
-  /** Returns how many notes the ring takes before the other side has dealt with some. */
+  /** Returns how many notes fit into the ring now. */
   room(): number {
     return ringNotes - ((this.#written - Atomics.load(this.#words, readWord)) >>> 0);
   }
@@ -85,7 +85,7 @@ class NoteWriter {
   }
 }
 
-/** The side that takes lines. */
+/** Reads notes, on the side that takes lines. */
 export class NoteReader {
   readonly #words: Int32Array;
   readonly #ring: number;
@@ -97,7 +97,7 @@ export class NoteReader {
     this.#read = Atomics.load(this.#words, readWord);
   }
 
-  /** The next note; undefined when there is none. */
+  /** Returns the next note; undefined when there is none. */
   next(): LineNote | undefined {
     if (this.#isEmpty()) return undefined;
     const words = this.#words;
@@ -113,12 +113,12 @@ export class NoteReader {
     return note;
   }
 
-  /** Says that the lines of a note are not needed any more. */
+  /** Reports that the lines of a note are not needed any more. */
   giveBack(slab: number): void {
     Atomics.add(this.#words, headWords + slab, 1);
   }
 
-  /** Bytes of the lines of all notes that nobody has taken yet. */
+  /** Returns the bytes of lines in all notes that nobody has taken yet. */
   waitingBytes(): number {
     const words = this.#words;
     let bytes = 0;
@@ -130,7 +130,7 @@ export class NoteReader {
     return bytes;
   }
 
-  /** Says that the reader will not look again before it is woken. @returns false when there is a note: it must go on. */
+  /** Announces that the reader will not look again until it is woken. @returns false when there is a note: it must go on. */
   sleep(): boolean {
     Atomics.store(this.#words, asleepWord, 1);
     if (this.#isEmpty()) return true;
@@ -147,7 +147,7 @@ export class NoteReader {
   }
 }
 
-/** The interval of looking for lines, in milliseconds, and how often it looks in vain before it waits to be woken. */
+/** The interval of polling for lines, in milliseconds, and the number of empty polls before it waits to be woken. */
 const lookMs = 4;
 const looks = 10;
 
@@ -157,7 +157,7 @@ export class LineInbox {
   readonly #sink: Sink;
   readonly #notes: NoteReader;
   #timer: NodeJS.Timeout | undefined;
-  /** Looks in vain, one after the other. */
+  /** The number of consecutive polls without lines. */
   #empty = 0;
 
   constructor(memory: LineMemory, sink: Sink) {
@@ -166,14 +166,14 @@ export class LineInbox {
     this.#notes = new NoteReader(memory);
   }
 
-  /** Looks for lines, and goes on looking for as long as there are some. To be called at first and when the outbox wakes. */
+  /** Polls for lines until there are none for a while. To be called at first and when the outbox wakes. */
   wake(): void {
     if (this.#timer !== undefined) return;
     this.#empty = 0;
     this.#look();
   }
 
-  /** Takes what is there, and looks no more. */
+  /** Takes the lines that are there, and stops polling. */
   end(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -186,7 +186,7 @@ export class LineInbox {
     if (this.#empty < looks || !this.#notes.sleep()) this.#timer = setTimeout(() => this.#look(), lookMs);
   }
 
-  /** @returns whether there was something. */
+  /** Takes lines. @returns whether there were some. */
   #take(): boolean {
     const { lines: bytes, at, slabBytes } = this.#memory;
     let hasSome = false;
@@ -202,39 +202,39 @@ export class LineInbox {
 
 interface LineOutboxOptions {
   readonly memory: LineMemory;
-  /** Wakes the other thread, which then looks for lines. */
+  /** Wakes the other thread, which then polls for lines. */
   readonly wake: () => void;
   /**
    * Called while every slab is in use, after all lines were noted: waits a little for the other thread. It is called
-   * again until it returns false; then lines are lost. Left out: there is no waiting.
+   * again until it returns false; then lines are lost. Absent: there is no waiting.
    *
-   * @param times how often it was called before for the same lines.
+   * @param times the number of earlier calls for the same lines.
    */
   readonly wait?: (times: number) => boolean;
-  /** Called for lines for which there was no memory. */
+  /** Called for lines that no memory was free for. */
   readonly dropped: (records: number, bytes: number) => void;
-  /** As long as a slab, for lines that are lost because every slab is in use; left out: memory of its own. */
+  /** Memory for lines that are lost because every slab is in use, as long as a slab; absent: memory of its own. */
   readonly spare?: Buffer;
 }
 
-/** Lines are noted in chunks of about this size, so that they become large writes. */
+/** The approximate size of the chunks in which lines are noted, so that they become large writes. */
 const noteBytes = 1024 * 1024;
 
 /** Slabs and notes that must be free for {@link LineOutbox.hasRoom}: as much as some datagrams can take. */
 const slabsInReserve = 2;
 const notesInReserve = 64;
 
-/** `noted` counts the notes of it. */
+/** A slab; `noted` counts its notes. */
 type Slab = { readonly number: number; readonly buffer: Buffer; noted: number };
 
-/** A sink whose lines are read in another thread without being copied: they are written where both can see them. */
+/** A sink whose lines another thread reads without a copy: they are written to shared memory. */
 export class LineOutbox implements Sink {
   readonly #options: LineOutboxOptions;
   readonly #notes: NoteWriter;
   readonly #slabs: readonly Slab[];
   /** The slab that lines are being written to. */
   #current: Slab | undefined;
-  /** The slab of what was not noted yet. */
+  /** The slab of lines that are not yet noted. */
   #pending: Slab | undefined;
   #spare: Buffer | undefined;
   #from = 0;
@@ -246,14 +246,14 @@ export class LineOutbox implements Sink {
     this.#options = options;
     this.#notes = new NoteWriter(memory, wake);
     this.#spare = spare;
-    // A thread before this one may have notes of them.
+    // A previous thread may have notes of them.
     this.#slabs = Array.from({ length: memory.slabs }, (_, number): Slab => {
       const buffer = Buffer.from(memory.lines, memory.at + number * memory.slabBytes, memory.slabBytes);
       return { number, buffer, noted: this.#notes.returned(number) };
     });
   }
 
-  /** Memory for lines, to be given to the line buffer that writes to this sink. */
+  /** Returns memory for lines, for the line buffer that writes to this sink. */
   allocate(bytes: number): Buffer {
     const { slabBytes } = this.#options.memory;
     this.#current = undefined;
@@ -284,7 +284,7 @@ export class LineOutbox implements Sink {
     if (this.#to - this.#from >= noteBytes) this.flush();
   }
 
-  /** Tells whether some memory is free. Who goes on without it loses lines. */
+  /** Reports whether some memory is free. A caller that goes on without it loses lines. */
   hasRoom(): boolean {
     if (this.#notes.room() < notesInReserve) return false;
     let free = 0;
@@ -293,7 +293,7 @@ export class LineOutbox implements Sink {
     return free >= slabsInReserve;
   }
 
-  /** Notes what was written since the last note. That happens by itself when much has gathered. */
+  /** Notes lines written since the last note. This also happens automatically when many have gathered. */
   flush(): void {
     if (this.#count === 0 || this.#pending === undefined) return;
     if (this.#note(this.#pending, this.#from, this.#to, this.#count)) this.#count = 0;
@@ -310,10 +310,10 @@ export class LineOutbox implements Sink {
     return true;
   }
 
-  /** The datagram that is being decoded may have more lines than were free when it began: a message of TCP is long. */
+  /** Waits for a slab. The datagram being decoded may have more lines than fitted when it began: a message over TCP is long. */
   #awaitSlab(): Slab | undefined {
     for (let times = 0; ; times++) {
-      // The first of the list that is free: memory that was used lately is warm, and what was never used need not exist.
+      // Take the first free one: recently used memory is warm, and unused memory need not exist.
       const slab = this.#slabs.find((one) => this.#isFree(one));
       if (slab !== undefined) return slab;
       this.flush();
@@ -321,14 +321,14 @@ export class LineOutbox implements Sink {
     }
   }
 
-  /** Notes what is pending, or drops it: something else is to be noted. */
+  /** Notes pending lines, or drops them, because others must be noted. */
   #noteOrDrop(): void {
     this.flush();
     if (this.#count > 0) this.#options.dropped(this.#count, this.#to - this.#from);
     this.#count = 0;
   }
 
-  /** Lines that were not written to the current slab: what the line buffer had to give memory of its own. */
+  /** Copies lines from outside the current slab, for which the line buffer had to allocate memory. */
   #copy(lines: Uint8Array, records: number): void {
     this.#noteOrDrop();
     const slab = lines.length <= this.#options.memory.slabBytes ? this.#awaitSlab() : undefined;

@@ -1,12 +1,12 @@
 import type { Clock, Counter, Histogram, Metrics } from "../base/report/index.ts";
 
-/** Why an output did not write records. */
+/** Reasons why an output did not write records. */
 export const dropReasons = ["queue_full", "closed", "stopped", "spool_full", "spool_damaged", "thread_died"] as const;
 export type DropReason = (typeof dropReasons)[number];
 
 /** Counts what one output does. */
 export type OutputReport = ReturnType<OutputMetrics["output"]>;
-/** Counts the records that are added up for an output. */
+/** Counts the records that are aggregated for an output. */
 export type RollupReport = ReturnType<OutputMetrics["rollup"]>;
 
 /** The metrics of all outputs of one collector. The label `output` is an output's name. */
@@ -88,19 +88,19 @@ export class OutputMetrics {
         this.#bytes.add(bytes, name);
       },
       dropped: count,
-      /** Left out because only a few are wanted. */
+      /** Counts records left out because only a few are wanted. */
       leftOut: (records: number): void => this.#leftOut.add(records, name),
       failed: (operation: string, code: string): void => this.#failures.add(1, { output, operation, code }),
       rotated: (): void => this.#rotations.add(1, name),
     };
   }
 
-  /** Records that are left out before they reach an output, because its filter is not true of them. */
+  /** Counts records that do not match an output's filter and so never reach it. */
   filtered(output: string, records: number): void {
     this.#filtered.add(records, { output });
   }
 
-  /** Records that others stand for, because there are more than the output's rate. */
+  /** Counts records left out because of the output's rate; others represent them. */
   thinned(output: string, records: number): void {
     this.#thinned.add(records, { output });
   }
@@ -109,32 +109,32 @@ export class OutputMetrics {
     const name = { output };
     for (const counter of [this.#rolledUp, this.#overflowed, this.#sums]) counter.add(0, name);
     return {
-      /** Records that were added to a group. */
+      /** Counts records that were added to a group. */
       added: (records: number): void => this.#rolledUp.add(records, name),
-      /** Records that were passed on as they are, because there were too many groups. */
+      /** Counts records passed on unchanged, because there were too many groups. */
       overflowed: (records: number): void => this.#overflowed.add(records, name),
-      /** Records that were made of groups. */
+      /** Counts records written for groups. */
       written: (records: number): void => this.#sums.add(records, name),
-      /** Sets how the number of groups is read; it is read when metrics are. */
+      /** Sets the reader for the number of groups, called when metrics are read. */
       groups: (read: () => number): void => void this.#groups.set(output, read),
     };
   }
 }
 
-/** Why a store refused records: the reason in its words, how many records in this run, and when last (milliseconds since the epoch). */
+/** A reason of a store for refusing records, in its words; the number of records in this run, and the last time (milliseconds since the epoch). */
 export interface RefusalReason {
   readonly reason: string;
   readonly records: number;
   readonly at: number;
 }
 
-/** Requests that are looked at. */
+/** The number of recent requests whose latency counts. */
 const requestsKept = 64;
-/** Reasons that are kept, and characters of each: a store may name the record in every one. */
+/** The number of reasons that are kept, and characters of each: a store may name the record in every one. */
 const reasonsKept = 8;
 const maxReason = 500;
 
-/** Holds what people want to know of a store at a glance. */
+/** Recent latencies and refusals of a store, for a quick overview. */
 export class RecentDelivery {
   readonly #clock: Pick<Clock, "now">;
   readonly #seconds: number[] = [];
@@ -168,7 +168,7 @@ export class RecentDelivery {
     return { medianMs: inMs(sorted[sorted.length >> 1] as number), slowestMs: inMs(slowest) };
   }
 
-  /** The last reasons, the newest first. */
+  /** Returns the last reasons, the newest first. */
   refusals(): readonly RefusalReason[] {
     return [...this.#byReason.values()].toReversed();
   }
@@ -176,9 +176,9 @@ export class RecentDelivery {
 
 const latencyBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Counts what one output to a store does, on top of what all outputs count. */
+/** Counts the work of one output to a store, in addition to the counts of all outputs. */
 export class DeliveryReport {
-  /** Since the start. */
+  /** Totals since the start. */
   readonly totals = { delivered: 0, dropped: 0, refused: 0, retried: 0, requests: 0 };
   readonly recent: RecentDelivery;
   readonly #name: { readonly output: string };
@@ -225,7 +225,7 @@ export class DeliveryReport {
     for (const one of counters) one.add(0, this.#name);
   }
 
-  /** Records that the store has acknowledged, and their bytes as lines. */
+  /** Counts records that the store has acknowledged, and their bytes as lines. */
   delivered(records: number, bytes: number): void {
     this.totals.delivered += records;
     this.#own.written(records, bytes);
@@ -237,19 +237,19 @@ export class DeliveryReport {
     this.#own.dropped(reason, records, bytes);
   }
 
-  /** Records that the store will never take, and why, in its words. */
+  /** Counts records that the store will never take, with the reason in its words. */
   refused(records: number, reason: string): void {
     this.recent.refused(records, reason);
     this.totals.refused += records;
     this.#refused.add(records, this.#name);
   }
 
-  /** Values of records that have no place in what the store gets. */
+  /** Counts values that the store's format cannot hold. */
   leftOut(values: number): void {
     this.#leftOut.add(values, this.#name);
   }
 
-  /** A request has ended: `accepted`, `partly`, or the code of the failure. */
+  /** Counts a request that has ended: `accepted`, `partly`, or the code of the failure. */
   request(outcome: string, seconds: number): void {
     this.totals.requests++;
     this.#requests.add(1, { ...this.#name, outcome });
@@ -257,7 +257,7 @@ export class DeliveryReport {
     this.recent.request(seconds);
   }
 
-  /** A batch, or a part of it, is to be tried again. */
+  /** Counts records to be tried again. */
   retried(records: number): void {
     this.totals.retried += records;
     this.#retried.add(records, this.#name);
@@ -267,22 +267,22 @@ export class DeliveryReport {
     this.#own.failed(operation, code);
   }
 
-  /** Records of which the store has a part alone. */
+  /** Counts records that the store has only in part. */
   cut(records: number): void {
     this.#cut.add(records, this.#name);
   }
 
-  /** A segment of the spool was set aside. */
+  /** Counts a segment of the spool that was set aside. */
   setAside(): void {
     this.#setAside.add(1, this.#name);
   }
 
-  /** Records that the output's filter leaves out. */
+  /** Counts records that the output's filter leaves out. */
   filtered(records: number): void {
     this.#shared.filtered(this.#name.output, records);
   }
 
-  /** Records that others stand for. */
+  /** Counts records that are left out and represented by others. */
   thinned(records: number): void {
     this.#shared.thinned(this.#name.output, records);
   }

@@ -2,7 +2,7 @@ import { leaseLines, type LimitedLines, type Sink } from "../record/index.ts";
 import type { Clock } from "../base/report/index.ts";
 import { recordTypeOf } from "./delivery/line-fields.ts";
 
-/** A sink that gives the same lines to each of several, in their order. */
+/** Returns a sink that passes the same lines to several sinks, in order. */
 export function fanOut(sinks: readonly Sink[]): Sink {
   const [first, ...others] = sinks;
   if (first !== undefined && others.length === 0) return first;
@@ -22,33 +22,33 @@ export function fanOut(sinks: readonly Sink[]): Sink {
 }
 
 export interface TapOptions {
-  /** Left out: every flow. */
+  /** Absent: every flow. */
   readonly matches?: ((line: Buffer, start: number, end: number) => boolean) | undefined;
-  /** Left out: all records as they are. Else no other record is looked at or counted, and the filter finds what is shown. */
+  /** Absent: all records unchanged. With a limit, no other records are examined or counted, and the filter chooses the displayed ones. */
   readonly limit?: LimitedLines | undefined;
-  /** Most records a second that are passed on. */
+  /** The most records a second that are passed on. */
   readonly maxRate: number;
-  /** Left out: there is no end. */
+  /** Absent: there is no end. */
   readonly maxRecords?: number;
   readonly clock: Clock;
 }
 
-/** Counts what happened to the records since the last time. */
+/** Counts of records since the last call. */
 export interface TapCounts {
-  /** All that went by, of whatever kind. */
+  /** All records that passed, of any kind. */
   readonly seen: number;
-  /** Records that were looked at; the others went by too fast. */
+  /** Records that were examined; the others passed too fast. */
   readonly examined: number;
   /** Flows that match the filter. */
   readonly matched: number;
   readonly passed: number;
 }
 
-/** The number of records a second that are looked at, and the bytes that may wait for a listener; more is left out. */
+/** The number of records examined per second, and the bytes that may wait for a listener; further records are left out. */
 const examinedRate = 20_000;
 const maxWaiting = 4 * 2 ** 20;
 
-/** A sink that lets others look at some of what it is given. Without a listener it costs a comparison for each batch. */
+/** A sink that lets others see some of its records. Without a listener it costs a comparison for each batch. */
 export class RecordTap implements Sink {
   readonly #sink: Sink;
   readonly #listeners = new Set<TapListener>();
@@ -79,14 +79,14 @@ export class RecordTap implements Sink {
   }
 }
 
-/** Somebody who looks at records as they go by. */
+/** A listener to records as they pass. */
 export class TapListener {
   readonly #matches: TapOptions["matches"];
   readonly #limit: TapOptions["limit"];
   readonly #examinable: (wanted: number) => number;
   readonly #passable: (wanted: number) => number;
   #counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
-  /** Records that may still be passed on. */
+  /** The number of records that may still be passed on. */
   #left: number;
   #waiting: Uint8Array[] = [];
   #waitingBytes = 0;
@@ -134,17 +134,17 @@ export class TapListener {
     if (this.#left === 0 || this.#waitingBytes + end - at > maxWaiting || this.#passable(1) === 0) return;
     this.#left--;
     this.#counts.passed++;
-    // Leased bytes are somebody else's again soon.
+    // Copy: leased bytes are soon reused.
     this.#waiting.push(Uint8Array.prototype.slice.call(bytes, at, end));
     this.#waitingBytes += end - at;
   }
 
-  /** Tells whether no more records will be passed on than those that wait. */
+  /** Reports whether only the waiting records remain to be passed on. */
   isOver(): boolean {
     return this.#left === 0;
   }
 
-  /** Lines that have come since the last time; empty when there are none. */
+  /** Returns the lines since the last call; empty when there are none. */
   take(): Uint8Array {
     const taken = Buffer.concat(this.#waiting);
     this.#waiting = [];
@@ -152,7 +152,7 @@ export class TapListener {
     return taken;
   }
 
-  /** Counts since the last time. */
+  /** Returns the counts since the last call. */
   counts(): TapCounts {
     const since = this.#counts;
     this.#counts = { seen: 0, examined: 0, matched: 0, passed: 0 };
@@ -164,7 +164,7 @@ export class TapListener {
   }
 }
 
-/** This many in each second. @returns how many of those wanted there may be. */
+/** Returns a budget of `perSecond` in each second. @returns how many of the wanted ones it allows. */
 function createBudget(perSecond: number, clock: Clock): (wanted: number) => number {
   let left = perSecond;
   let since = clock.monotonic();

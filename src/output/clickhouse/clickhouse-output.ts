@@ -13,12 +13,12 @@ import { createLayouts, type TableLayout } from "./table-layout.ts";
 import { TableSetup } from "./table-setup.ts";
 
 /**
- * A batch that a materialised view refuses so often, while it takes others, is inserted without it. Its rows are in the table by
- * then, so halves of it would be there twice.
+ * The number of times that a materialised view may refuse a batch, while it takes others, before the batch is inserted without the view.
+ * The table has the rows by then, so halves of the batch would be there twice.
  */
 const triesWithViews = 3;
 
-/** How blocks become the body of an insert; what waits for other threads comes behind. */
+/** Returns the function that packs blocks into the body of an insert. Work that waits for other threads comes later. */
 export const packOf = (compression: ClickHouseSettings["COMPRESSION"]): Pack =>
   compression === "lz4" ? lz4Compress : (blocks) => Buffer.from(blocks);
 
@@ -32,8 +32,8 @@ export function createClickHouseClient(settings: ClickHouseSettings, maxConnecti
 }
 
 /**
- * Inserts the records of a batch into the tables of their types, one request a table. A token that is the batch's own has
- * the server leave out rows that it has: exactly once, for as long as the table knows its last inserts.
+ * Inserts the records of a batch into the tables of their types, with one request for each table. Each batch has its own
+ * deduplication token, so the server skips rows that it has: exactly once, for as long as the table remembers its last inserts.
  */
 export class ClickHouseOutput implements OutputAdapter {
   readonly isKnownWhole = true;
@@ -43,7 +43,7 @@ export class ClickHouseOutput implements OutputAdapter {
   readonly #compress: ReturnType<typeof compressor>;
   #client: HttpClient | undefined;
   #blocks: TableBlocks | undefined;
-  /** Inserts that a view has refused, by their tokens: how often, why, and how many inserts had worked by the last time. */
+  /** Inserts that a view has refused, by token: how often, why, and how many inserts had worked by the last refusal. */
   readonly #refusedByView = new Map<string, { tries: number; worked: number; failure: DeliveryError }>();
   #worked = 0;
 
@@ -91,7 +91,7 @@ export class ClickHouseOutput implements OutputAdapter {
     }
     const [failure] = failures;
     if (failure === undefined) return { ...allAccepted, ...(lack !== undefined && { lack }), ...(cut > 0 && { cut }) };
-    // Records that another table has taken must not be halved with these: they would have other tokens.
+    // Do not halve these: another table has taken records, and halves would have other tokens.
     if (unfit.length === inserts.length) throw failure;
     const retry = unfit.flatMap(({ indexes }) => indexes);
     const fault = failures.find(({ blame }) => blame === "operator" || blame === "store");
@@ -109,7 +109,7 @@ export class ClickHouseOutput implements OutputAdapter {
   }
 
   /**
-   * @returns the failure of a view that was passed over.
+   * @returns the failure of a view that was ignored.
    * @throws DeliveryError
    */
   async #insert(
@@ -138,7 +138,7 @@ export class ClickHouseOutput implements OutputAdapter {
     }
     const failure = clickHouseFailure(answer, this.#clock);
     if (viewOf(answer) !== undefined) {
-      // As with all suspects, it counts only when others worked meanwhile: else the view fails for all.
+      // A refusal counts only when other inserts worked meanwhile, as with all suspects. Else the view fails for all.
       const tries = (refused?.tries ?? 0) + Number(refused === undefined || this.#worked > refused.worked);
       this.#refusedByView.set(token, { tries, worked: this.#worked, failure });
     }

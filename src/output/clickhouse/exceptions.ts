@@ -2,12 +2,12 @@ import type { Clock } from "../../base/report/index.ts";
 import { type HttpAnswer, httpFailure } from "../delivery/http-client.ts";
 import { DeliveryError, type Blame } from "../delivery/output-adapter.ts";
 
-/** Codes of exceptions (ClickHouse's `ErrorCodes`) by who is at fault. Others: a record may bring them about, such as by a view. */
+/** Codes of exceptions (ClickHouse's `ErrorCodes`) by who is at fault. A record may cause any other code, for example through a view. */
 const codes: Readonly<Record<Exclude<Blame, "unclear">, ReadonlySet<number>>> = {
   record: new Set([
     6, 25, 26, 27, 33, 34, 38, 41, 53, 69, 70, 72, 117, 128, 131, 190, 321, 349, 376, 407, 441, 467, 469, 675, 676,
   ]),
-  // Names, permissions, users, quotas, read-only, a full disk.
+  // Names, permissions, users, quotas, read-only mode, a full disk.
   operator: new Set([
     16, 36, 47, 48, 60, 80, 81, 115, 164, 180, 192, 193, 194, 195, 201, 242, 243, 290, 291, 344, 452, 497, 516,
   ]),
@@ -17,11 +17,11 @@ const codes: Readonly<Record<Exclude<Blame, "unclear">, ReadonlySet<number>>> = 
     285, 289, 299, 305, 307, 319, 335, 394, 415, 425, 439, 473, 479, 735, 999, 1000, 1002,
   ]),
 };
-/** There is no such table, database or column (any more): they are judged again before the next try. */
+/** Codes for a table, database or column that does not exist (any more). The tables are inspected again before the next try. */
 const ofTables: ReadonlySet<number> = new Set([16, 60, 81]);
 const typeMismatch = 53;
 
-/** The code of the exception that an answer carries; 0: none. */
+/** Returns the code of the exception in an answer; 0: none. */
 export function exceptionCode({ headers, body, status }: HttpAnswer): number {
   const header = Number(headers["x-clickhouse-exception-code"] ?? 0);
   if (header > 0 || (status >= 200 && status < 300)) return header;
@@ -29,15 +29,15 @@ export function exceptionCode({ headers, body, status }: HttpAnswer): number {
 }
 
 /**
- * Returns the error for an answer that is no success. Of rows that the server cannot read it names the first at best, so they are
- * found by halves.
+ * Returns the error for an answer that is not a success. The server names at best the first of the rows that it cannot read, so
+ * they are found by halving.
  */
 export function clickHouseFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   const code = exceptionCode(answer);
   if (code === 0) {
     const failure = httpFailure(answer, clock);
     const { blame, message, retryAfterMs } = failure;
-    // A proxy's fault: the server may have the rows.
+    // The answer comes from a proxy: the server may have the rows.
     return blame === "unclear" ? new DeliveryError("store", failure.code, message, { retryAfterMs }) : failure;
   }
   const place = new URL(answer.url).host;
@@ -53,7 +53,7 @@ export function clickHouseFailure(answer: HttpAnswer, clock: Clock): DeliveryErr
   return new DeliveryError(blame, `exception_${code}`, `${place} ${what}: ${said}`);
 }
 
-/** The materialised view that could not take the rows. Its table has them by then. */
+/** Returns the materialised view that could not take the rows. Its table has them by then. */
 export function viewOf({ body }: HttpAnswer): string | undefined {
   return /while pushing to view (\S+?)[.,]?[\s(]/.exec(body.toString())?.[1];
 }
@@ -62,12 +62,12 @@ export function isOfTables(answer: HttpAnswer): boolean {
   return ofTables.has(exceptionCode(answer)) || isOfTypes(answer);
 }
 
-/** A column of the table is not of the type any more that the block has: the records are not at fault. */
+/** Reports whether a column of the table no longer has the type that the block has: the records are not at fault. */
 function isOfTypes(answer: HttpAnswer): boolean {
   return (
     exceptionCode(answer) === typeMismatch && /Cannot convert: .*While executing Native/s.test(answer.body.toString())
   );
 }
 
-/** The user may not do it. */
+/** The code for an action that the user may not take. */
 export const accessDenied = 497;

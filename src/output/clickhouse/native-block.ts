@@ -2,14 +2,14 @@ import { LineWalker, type BatchColumn, type ColumnBatch, type TextTable } from "
 import { misfits, type SentColumn } from "./sent-column.ts";
 import { otherColumn } from "./table-layout.ts";
 
-/** The version of a dictionary's keys, before a column of low cardinality. */
+/** The version of a dictionary's keys, which precedes a column of low cardinality. */
 const dictionaryVersion = 1;
-/** A block brings the keys of its own dictionary: `HasAdditionalKeys`, `NeedUpdateDictionary`. */
+/** The flags of a block that brings the keys of its own dictionary: `HasAdditionalKeys`, `NeedUpdateDictionary`. */
 const ownDictionary = 0x600;
 const backslash = 0x5c;
 const quote = 0x22;
 
-/** Writes bytes of the format Native into memory that grows and is used again. Numbers are little-endian, as the host's must be. */
+/** Writes bytes of the format Native into memory that grows and is reused. Numbers are little-endian; the host must be, too. */
 class NativeWriter {
   #out = Buffer.allocUnsafeSlow(1 << 20);
   #at = 0;
@@ -22,7 +22,7 @@ class NativeWriter {
     this.#at = 0;
   }
 
-  /** Returns memory that is written next: `length` bytes. */
+  /** Returns the next `length` bytes of memory, for the caller to write to. */
   take(length: number): Buffer {
     if (this.#at + length > this.#out.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#out.length, this.#at + length));
@@ -42,7 +42,7 @@ class NativeWriter {
     out[at] = rest;
   }
 
-  /** A whole number below 2^53 as 64 bits. */
+  /** Writes a whole number below 2^53 as 64 bits. */
   uint64(value: number): void {
     const out = this.take(8);
     out.writeUInt32LE(value >>> 0, 0);
@@ -59,12 +59,12 @@ class NativeWriter {
     this.take(source.length).set(source);
   }
 
-  /** The memory of an array as it is. */
+  /** Writes the memory of an array as it is. */
   raw(source: Readonly<ArrayBufferView>): void {
     this.bytes(new Uint8Array(source.buffer, source.byteOffset, source.byteLength));
   }
 
-  /** Strings, each with its length before it. @param codes of texts. */
+  /** Writes strings, each preceded by its length. @param codes of texts. */
   strings(codes: Uint32Array, count: number, { offsets, bytes }: TextTable): void {
     let total = 0;
     for (let i = 0; i < count; i++) {
@@ -88,25 +88,25 @@ class NativeWriter {
     this.#at -= total - at;
   }
 
-  /** What was written, valid until more is. */
+  /** Returns the bytes that were written. They are valid until the next write. */
   view(): Buffer {
     return this.#out.subarray(0, this.#at);
   }
 }
 
-/** A name of {@link otherColumn} and its value, of a row. */
+/** A name in {@link otherColumn} and its value, for one row. */
 interface Other {
   readonly name: number;
   readonly value: Uint8Array;
 }
 
 /**
- * Writes batches of columns as blocks of ClickHouse's format Native, without the information that a connection of its own protocol adds:
- * the number of columns and rows, then of each column its name, type and values one behind the other.
+ * Writes batches of columns as blocks of ClickHouse's format Native, without the information that ClickHouse's own protocol adds.
+ * A block is the number of columns and rows, then the name, type and values of each column.
  */
 export class NativeBlocks {
   readonly #out = new NativeWriter();
-  /** For each text of a batch its code in the column that is being written, valid where the stamp is that of the column. */
+  /** The code of each text of a batch in the column that is being written. A code is valid where its stamp is that of the column. */
   #codes = new Uint32Array(1024);
   #stamps = new Uint32Array(1024);
   #stamp = 0;
@@ -139,12 +139,12 @@ export class NativeBlocks {
     return [...names, otherColumn.name];
   }
 
-  /** The blocks that were written, valid until more are. */
+  /** Returns the blocks that were written. They are valid until the next write. */
   view(): Buffer {
     return this.#out.view();
   }
 
-  /** Forgets what was written. */
+  /** Discards what was written. */
   clear(): void {
     this.#out.clear();
   }
@@ -171,7 +171,7 @@ export class NativeBlocks {
     else out.raw(data.subarray(0, source.type === "address" ? 16 * count : count));
   }
 
-  /** @param offsets of rows and one more; the format has the ends alone. */
+  /** @param offsets of rows, and one more at the end; the format has only the ends. */
   #writeOffsets(offsets: Uint32Array, rows: number): void {
     const words = new Uint32Array(2 * rows);
     for (let row = 0; row < rows; row++) words[2 * row] = offsets[row + 1] as number;
@@ -185,7 +185,7 @@ export class NativeBlocks {
     for (const row of absent?.keys() ?? []) nulls[row] = 1;
   }
 
-  /** Addresses of IPv4 out of those of IPv6 that stand for them, as numbers. */
+  /** Writes IPv4 addresses, given as IPv4-mapped IPv6 addresses, as numbers. */
   #writeMappedAddresses(addresses: Uint8Array, count: number): void {
     const result = this.#out.take(4 * count);
     for (let i = 0; i < count; i++) {
@@ -193,7 +193,7 @@ export class NativeBlocks {
     }
   }
 
-  /** Nanoseconds as milliseconds, rounded down: 15 625 times 2^6 of the one are one of the other. */
+  /** Writes nanoseconds as milliseconds, rounded down: a millisecond is 15 625 times 2^6 nanoseconds. */
   #writeMilliseconds(nanoseconds: BigInt64Array, count: number): void {
     const words = new Int32Array(nanoseconds.buffer, nanoseconds.byteOffset, 2 * count);
     const result = new Int32Array(2 * count);
@@ -209,7 +209,7 @@ export class NativeBlocks {
     this.#out.raw(result);
   }
 
-  /** Values of low cardinality: the distinct texts, and for each value the place of its own. */
+  /** Writes values of low cardinality: the distinct texts, and for each value the index of its text. */
   #writeDictionary(codes: Uint32Array, count: number, texts: TextTable): void {
     if (count === 0) return;
     if (this.#stamps.length < texts.count) {
@@ -222,7 +222,7 @@ export class NativeBlocks {
     }
     this.#stamp = (this.#stamp + 1) >>> 0;
     if (this.#stamp === 0) {
-      // The stamps have wrapped: old ones would equal new ones.
+      // The stamps have wrapped: old ones could equal new ones.
       this.#stamps.fill(0);
       this.#stamp = 1;
     }
@@ -244,7 +244,7 @@ export class NativeBlocks {
     this.#writeCodes(values, count, width);
   }
 
-  /** @param width 0, 1, 2: of one, two, four bytes each. */
+  /** @param width 0, 1 or 2, for codes of one, two or four bytes. */
   #writeCodes(values: Uint32Array, count: number, width: number): void {
     const out = this.#out;
     out.uint64(count);
@@ -253,7 +253,7 @@ export class NativeBlocks {
     else out.raw(width === 1 ? Uint16Array.from(used) : used);
   }
 
-  /** Writes what has no column, or does not fit there, by its names. */
+  /** Writes values that have no column, or do not fit into theirs, by their names. */
   #writeOthers(
     batch: ColumnBatch,
     moved: readonly { readonly name: string; readonly rows: ReadonlyMap<number, string> }[],

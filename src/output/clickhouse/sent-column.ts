@@ -2,7 +2,7 @@ import { columnTypes, type BatchColumn, type Column, type ColumnType } from "../
 import { formatAddress } from "../../base/ip/index.ts";
 import type { TableColumn } from "./table-layout.ts";
 
-/** A type of ClickHouse in its parts: `Array(LowCardinality(String))` is an array, of low cardinality, of `String`. */
+/** The parts of a ClickHouse type: `Array(LowCardinality(String))` is an array, of low cardinality, of `String`. */
 export interface TypeParts {
   readonly isArray: boolean;
   readonly isLow: boolean;
@@ -21,34 +21,34 @@ export function typeParts(type: string): TypeParts {
   };
 }
 
-/** A column of a table that values of a field are sent to. */
+/** A column of a table that receives the values of a field. */
 export interface SentColumn {
   readonly name: string;
   /** The column that is read from the lines. */
   readonly source: Column;
   /** The type in the block. */
   readonly type: TypeParts & { readonly text: string };
-  /** Whether the table's type is another: then the server converts. */
+  /** True where the table has another type: the server converts. */
   readonly isConverted: boolean;
-  /** The values that the table keeps as they are; absent: all. The server would change others without a word. */
+  /** The values that the table keeps unchanged; absent: all. The server would change others silently. */
   readonly range?: ValueRange;
 }
 
-/** Values from `first` to `last`, of numbers whole ones. */
+/** Values from `first` to `last`; for numbers, the whole ones. */
 interface ValueRange {
   readonly first: bigint;
   readonly last: bigint;
 }
 
 const second = 1_000_000_000n;
-/** The year 1900 in nanoseconds of the epoch, before which `DateTime64` shows another time than it was given. */
+/** The year 1900 in nanoseconds since the epoch. `DateTime64` shows earlier times wrongly. */
 const firstTime = -2_208_988_800n * second;
 const maxTime = (1n << 63n) - 1n;
-/** Of `DateTime64`; that of nanoseconds ends with the year 2262, as those of lines do. */
+/** The range of `DateTime64`. With nanoseconds it ends in the year 2262, as times in lines do. */
 const storableTimes: ValueRange = { first: firstTime, last: maxTime };
 const mappedAddresses: ValueRange = { first: 0xffffn << 32n, last: (0xffffn << 32n) + 0xffff_ffffn };
 
-/** The values of an integer type of ClickHouse; undefined: it is none. */
+/** Returns the range of a ClickHouse integer type; undefined: the type is not an integer. */
 function integerRange(type: string): ValueRange | undefined {
   const [, unsigned, bits] = /^(U?)Int([0-9]+)$/.exec(type) ?? [];
   if (bits === undefined) return undefined;
@@ -60,10 +60,10 @@ const isText = /^(String$|FixedString\()/;
 const isNumber = /^(U?Int|Float|Decimal)/;
 
 /**
- * Says how the values of a field are sent to a column.
+ * Returns how the values of a field are sent to a column.
  *
  * @param found the column's type in the table, which an operator may have chosen.
- * @returns undefined when it cannot hold the values.
+ * @returns undefined when the column cannot hold the values.
  */
 export function sentColumn(column: TableColumn, found: string): SentColumn | undefined {
   const { field, name, fieldType, isArray } = column;
@@ -77,25 +77,25 @@ export function sentColumn(column: TableColumn, found: string): SentColumn | und
   if (found === column.type) return { ...own, isConverted: false, ...(range && { range }) };
   const { base, isArray: isFoundArray, isNullable } = typeParts(found);
   if (isArray !== isFoundArray) return undefined;
-  // Texts, addresses and times stand in lines as texts of their own, which the table is given as they are.
+  // Texts, addresses and times are JSON texts in lines, and the table gets them as they are.
   if (isText.test(base)) {
     if (wanted !== "text" && wanted !== "address" && wanted !== "time") return { ...own, isConverted: true };
-    // Without a value such a column is NULL where it can be, as one of numbers is.
+    // A nullable column without a value is NULL, like a column of numbers.
     const item = isNullable && !isArray ? "Nullable(String)" : "LowCardinality(String)";
     const text = isArray ? `Array(${item})` : item;
     const source: Column = { field, type: "text", isArray };
     return { ...own, source, type: { ...typeParts(text), text }, isConverted: true };
   }
   const held = heldRange(wanted, base);
-  // An item of an array alone cannot go elsewhere.
+  // A single item of an array cannot go to another column.
   if (held === undefined || (isArray && held !== "all" && held !== storableTimes)) return undefined;
   if (held === "all" || isArray) return { ...own, isConverted: true };
-  // What does not fit is absent, whatever the table's type. The server cannot convert the empty address to IPv4.
+  // A value that does not fit is absent, whatever the table's type. The server cannot convert the empty address to IPv4.
   const text = `Nullable(${base === "IPv4" ? base : own.type.base})`;
   return { ...own, type: { ...typeParts(text), text }, isConverted: true, range: held };
 }
 
-/** The values that a type holds; undefined: it is of another kind. */
+/** Returns the values that a type holds; undefined: the type is of another kind. */
 function heldRange(wanted: ColumnType, base: string): ValueRange | "all" | undefined {
   switch (wanted) {
     case "address":
@@ -118,7 +118,7 @@ function heldRange(wanted: ColumnType, base: string): ValueRange | "all" | undef
 /**
  * Finds the rows whose value the table would change.
  *
- * @returns their texts as JSON has them, texts without quotes, by their rows; undefined: there are none.
+ * @returns the JSON text of each value by its row, texts without quotes; undefined: there are none.
  */
 export function misfits(
   { range, source }: SentColumn,
@@ -136,7 +136,7 @@ export function misfits(
   return found.size === 0 ? undefined : found;
 }
 
-/** Tells quickly that no time is before the range and that the range has no end. */
+/** Reports whether no time is before the range and the range has no end; a quick check. */
 function areAfter(data: BatchColumn["data"], rows: number, { first, last }: ValueRange): boolean {
   if (last !== maxTime) return false;
   const words = new Int32Array(data.buffer, data.byteOffset, 2 * rows);
@@ -166,7 +166,7 @@ function addressAt(data: BatchColumn["data"], row: number): bigint {
   return BigInt(`0x${Buffer.from(data.buffer, data.byteOffset + 16 * row, 16).toString("hex")}`);
 }
 
-/** A time as lines have it: `1899-12-31T23:59:59.000000001Z`. */
+/** Returns a time as it stands in lines: `1899-12-31T23:59:59.000000001Z`. */
 function timeText(nanoseconds: bigint): string {
   const fraction = ((nanoseconds % second) + second) % second;
   const date = new Date(Number((nanoseconds - fraction) / 1_000_000n));

@@ -10,14 +10,14 @@ import {
 } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-/** A name of a database or table, or what one begins with. */
+/** The name of a database or table, or the prefix of one. */
 const sqlName: SettingType<string> = {
   expected: "letters, digits and underscores, 64 at most, the first no digit",
   parse: (value) => (/^[a-z_][a-z0-9_]{0,63}$/i.test(value) ? value : undefined),
   format: (value) => value,
 };
 
-/** A name of a cluster, or a macro of the servers that has it. */
+/** The name of a cluster, or a macro of the servers that holds it. */
 const clusterName: SettingType<string> = {
   expected: "letters, digits, dots, dashes and underscores, 64 at most, or a macro of the servers: {cluster}",
   parse: (value) => (/^([a-z0-9_.-]{1,64}|\{[a-z0-9_]{1,62}\})$/i.test(value) ? value : undefined),

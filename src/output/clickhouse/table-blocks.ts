@@ -6,7 +6,7 @@ import { NativeBlocks } from "./native-block.ts";
 import type { SentColumn } from "./sent-column.ts";
 import { tableLayouts, tableOfType } from "./table-layout.ts";
 
-/** So many rows are a block: the lines of a batch as it is by default, and some. */
+/** The rows of a block: a little more than the lines of a default batch. */
 const maxRows = 16_384;
 
 /** The rows of a batch for one table. */
@@ -15,19 +15,19 @@ export interface TableInsert {
   readonly table: number;
   /** Blocks of the format Native, packed. */
   readonly body: Uint8Array;
-  /** The columns that they have. */
+  /** The columns in the blocks. */
   readonly columns: readonly string[];
-  /** Whether a column of the table is of another type than the one that is sent. */
+  /** True where a column of the table has another type than the one that is sent. */
   readonly isConverted: boolean;
-  /** Records whose line was cut off. */
+  /** The number of records whose line was truncated. */
   readonly cut: number;
-  /** The positions of its records in the batch, ascending. */
+  /** The positions of the records in the batch, ascending. */
   readonly indexes: readonly number[];
-  /** The same for the same records of the same batch: by it the server knows rows that it has. */
+  /** The deduplication token, always the same for the same records of the same batch. The server recognises rows that it has by it. */
   readonly token: string;
 }
 
-/** Makes bytes of their own of blocks in memory that is used again: a copy, or one with fewer bytes. */
+/** Returns a copy of blocks, packed or not, because their memory is reused. */
 export type Pack = (blocks: Buffer) => Uint8Array;
 
 /** Makes blocks of lines for one table. */
@@ -44,7 +44,7 @@ class TableEncoder {
     this.#isConverted = sent.some(({ isConverted }) => isConverted);
   }
 
-  /** Forgets what a batch left that could not be read to its end. */
+  /** Discards the rest of a batch whose reading failed. */
   begin(): void {
     this.#reader?.clear();
     this.#blocks.clear();
@@ -55,8 +55,8 @@ class TableEncoder {
   /**
    * Reads whole lines.
    *
-   * @param isWanted of rows that are read; when it says no, the rest is not read.
-   * @returns whether all were read.
+   * @param isWanted checks the rows that were read; if it returns false, reading stops.
+   * @returns whether all lines were read.
    */
   add(lines: Uint8Array, isWanted: (batch: ColumnBatch) => boolean = () => true): boolean {
     // Most collectors have no records for some of the tables.
@@ -73,7 +73,7 @@ class TableEncoder {
     return true;
   }
 
-  /** Writes the rows that were read, when they are wanted. @returns whether they were. */
+  /** Writes the rows that were read if they are wanted. @returns whether they were. */
   flush(isWanted: (batch: ColumnBatch) => boolean = () => true): boolean {
     const reader = this.#reader;
     if (reader === undefined || reader.rows === 0) return true;
@@ -85,7 +85,7 @@ class TableEncoder {
     return true;
   }
 
-  /** Returns what an insert of the lines has. */
+  /** Returns the content of an insert of the lines. */
   finish(pack: Pack): Pick<TableInsert, "body" | "columns" | "isConverted" | "cut"> {
     this.flush();
     const columns = [...this.#columns];
@@ -93,14 +93,14 @@ class TableEncoder {
   }
 }
 
-/** Makes inserts of the lines of batches: a block of each table that a batch has records for. */
+/** Turns the lines of a batch into inserts: one for each table that has records in the batch. */
 export class TableBlocks {
   readonly #encoders: readonly TableEncoder[];
   readonly #pack: Pack;
-  /** Whether all records of the batch before were flows. */
+  /** True if all records of the previous batch were flows. */
   #wereFlows = true;
 
-  /** @param tables what each of {@link tableLayouts} is sent. */
+  /** @param tables the columns sent to each of {@link tableLayouts}. */
   constructor(tables: readonly (readonly SentColumn[])[], pack: Pack) {
     this.#encoders = tables.map((sent) => new TableEncoder(sent));
     this.#pack = pack;
@@ -116,14 +116,14 @@ export class TableBlocks {
     });
   }
 
-  /** Reads the batch as flows. @returns false: not all of it are. Their columns tell that, which takes less than a look at each line. */
+  /** Reads the batch as flows. @returns false if some are not. Their columns show that, which is quicker than looking at each line. */
   #readFlows({ chunks }: Batch): boolean {
     const encoder = this.#encoders[tableOfType.flow];
     encoder?.begin();
     return encoder !== undefined && chunks.every((chunk) => encoder.add(chunk, areFlows)) && encoder.flush(areFlows);
   }
 
-  /** Reads the lines of each table. @returns their indexes in the batch, by their tables. */
+  /** Reads the lines of each table. @returns their indexes in the batch, by table. */
   #readLines(batch: Batch): readonly (readonly number[])[] {
     for (const encoder of this.#encoders) encoder.begin();
     const indexes = tableLayouts.map((): number[] => []);
@@ -141,14 +141,14 @@ function allOf({ count }: Batch): readonly number[] {
   return indexes;
 }
 
-/** The tables that records of a batch go to, as indexes of {@link tableLayouts}. */
+/** Returns the tables for the records of a batch, as indexes of {@link tableLayouts}. */
 export function tablesOf(batch: Batch): ReadonlySet<number> {
   const tables = new Set<number>();
   forEachLine(batch, (lines, from, to) => tables.add(tableOfType[recordTypeOf(lines, from, to)]));
   return tables;
 }
 
-/** Calls back for lines one behind the other that go to one table: their index in the batch, and how many they are. */
+/** Calls back for each run of consecutive lines for one table, with the index of the first in the batch and their number. */
 function forEachRun(
   batch: Batch,
   visit: (table: number, lines: Uint8Array, first: number, count: number) => void,

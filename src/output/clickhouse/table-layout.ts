@@ -2,31 +2,31 @@ import { fieldGroups, type FieldType, type RecordField } from "../../record/inde
 import type { NameOf } from "../delivery/line-fields.ts";
 import type { RecordType } from "../delivery/settings.ts";
 
-/** Fields without a column of their own are in this one, by their names. */
+/** The column for fields without a column of their own, keyed by name. */
 export const otherColumn = { name: "other", type: "Map(LowCardinality(String), String)" } as const;
 
 export interface TableColumn {
   /** The name of the record's field. */
   readonly field: string;
-  /** A dot in the name of an array would make it part of a nested table, so there are none. */
+  /** The column's name without dots: a dot in the name of an array would make it part of a nested table. */
   readonly name: string;
   readonly fieldType: FieldType;
   readonly isArray: boolean;
-  /** In ClickHouse. */
+  /** The type in ClickHouse. */
   readonly type: string;
 }
 
-/** A table that records of a type go to. */
+/** A table for records of some types. */
 export interface TableLayout {
   /** The table's name without its prefix. */
   readonly name: "flow" | "flow_option" | "telemetry";
   readonly columns: readonly TableColumn[];
   readonly orderBy: string;
-  /** What a cluster divides the rows by: the same row goes to the same shard whenever it is sent. */
+  /** The sharding expression: the same row goes to the same shard each time it is sent. */
   readonly shardBy: string;
 }
 
-/** They are part of the order, so they are never NULL: without a value an address is `::`. */
+/** Fields of the sorting key, which are never NULL: an absent address is `::`. */
 const keyFields: ReadonlySet<string> = new Set(["@timestamp", "flow.export.ip.addr", "system.ip.addr"]);
 
 const scalarTypes: Readonly<Record<Exclude<FieldType, "keyword">, string>> = {
@@ -44,7 +44,7 @@ function columnOf({ name, type, isArray, isDistinct }: RecordField, nameOf: Name
   const field = nameOf(name);
   const text = isDistinct ? "String" : "LowCardinality(String)";
   const scalar = type === "keyword" ? text : scalarTypes[type];
-  // A text that is absent is empty; zero and "absent" are different numbers.
+  // An absent text is empty. A number needs NULL, because zero is a value.
   const isNullable = !isArray && type !== "keyword" && type !== "geo_point" && !keyFields.has(name);
   return {
     field,
@@ -74,25 +74,25 @@ const ofTelemetry = [
   enriched.filter(({ name }) => /^(system|flow\.export)\./.test(name)),
 ].flat();
 
-/** The fields that stores with tables have columns for, by the name of the table. */
+/** The fields that have columns in stores with tables, by the name of the table. */
 export const tableFields: Readonly<Record<TableLayout["name"], readonly RecordField[]>> = {
   flow: ofFlows,
   flow_option: ofFlows,
   telemetry: ofTelemetry,
 };
 
-/** The name of a field's column. */
+/** Returns the name of a field's column. */
 export function columnName(field: string): string {
   return field.replace("@", "").replaceAll(".", "_");
 }
 
-/** Columns of fields; two that have the same name are one. */
+/** Returns the columns of fields. Two fields of the same column name share one column. */
 function columnsOf(fields: readonly RecordField[], nameOf: NameOf): TableColumn[] {
   const columns = fields.map((field) => columnOf(field, nameOf));
   return columns.filter(({ name }, i) => columns.findIndex((one) => one.name === name) === i);
 }
 
-/** The tables; made from the table of record fields. */
+/** Creates the layouts of all tables from the table of record fields. */
 export function createLayouts(nameOf: NameOf): readonly TableLayout[] {
   const order = (...fields: string[]): string =>
     [...new Set(["toStartOfHour(timestamp)", ...fields.map((field) => columnName(nameOf(field)))])].join(", ");
@@ -113,13 +113,13 @@ export function createLayouts(nameOf: NameOf): readonly TableLayout[] {
 /** Layouts whose columns have the records' own names. */
 export const tableLayouts = createLayouts((field) => field);
 
-/** The columns of the table of flows, by the names of their fields. */
+/** Returns the columns of the table of flows, by the names of their fields. */
 export function clickHouseColumns(): ReadonlyMap<string, TableColumn> {
   const [flows] = tableLayouts;
   return new Map(flows?.columns.map((column) => [column.field, column]));
 }
 
-/** The table that records of a type go to, as an index of the layouts. */
+/** The table of each record type, as an index of the layouts. */
 export const tableOfType: Readonly<Record<RecordType, number>> = {
   flow: 0,
   flow_option: 1,

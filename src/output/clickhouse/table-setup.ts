@@ -7,7 +7,7 @@ import type { ClickHouseSettings } from "./settings.ts";
 import { addColumns, createDatabase, createTables, quotedText } from "./statements.ts";
 import { otherColumn, type TableColumn, type TableLayout } from "./table-layout.ts";
 
-/** Makes the database, tables and columns that are missing, and learns which columns there are: a table may be an operator's own. */
+/** Creates missing databases, tables and columns, and reads which columns exist: a table may be an operator's own. */
 export class TableSetup {
   readonly #client: HttpClient;
   readonly #settings: ClickHouseSettings;
@@ -31,7 +31,7 @@ export class TableSetup {
   }
 
   /**
-   * @returns what the table of each layout is sent.
+   * @returns the columns sent to the table of each layout.
    * @throws DeliveryError when the server cannot be used, or a table cannot hold records.
    */
   async prepare(): Promise<{
@@ -75,7 +75,7 @@ export class TableSetup {
       });
     }
   }
-  /** The types of a table's columns, by their names. */
+  /** Returns the types of a table's columns by name. */
   async #columnsOf(layout: TableLayout): Promise<ReadonlyMap<string, string>> {
     const table = `database = ${quotedText(this.#settings.DATABASE)} AND table = ${quotedText(this.#settings.TABLE_PREFIX + layout.name)}`;
     const rows = await this.#rowsOf(`SELECT name, type FROM system.columns WHERE ${table}`);
@@ -160,7 +160,7 @@ export class TableSetup {
     if (name === undefined) {
       return /^(Replicated|Shared)/.test(engine) || /non_replicated_deduplication_window = [1-9]/.test(full);
     }
-    // Rows that come again must come to the same shard; that of another server cannot be looked at.
+    // Rows sent again must reach the same shard. The sharding of another server cannot be checked.
     if (/\brand/i.test(shardBy)) return false;
     const [kept] = await this.#enginesOf(database, [name]);
     return kept === undefined || kept.engine === "Distributed" || this.#isKnownAgain(kept);
@@ -177,6 +177,6 @@ export class TableSetup {
 interface TableEngine {
   readonly name: string;
   readonly engine: string;
-  /** With its parameters and settings. */
+  /** The engine with its parameters and settings. */
   readonly full: string;
 }

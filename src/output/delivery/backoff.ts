@@ -1,6 +1,6 @@
 import { Backoff, type Clock } from "../../base/report/index.ts";
 
-/** Several ways to one store: each request takes the next of those that work. */
+/** Several URLs of one store. Each request takes the next URL that works. */
 export class Endpoints {
   readonly #all: readonly { readonly url: string; failures: number; restsUntil: number }[];
   readonly #clock: Clock;
@@ -13,7 +13,7 @@ export class Endpoints {
     this.#clock = clock;
   }
 
-  /** Returns the next one that works; when none does, the one whose rest is over first. */
+  /** Returns the next URL that works. If none does, returns the one that may be tried again first. */
   next(): string {
     const now = this.#clock.monotonic();
     for (let i = 0; i < this.#all.length; i++) {
@@ -32,22 +32,22 @@ export class Endpoints {
     one.restsUntil = -Infinity;
   }
 
-  /** It is left alone for a while, longer with each failure in a row. */
+  /** Notes a failure: the URL is not used for a while, longer with each failure in a row. */
   failed(url: string): void {
     const one = this.#all.find((each) => each.url === url);
     if (one !== undefined) one.restsUntil = this.#clock.monotonic() + this.#backoff.delay(++one.failures);
   }
 }
 
-/** So many failures in a row mean that the store is away. */
+/** The number of failures in a row after which the store counts as away. */
 const awayAfter = 2;
 
 type Enter = (leave: () => void) => void;
 
 /**
  * Decides who may try a store. While it works, all may. While it is away, one batch at a time tries, waits after a failure and lets
- * the next one try: the store is not pressed, few batches are encoded in vain, and a batch that always fails does not keep
- * the others back.
+ * the next one try. So the store is not flooded, few batches are encoded in vain, and a batch that always fails does not block the
+ * others.
  */
 export class Circuit {
   #failures = 0;
@@ -61,15 +61,15 @@ export class Circuit {
     return this.#failures >= awayAfter;
   }
 
-  /** Tries that failed one after the other while the store was away. */
+  /** The number of failed tries in a row while the store was away. */
   get probes(): number {
     return this.#probes;
   }
 
   /**
-   * Resolves when this caller may try. It calls what it is given when its try, and the wait after it, are over.
+   * Resolves when this caller may try. The caller calls the resolved function once its try, and the wait after it, are over.
    *
-   * @param isFirst whether it has not tried before: then it comes before those that have, which may be at fault themselves.
+   * @param isFirst true if it has not tried before. Then it goes before those that have, which may be at fault themselves.
    */
   enter(isFirst: boolean): Promise<() => void> {
     return new Promise((resolve) => {
@@ -78,7 +78,7 @@ export class Circuit {
     });
   }
 
-  /** The store took something. */
+  /** Notes that the store took something. */
   worked(): void {
     this.#failures = 0;
     this.#probes = 0;
@@ -90,7 +90,7 @@ export class Circuit {
     if (this.#isProbing) this.#probes++;
   }
 
-  /** Lets everybody through, as nothing is tried any more. */
+  /** Admits everybody, because nothing is tried any more. */
   end(): void {
     this.#isEnded = true;
     this.#letIn();

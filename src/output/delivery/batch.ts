@@ -4,11 +4,11 @@ import type { CommonSettings } from "./settings.ts";
 
 const lineFeed = 0x0a;
 
-/** The identity of a batch, made before the first try: a batch that is sent again, even by a later run, has the same. */
+/** The identity of a batch, assigned before the first try. A batch that is sent again has the same one, even in a later run. */
 export interface BatchId {
-  /** Names the run of the collector and the output that made the batch: lower-case letters and digits, unique. */
+  /** The run of the collector and the output that made the batch: lower-case letters and digits, unique. */
   readonly instance: string;
-  /** Counts the batches of an instance, from 0. */
+  /** The number of the batch within its instance, from 0. */
   readonly number: number;
 }
 
@@ -17,25 +17,25 @@ export interface Batch {
   readonly id: BatchId;
   /** The lines, each ending in a line feed. No line lies in two chunks. The memory may be shared with other threads. */
   readonly chunks: readonly Uint8Array[];
-  /** Records in it. */
+  /** The number of records. */
   readonly count: number;
   /** Bytes of all chunks. */
   readonly byteLength: number;
-  /** When its oldest record arrived, milliseconds since the epoch. */
+  /** The arrival of its oldest record, milliseconds since the epoch. */
   readonly oldestAt: number;
   /**
-   * The position that each record had in the batch as it was first made; absent: 0, 1, 2 …. A batch made of the records
-   * that are to be tried again keeps the positions, and so the identities, of its records.
+   * The position of each record in the original batch; absent: 0, 1, 2 …. A batch of records to be retried keeps the positions,
+   * and so the identities, of its records.
    */
   readonly positions?: readonly number[];
 }
 
-/** The identity of a batch as text: `k3v9x2q0m1ab-2s`. */
+/** Returns the identity of a batch as text: `k3v9x2q0m1ab-2s`. */
 export function batchKey({ instance, number }: BatchId): string {
   return `${instance}-${number.toString(36)}`;
 }
 
-/** The position of the `index`th record, which with the batch's key identifies the record. */
+/** Returns the position of the `index`th record, which with the batch's key identifies the record. */
 export function positionOf(batch: Batch, index: number): number {
   return batch.positions?.[index] ?? index;
 }
@@ -43,7 +43,7 @@ export function positionOf(batch: Batch, index: number): number {
 /**
  * Calls back for each line of a batch, without its line feed.
  *
- * @param visit is given the chunk and where the line begins and ends in it, and its index in the batch.
+ * @param visit receives the chunk, the start and end of the line in it, and its index in the batch.
  */
 export function forEachLine(
   { chunks }: Pick<Batch, "chunks">,
@@ -63,7 +63,7 @@ export function forEachLine(
 }
 
 /**
- * A batch of some of the records of another, which share its memory.
+ * Returns a batch of some of the records of another, in the same memory.
  *
  * @param indexes of the records in `batch`, ascending.
  */
@@ -71,7 +71,7 @@ export function selectRecords(batch: Batch, indexes: readonly number[]): Batch {
   const chunks: Uint8Array[] = [];
   let byteLength = 0;
   let next = 0;
-  // Lines one behind the other are one chunk.
+  // Consecutive lines are one chunk.
   let start = 0;
   let end = 0;
   let within: Buffer | undefined;
@@ -101,14 +101,14 @@ export function selectRecords(batch: Batch, indexes: readonly number[]): Batch {
   };
 }
 
-/** The two halves of a batch of two records or more. */
+/** Returns the two halves of a batch of two records or more. */
 export function splitBatch(batch: Batch): readonly [Batch, Batch] {
   const indexes = Array.from({ length: batch.count }, (_, index) => index);
   const middle = batch.count >>> 1;
   return [selectRecords(batch, indexes.slice(0, middle)), selectRecords(batch, indexes.slice(middle))];
 }
 
-/** The lines of a batch in one stretch of memory, a copy unless they lie so already. */
+/** Returns the lines of a batch in contiguous memory: a copy unless they are contiguous already. */
 export function joinChunks({ chunks, byteLength }: Pick<Batch, "chunks" | "byteLength">): Uint8Array {
   const [first] = chunks;
   if (chunks.length === 1 && first !== undefined) return first;
@@ -120,16 +120,16 @@ export function joinChunks({ chunks, byteLength }: Pick<Batch, "chunks" | "byteL
   return joined;
 }
 
-/** A batch that was taken from where it waited. One of the two is to be called, once. */
+/** A batch that was taken from a queue. The holder calls one of the two methods, once. */
 export interface TakenBatch {
   readonly batch: Batch;
-  /** All its records are dealt with. */
+  /** Reports that all its records are dealt with. */
   done(): void;
-  /** It was not delivered, or these of its records were not: it will be taken again, or kept for the next run. */
+  /** Returns the batch, or the records that were not delivered: it will be taken again, or kept for the next run. */
   giveBack(left: Pick<Batch, "count" | "byteLength">): void;
 }
 
-/** The same memory as a buffer. */
+/** Returns the same memory as a buffer. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
@@ -142,7 +142,7 @@ export function countLines(batch: Uint8Array, end: number): number {
   return lines;
 }
 
-/** Makes batches of lines as they come. */
+/** Gathers lines into batches. */
 export class Batcher {
   readonly #instance: string;
   readonly #maxBytes: number;
@@ -160,8 +160,8 @@ export class Batcher {
 
   /**
    * @param instance of the batches that are made.
-   * @param maxRecords of a batch, besides the limits of the settings. One record that is longer than these is a batch by itself.
-   * @param emit is given each batch, and what gives its memory back: to be called once.
+   * @param maxRecords of a batch, besides the limits of the settings. A record that exceeds these is a batch by itself.
+   * @param emit receives each batch and a function that frees its memory, to be called once.
    */
   constructor(
     instance: string,
@@ -192,7 +192,7 @@ export class Batcher {
     for (const part of parts) this.#gather(part.lines, part.count, partDone);
   }
 
-  /** Emits what has gathered. */
+  /** Emits the lines gathered so far. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -231,14 +231,14 @@ export class Batcher {
   }
 }
 
-/** Cuts lines between records, so that each part has no more than this many bytes (unless it is one record) and records. */
+/** Cuts lines between records into parts of at most `maxBytes` (unless a part is one record) and `maxRecords`. */
 function cutLines(given: Uint8Array, maxBytes: number, maxRecords: number): { lines: Uint8Array; count: number }[] {
   const lines = bufferOf(given);
   const parts: { lines: Uint8Array; count: number }[] = [];
   for (let from = 0; from < lines.length;) {
     const within = lines.subarray(from, from + maxBytes);
     let end = within.lastIndexOf(0x0a) + 1;
-    // One record that is longer than a batch may be.
+    // A single record may exceed the size of a batch.
     if (end === 0) end = (lines.indexOf(0x0a, from) + 1 || lines.length) - from;
     let count = countLines(within.length < end ? lines.subarray(from, from + end) : within, end);
     if (count > maxRecords) {

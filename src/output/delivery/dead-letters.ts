@@ -8,9 +8,9 @@ import { forEachLine, type Batch } from "./batch.ts";
 import type { DeliveryContext } from "./settings.ts";
 import { reasonOf, type Refusal } from "./output-adapter.ts";
 
-/** Dead letters of one kind of reason. Times are milliseconds since the epoch. */
+/** Dead letters with one kind of reason. Times are milliseconds since the epoch. */
 export interface DeadLetterReason {
-  /** The server's reason, without what it says of single records. */
+  /** The server's reason, without details of single records. */
   readonly reason: string;
   readonly records: number;
   readonly firstAt: number;
@@ -21,23 +21,23 @@ export interface DeadLetterReason {
 export interface DeadLetterList {
   readonly records: number;
   readonly bytes: number;
-  /** The most frequent first; more than {@link maxReasons} are one. */
+  /** Reasons by frequency, the most frequent first. Those beyond {@link maxReasons} are combined. */
   readonly reasons: readonly DeadLetterReason[];
-  /** True if they are being sent again. */
+  /** True while they are being sent again. */
   readonly isResending: boolean;
 }
 
 /** Takes whole lines; resolves when they are delivered, refused again or kept on disk. */
 export type TakeLines = (lines: Uint8Array, count: number) => Promise<void>;
 
-/** Reasons that are counted one by one. */
+/** The number of reasons that are counted separately. */
 const maxReasons = 20;
 const otherReasons = "other reasons";
-/** Lines of this many bytes are sent again together, and twice as many at a time. */
+/** Bytes of lines that are sent again together; twice as many are under way at a time. */
 const resendBytes = 256 * 1024;
 
 type Tally = Map<string, { records: number; firstAt: number; at: number }>;
-/** A file of dead letters, and what is in it. */
+/** A file of dead letters and its content. */
 interface LetterFile {
   readonly path: string;
   readonly tally: Tally;
@@ -45,12 +45,12 @@ interface LetterFile {
 }
 
 /**
- * Records that a store refused for good: a line of JSON for each, with when, by which output, the server's reason, and the record
- * as it was. They can be sent again.
+ * Keeps records that a store refused permanently. Each is a line of JSON with the time, the output, the server's reason and the
+ * original record. They can be sent again.
  */
 export class DeadLetters {
   readonly #output: string;
-  /** The file; empty: refusals are logged and counted only. */
+  /** The file; empty: refusals are only logged and counted. */
   readonly #path: string;
   readonly #maxBytes: number;
   readonly #report: Pick<DeliveryReport, "failed">;
@@ -59,13 +59,13 @@ export class DeadLetters {
   #file: FileHandle | undefined;
   readonly #current: LetterFile;
   readonly #rotated: LetterFile;
-  /** Holds the letters that are being sent again, or were when an earlier run ended. */
+  /** The letters that are being sent again, or were when an earlier run ended. */
   readonly #resent: LetterFile;
   #resending: Promise<void> | undefined;
   #isClosed = false;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @param maxBytes a file that has reached this size becomes `<path>.1`, in place of an earlier one. */
+  /** @param maxBytes at which a file becomes `<path>.1` and replaces an earlier one. */
   constructor(
     { name, stateDirectory }: Pick<DeliveryContext, "name" | "stateDirectory">,
     maxBytes: number,
@@ -84,7 +84,7 @@ export class DeadLetters {
     this.#resent = file(`${this.#path}.resending`);
   }
 
-  /** Looks through what earlier runs have left. */
+  /** Reads the letters of earlier runs. */
   open(): void {
     if (this.#path === "") return;
     void this.#alone(async () => {
@@ -96,7 +96,7 @@ export class DeadLetters {
     });
   }
 
-  /** Never throws: a letter that cannot be written is counted as a failure and logged. */
+  /** Writes letters. Never throws: a letter that cannot be written is counted as a failure and logged. */
   async write(batch: Batch, refused: readonly Refusal[]): Promise<void> {
     const [first] = refused;
     if (first === undefined) return;
@@ -130,10 +130,10 @@ export class DeadLetters {
   }
 
   /**
-   * Begins to send all of them again. A file is removed when all of it was taken; one whose sending is cut off is sent again as a
-   * whole the next time. What is refused again becomes a letter again.
+   * Starts to send all of them again. A file is removed when all of it was taken. One whose sending is interrupted is sent again
+   * completely next time. A record that is refused again becomes a letter again.
    *
-   * @returns how many there are.
+   * @returns their number.
    */
   resend(take: TakeLines): number {
     const { records } = this.list();
@@ -153,7 +153,7 @@ export class DeadLetters {
     return [this.#resent, this.#rotated, this.#current];
   }
 
-  /** Does something with the files when what was asked for before is done. */
+  /** Runs an action on the files after all earlier ones have ended. */
   #alone(action: () => Promise<void>): Promise<void> {
     const next = this.#last.then(action).catch((error: unknown) => this.#failed(error));
     this.#last = next;
@@ -174,7 +174,7 @@ export class DeadLetters {
       this.#file = await open(this.#path, "a+", 0o640);
       const { size } = await this.#file.stat();
       this.#current.bytes = size;
-      // A line that a crash has cut off must not take the next letter with it.
+      // A line that a crash cut off must not damage the next letter.
       const end = Buffer.from("\n");
       if (size > 0) await this.#file.read(end, 0, 1, size - 1);
       if (end[0] !== 0x0a) await this.#file.appendFile("\n");
@@ -196,7 +196,7 @@ export class DeadLetters {
   }
 
   async #resendAll(take: TakeLines): Promise<void> {
-    // Letters that an earlier run left come first: they are where the others go.
+    // Letters of an earlier run come first: the others are appended to them.
     for (const from of this.#files()) {
       let isThere = false;
       await this.#alone(async () => {
@@ -241,7 +241,7 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** The lines of a file without their ends, some at a time. What follows the last line feed was cut off by a crash. */
+/** Yields the lines of a file without their line feeds, some at a time. Bytes after the last line feed were cut off by a crash. */
 async function* linesOf(path: string): AsyncIterable<readonly Buffer[]> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of createReadStream(path, { highWaterMark: resendBytes }) as AsyncIterable<Buffer>) {
@@ -257,10 +257,10 @@ async function* linesOf(path: string): AsyncIterable<readonly Buffer[]> {
   }
 }
 
-/** In a text of JSON a quote has a backslash before it, so that this is the name itself. */
+/** Text in JSON has a backslash before each quote, so this matches only the name itself. */
 const recordName = Buffer.from(',"record":');
 
-/** When and why a record was refused. */
+/** Reads when and why a record was refused. */
 function headOf(line: Buffer): { readonly reason: string; readonly at: number } {
   try {
     const head = JSON.parse(`${line.toString("utf8", 0, line.indexOf(recordName))}}`) as Record<string, string>;
@@ -270,11 +270,11 @@ function headOf(line: Buffer): { readonly reason: string; readonly at: number } 
   }
 }
 
-/** The record of a letter as a line, in its own bytes; undefined: the line is damaged. */
+/** Returns the record of a letter as a line, byte for byte; undefined: the line is damaged. */
 function recordOf(line: Buffer): Buffer | undefined {
   const at = line.indexOf(recordName);
   if (at < 0) return undefined;
-  // Without the brace that ends the letter.
+  // Leave out the brace that ends the letter.
   const value = line.subarray(at + recordName.length, line.length - 1);
   try {
     const { record } = JSON.parse(line.toString()) as { record: unknown };
@@ -284,13 +284,13 @@ function recordOf(line: Buffer): Buffer | undefined {
   }
 }
 
-/** Returns the server's reason without what it says of one record only: its identity, its values, where in it. */
+/** Returns the server's reason without details of one record: its identity, its values, positions in it. */
 function kindOf(reason: string): string {
   const text = reason
-    // The apostrophe of "field's" begins no value.
+    // The apostrophe of "field's" does not start a value.
     .replaceAll(/(?<!\w)'[^']*'/g, "'…'")
     .replaceAll(/\[\d+:\d+\]/g, "[…]")
-    // Numbers by themselves, and in JSON; not a status or a code, which are behind a colon and a blank.
+    // Numbers by themselves and in JSON, but not a status or a code, which follow a colon and a blank.
     .replaceAll(/(?<![\w.:[-]|: )\d+(\.\d+)?(?![\w.:-])|(?<=":)-?\d+(\.\d+)?/g, "…")
     .replaceAll(/\b(line|row|column|col|position|offset|at|byte)(:? ?)\d+/gi, "$1$2…");
   return text.length > 500 ? `${text.slice(0, 500)}…` : text;
@@ -322,7 +322,7 @@ function letters(batch: Batch, refused: readonly Refusal[], output: string, time
       Buffer.from(
         `{"@timestamp":"${time}","output":${JSON.stringify(output)},"reason":${JSON.stringify(reason)},"record":`,
       ),
-      // A record is JSON; a line that is none becomes a text.
+      // A record is JSON; a line that is not becomes a text.
       chunk[from] === 0x7b ? chunk.subarray(from, to) : Buffer.from(JSON.stringify(chunk.toString("utf8", from, to))),
       Buffer.from("}\n"),
     );

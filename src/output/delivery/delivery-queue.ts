@@ -11,7 +11,7 @@ type Size = Pick<Batch, "count" | "byteLength">;
 /** A batch in memory. */
 interface WaitingBatch {
   readonly batch: Batch;
-  /** Gives its memory back; to be called once. */
+  /** Frees its memory; to be called once. */
   readonly release: () => void;
   /** The size of the part that is not delivered. */
   readonly left: Size;
@@ -23,15 +23,15 @@ type SpoolCall = "write" | "read" | "sync";
  * Batches that wait for their store, first in, first out: in memory, on disk, or both.
  *
  * - `off`: in memory.
- * - `overflow`: in memory; on disk once much waits or the store is away, and until the disk is empty again.
- * - `always`: on disk, and synced there before the memory of a batch is given back.
+ * - `overflow`: in memory. When much waits or the store is away, on disk, until the disk is empty again.
+ * - `always`: on disk, and synced there before the memory of a batch is freed.
  *
  * When the disk fails, batches stay in memory and are sent from there, and the disk is tried again later.
  */
 export class DeliveryQueue {
   readonly #mode: SpoolMode;
   readonly #spool: Spool | undefined;
-  /** Mode `overflow`: with more bytes than this in memory batches go to the spool. The other half is for what comes while the disk is written. */
+  /** Bytes in memory above which batches go to the spool in mode `overflow`. The other half is for batches that arrive during the write. */
   readonly #maxMemory: number;
   readonly #retryMs: number;
   readonly #report: Pick<DeliveryReport, "dropped" | "failed">;
@@ -41,7 +41,7 @@ export class DeliveryQueue {
   readonly #onSpoolFault: (fault: string | undefined) => void;
 
   #memory: WaitingBatch[] = [];
-  /** Batches that are to go to the disk; the first of them may be on their way. */
+  /** Batches to be written to disk; the write of the first ones may be under way. */
   #spilling: WaitingBatch[] = [];
   #spillEnd: Promise<void> | undefined;
   #memoryBytes = 0;
@@ -56,7 +56,7 @@ export class DeliveryQueue {
   /**
    * @param spool absent with the mode `off`.
    * @param onWork is called when `take` may find something that it did not find before.
-   * @param onSpoolFault is called with each change: undefined when the disk works, else what is wrong with it.
+   * @param onSpoolFault is called with each change: undefined when the disk works, else the fault.
    */
   constructor(
     spool: Spool | undefined,
@@ -77,12 +77,12 @@ export class DeliveryQueue {
     this.#onSpoolFault = onSpoolFault;
   }
 
-  /** True if what an earlier run left on disk is known, and counted. */
+  /** True once the batches that an earlier run left on disk are known and counted. */
   get isOpen(): boolean {
     return this.#isSpoolOpen || this.#spool === undefined;
   }
 
-  /** Bytes in memory, those that are being sent included. */
+  /** Bytes in memory, including batches that are being sent. */
   get memoryBytes(): number {
     return this.#memoryBytes;
   }
@@ -93,19 +93,19 @@ export class DeliveryQueue {
     return this.#takenRecords + inMemory + (this.#spool?.records ?? 0);
   }
 
-  /** The arrival of the oldest record that waits; milliseconds since the epoch. */
+  /** The arrival of the oldest waiting record, milliseconds since the epoch. */
   get oldestAt(): number | undefined {
     const all = [this.#memory[0]?.batch.oldestAt, this.#spilling[0]?.batch.oldestAt, this.#spool?.oldestAt];
     return all.reduce((a, b) => (a === undefined || (b !== undefined && b < a) ? b : a), undefined);
   }
 
-  /** Finds what an earlier run left on disk. A disk that fails is tried again later. */
+  /** Finds the batches that an earlier run left on disk. A disk that fails is tried again later. */
   async open(): Promise<void> {
     if (this.#spool === undefined) return;
     await this.#alone(this.#spool, "read", async () => {}).catch((error: unknown) => this.#spoolFailed("read", error));
   }
 
-  /** @param release gives the memory of the batch back; it is not looked at again. */
+  /** Adds a batch. @param release frees the memory of the batch, which is not read afterwards. */
   add(batch: Batch, release: () => void): void {
     this.#memoryBytes += batch.byteLength;
     const waiting = { batch, release, left: batch };
@@ -118,7 +118,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** The oldest batch; undefined when there is none at present. */
+  /** Takes the oldest batch; undefined when there is none at present. */
   async take(): Promise<TakenBatch | undefined> {
     const waiting = this.#memory.shift();
     if (waiting !== undefined) return this.#takenFromMemory(waiting);
@@ -133,18 +133,18 @@ export class DeliveryQueue {
     }
   }
 
-  /** Notes whether the store is away: then what waits in memory goes to the disk. */
+  /** Notes whether the store is away: then batches that wait in memory go to the disk. */
   setAway(isAway: boolean): void {
     this.#isAway = isAway;
     if (isAway) this.#moveToDisk();
   }
 
-  /** Waits until nothing is on its way to the disk. */
+  /** Waits until all writes to the disk have ended. */
   async spilled(): Promise<void> {
     await this.#spillEnd;
   }
 
-  /** Keeps on disk what is in memory, drops the rest, and closes the spool. All batches that were taken are given back by then. */
+  /** Writes the batches in memory to disk, drops those that do not fit, and closes the spool. All taken batches must be given back before. */
   async close(): Promise<void> {
     await this.#spillEnd;
     const spool = this.#spool;
@@ -192,7 +192,7 @@ export class DeliveryQueue {
       done: () => {
         this.#takenRecords -= batch.count;
         spooled.done();
-        // All that was not synced is delivered.
+        // All unsynced batches are delivered.
         if (this.#takenRecords === 0 && spool.isEmpty) this.#setFault("sync");
       },
       giveBack: (left) => {
@@ -203,7 +203,7 @@ export class DeliveryQueue {
     };
   }
 
-  /** Makes a call of the spool when those before it have ended, and opens it first. */
+  /** Calls the spool after earlier calls have ended, and opens it first. */
   #alone<T>(spool: Spool, call: SpoolCall, action: () => Promise<T>): Promise<T> {
     const next = this.#last.then(async () => {
       if (!this.#isSpoolOpen) await spool.open();
@@ -219,7 +219,7 @@ export class DeliveryQueue {
   #release({ batch, release }: WaitingBatch): void {
     this.#memoryBytes -= batch.byteLength;
     release();
-    // Nothing waits for the disk any more, so nothing will be written that would show that it works again.
+    // Nothing waits for the disk, so no later write will show that it works again.
     if (this.#mode === "overflow" && this.#memoryBytes === 0) this.#setFault("write");
   }
 
@@ -248,7 +248,7 @@ export class DeliveryQueue {
       .finally(() => (this.#spillEnd = undefined));
   }
 
-  /** Writes what is to go to the disk. @throws what the system says; what was not written stays in the list. */
+  /** Writes the batches of the list to disk. @throws the system's error; unwritten batches stay in the list. */
   async #writeSpilling(spool: Spool): Promise<void> {
     while (this.#spilling.length > 0) {
       const written: WaitingBatch[] = [];
@@ -266,7 +266,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** Has what was written reach the disk. When that fails it is still sent, and a power cut meanwhile would cost it. */
+  /** Syncs written batches to disk. After a failure they are still sent, but a power cut before that would lose them. */
   async #sync(spool: Spool): Promise<void> {
     try {
       await this.#alone(spool, "sync", () => spool.sync());
@@ -277,7 +277,7 @@ export class DeliveryQueue {
         { reason: reasonOf(error) },
         "the spool cannot be synced: a power failure would lose its newest records",
       );
-      // The system may have forgotten what it did not write: a later sync of the same file would prove nothing.
+      // The system may have discarded unwritten data: a later sync of the same file would prove nothing.
       spool.seal();
     }
   }

@@ -25,14 +25,14 @@ import { Spool } from "./spool.ts";
 export interface DeliveryOptions {
   readonly settings: CommonSettings;
   readonly context: DeliveryContext;
-  /** Made once; `instance` begins the identities of records that this run makes. */
+  /** The adapter, created once. `instance` starts the identities of records of this run. */
   readonly adapter: OutputAdapter;
-  /** Unique to this run and output: {@link instanceLength} lower-case letters and digits. */
+  /** The instance, unique to this run and output: {@link instanceLength} lower-case letters and digits. */
   readonly instance: string;
   readonly reporting: Omit<Reporting, "health">;
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
-  /** Called when the store or the spool fails, and when all works (undefined): at the first connection, and again after a fault. */
+  /** Called when the store or the spool fails, and with undefined when all works: at the first connection, and after a fault. */
   readonly onFault: (fault: string | undefined) => void;
   readonly io?: FileIo;
 }
@@ -41,9 +41,9 @@ export interface DeliveryOptions {
 export interface DeliveryState {
   readonly name: string;
   readonly state: "connecting" | "working" | "failing";
-  /** Says what is wrong, in a sentence. */
+  /** The fault, as a sentence. */
   readonly fault?: string;
-  /** Names who is to mend what is wrong with the store: the operator of the collector, or nobody but the store itself. */
+  /** Who must fix the store's fault: the operator of the collector, or nobody but the store itself. */
   readonly blame?: "operator" | "store";
   readonly faultSince?: number;
   readonly queueBytes: number;
@@ -69,15 +69,15 @@ export interface DeliveryState {
 const parts = ["store", "spool", "records"] as const;
 type Part = (typeof parts)[number];
 
-/** So long after the last refusal records count as being refused, milliseconds. */
+/** The time after the last refusal during which records count as being refused, milliseconds. */
 const refusingMs = 60_000;
 
-/** The part of the time for a drain in which batches are begun. */
+/** The part of the drain time in which new batches are started. */
 const beginPart = 2 / 3;
 
 const maxSegmentBytes = 64 * 1024 * 1024;
 
-/** One output to a store: lines in, acknowledged records out. */
+/** One output to a store: takes lines, and sends them until the store acknowledges their records. */
 export class Delivery {
   readonly #context: DeliveryContext;
   readonly #settings: CommonSettings;
@@ -98,7 +98,7 @@ export class Delivery {
   #faultSince: number | undefined;
   #blame: DeliveryState["blame"];
   #isConnected = false;
-  /** Ends when nothing was refused for a while. */
+  /** Clears the fault when nothing was refused for a while. */
   #refusing: NodeJS.Timeout | undefined;
 
   constructor(options: DeliveryOptions) {
@@ -145,7 +145,7 @@ export class Delivery {
         random,
         onConnected: () => {
           this.#isConnected = true;
-          // Without a fault before it, nothing else says that the store is there.
+          // Without an earlier fault, nothing else reports that the store works.
           if (this.#fault === undefined) onFault(undefined);
         },
         onFault: (error) => this.#setStoreFault(error),
@@ -160,7 +160,7 @@ export class Delivery {
     this.#shape = shapeOf(options, report);
   }
 
-  /** Begins. A store or a spool that cannot be used is tried again until it can. */
+  /** Starts. A store or spool that cannot be used is tried again until it can. */
   start(): void {
     this.#deadLetters.open();
     void this.#queue.open();
@@ -178,22 +178,22 @@ export class Delivery {
     if (shaped !== undefined) this.#batcher.add(shaped.lines, shaped.count, () => {});
   }
 
-  /** Begins to send the dead letters again. @returns how many there are. */
+  /** Starts to send the dead letters again. @returns their number. */
   resend(): number {
     return this.#deadLetters.resend(
       (lines, count) => new Promise((resolve) => this.#batcher.add(lines, count, resolve)),
     );
   }
 
-  /** Sends what waits, for this many milliseconds at most; keeps or drops the rest. */
+  /** Sends waiting batches, for `drainMs` at most, then keeps or drops the rest. */
   async stop(drainMs: number): Promise<void> {
     clearTimeout(this.#refusing);
     this.#batcher.flush();
     await this.#queue.spilled();
     const hasSpool = this.#spool !== undefined;
-    // A store that is away would only keep the collector from stopping.
+    // A store that is away would only delay the stop of the collector.
     const ms = this.#faults.store !== undefined && hasSpool ? 0 : drainMs;
-    // A batch that is not begun is dropped where there is no spool: then it is better begun.
+    // Without a spool, a batch that is not started is dropped: better start it.
     await this.#sender.stop(ms, hasSpool ? ms * beginPart : ms);
     await this.#queue.close();
     await this.#deadLetters.close();
@@ -229,7 +229,7 @@ export class Delivery {
     };
   }
 
-  /** These are read when metrics are. */
+  /** Adds gauges, whose values are read when metrics are. */
   #addGauges(metrics: Reporting["metrics"]): void {
     const output = this.#context.name;
     const gauge = (name: string, help: string, read: () => number): void =>
@@ -272,7 +272,7 @@ export class Delivery {
   }
 }
 
-/** Makes what is done to lines before batches are made of them: times, then filters, rates and fields, then the names of ECS. */
+/** Returns the changes to lines before they are batched: times, then filters, rates and fields, then the names of ECS. */
 function shapeOf(
   { settings, context, reporting, random }: DeliveryOptions,
   report: DeliveryReport,

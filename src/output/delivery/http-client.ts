@@ -15,7 +15,7 @@ import { DeliveryError, type Blame, connectionFailure } from "./output-adapter.t
 import { Endpoints } from "./backoff.ts";
 import { tlsOptions, type TlsConfig } from "./tls-options.ts";
 
-/** Names who is at fault by the status of a request, and what the status says. Others: the store from 500 on, the operator below. */
+/** Who is at fault for the status of a request, and its meaning. For other statuses: the store from 500 on, the operator below. */
 const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
   400: ["record", "refuses the content"],
   401: ["operator", "refuses the credentials"],
@@ -32,16 +32,16 @@ const statuses: Readonly<Record<number, readonly [Blame, string]>> = {
   500: ["unclear", "has a fault"],
 };
 
-/** Matches what web servers say to plain HTTP at a port of TLS, with status 400. */
+/** Matches what web servers answer to plain HTTP on a TLS port, with status 400. */
 const wantsTls =
   /\bHTTP request\b.*\bHTTPS (port|server)\b|\bspeaking plain HTTP to an SSL-enabled\b|\brequires TLS\b/i;
 
-/** Returns who is at fault by a status, of a request or of a record. */
+/** Returns who is at fault for a status, of a request or of a record. */
 export function blameOfStatus(status: number): Blame {
   return statuses[status]?.[0] ?? (status >= 500 ? "store" : "operator");
 }
 
-/** Returns the error that an answer other than success means for a batch. */
+/** Returns the delivery error for an answer other than success. */
 export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   const { status, url } = answer;
   const place = new URL(url).host;
@@ -56,18 +56,18 @@ export function httpFailure(answer: HttpAnswer, clock: Clock): DeliveryError {
   });
 }
 
-/** Tells whether an answer is a page for people: that of a proxy, a sign-in, a web server at a wrong path. */
+/** Reports whether an answer is a page for people: from a proxy, a sign-in, or a web server at a wrong path. */
 export function isPage({ headers }: Pick<HttpAnswer, "headers">): boolean {
   return headers["content-type"]?.startsWith("text/html") === true;
 }
 
-/** A success that is none of the protocol: it acknowledges nothing. */
+/** Returns the error for a success that does not follow the protocol: it acknowledges nothing. */
 export function notAcknowledged(answer: HttpAnswer, protocol: string): DeliveryError {
   const text = `${new URL(answer.url).host} does not answer as ${protocol} does: ${answer.status}${saidBy(answer)}`;
   return new DeliveryError("operator", "protocol", `${text}: is the address right?`);
 }
 
-/** `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); undefined without it. */
+/** Reads `Retry-After` in seconds or as a date (RFC 9110, 10.2.3); undefined without it. */
 function retryAfterMs({ headers }: Pick<HttpAnswer, "headers">, clock: Clock): number | undefined {
   const text = headers["retry-after"];
   if (text === undefined) return undefined;
@@ -76,15 +76,15 @@ function retryAfterMs({ headers }: Pick<HttpAnswer, "headers">, clock: Clock): n
   return Number.isNaN(time) ? undefined : Math.max(0, time - clock.now());
 }
 
-/** The begin of an answer's text, on one line. */
+/** Returns the beginning of an answer's text, on one line. */
 function saidBy({ body }: HttpAnswer): string {
   const text = body.subarray(0, 300).toString().replaceAll(/\s+/g, " ").trim();
   return text === "" ? "" : ` (${text})`;
 }
 
 /**
- * Connections to one place, kept for the next request. They go through the proxy that `HTTP_PROXY`, `HTTPS_PROXY` and
- * `NO_PROXY` name for it, in upper or lower case.
+ * Returns an agent that keeps connections to one place for later requests. They go through the proxy that `HTTP_PROXY`, `HTTPS_PROXY`
+ * and `NO_PROXY` name for it, in upper or lower case.
  */
 export function agentFor(url: string, options: AgentOptions): HttpAgent {
   const shared = { ...options, keepAlive: true };
@@ -96,9 +96,9 @@ export function agentFor(url: string, options: AgentOptions): HttpAgent {
   return isTls ? new HttpsAgent(shared) : new HttpAgent(shared);
 }
 
-/** Tells how a store over HTTP is reached; plain data. */
+/** The address, headers and TLS of a store over HTTP; plain data. */
 export interface HttpStore {
-  /** Each `http://host:port/path` or `https://…`, without credentials; one or more. */
+  /** URLs, each `http://host:port/path` or `https://…`, without credentials; one or more. */
   readonly urls: readonly string[];
   /** Headers of every request. */
   readonly headers: Readonly<Record<string, string>>;
@@ -108,12 +108,12 @@ export interface HttpStore {
 
 interface HttpRequest {
   readonly method: string;
-  /** Behind the path of the URL; begins with a slash or a question mark, or is empty. */
+  /** The path appended to that of the URL; it starts with a slash or a question mark, or is empty. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Returns further headers, which depend on the URL that is used: a signature. */
+  /** Returns further headers that depend on the URL, such as a signature. */
   readonly headersFor?: (url: string) => Readonly<Record<string, string>>;
-  /** Written one after the other, not copied. */
+  /** Parts of the body, written in order without copying. */
   readonly body?: readonly Uint8Array[];
   readonly signal: AbortSignal;
 }
@@ -122,16 +122,16 @@ export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The one of the URLs that answered. */
+  /** The URL that answered. */
   readonly url: string;
 }
 
-/** An answer that is longer is cut off, and is an error. */
+/** The limit of an answer. A longer one is cut off, and is an error. */
 const maxAnswerBytes = 64 * 1024 * 1024;
 
 type Answer = Omit<HttpAnswer, "url">;
 
-/** Requests to one store, by several URLs where it has them. */
+/** Sends requests to one store, by one or several URLs. */
 export class HttpClient {
   readonly #headers: HttpStore["headers"];
   readonly #endpoints: Endpoints;
@@ -145,13 +145,13 @@ export class HttpClient {
     this.#targets = new Map(urls.map((url) => [url, new Target(url, options, maxConnections)]));
   }
 
-  /** @returns the answer, whatever its status. @throws DeliveryError when there was none; another URL is used next time. */
+  /** Sends a request. @returns the answer, whatever its status. @throws DeliveryError when there was none; the next call uses another URL. */
   async request(request: HttpRequest): Promise<HttpAnswer> {
     const url = this.#endpoints.next();
     try {
       request.signal.throwIfAborted();
       const answer = await this.#send(this.#targets.get(url) as Target, request);
-      // 502, 503 and 504 come from a proxy whose server is away, too.
+      // 502, 503 and 504 may come from a proxy whose server is away, too.
       if (answer.status >= 502 && answer.status <= 504) this.#endpoints.failed(url);
       else this.#endpoints.worked(url);
       return { ...answer, url };
@@ -190,7 +190,7 @@ export class HttpClient {
   }
 }
 
-/** The target of requests to a URL. Parsing it again for each of them would be most of what a request costs here. */
+/** The parsed target of requests to a URL. Parsing it for each request would be most of the cost here. */
 class Target {
   readonly agent: Agent;
   readonly send: typeof httpRequest;
@@ -224,7 +224,7 @@ function readAnswer(response: IncomingMessage): Promise<Answer> {
       if (length > maxAnswerBytes) response.destroy(new Error(`an answer of more than ${maxAnswerBytes} bytes`));
     });
     response.on("error", reject);
-    // A connection that is cut in the middle of an answer.
+    // The connection was cut in the middle of an answer.
     response.on("aborted", () => reject(new DeliveryError("store", "connection_lost", "the answer was cut off")));
     response.on("end", () => {
       if (!response.complete) return;

@@ -2,48 +2,48 @@ import { selectRecords, splitBatch, type Batch } from "./batch.ts";
 import { DeliveryError } from "./output-adapter.ts";
 import type { Outcome, Refusal } from "./output-adapter.ts";
 
-/** A part of a batch that is left and sent by itself, with what is known against its records. */
+/** A part of a batch that is still to be sent, with the evidence against its records. */
 export interface Part {
   readonly batch: Batch;
-  /** Counts its failures though the store had taken other records since its failure before; a part for what seems the store's fault. */
+  /** Counts its failures while the store took other records. A fault that seems the store's counts as a fraction. */
   readonly strikes: number;
-  /** The number of records that the store had taken when it failed last; undefined: it has not failed. */
+  /** The number of records that the store had taken at its last failure; undefined: it has not failed. */
   readonly takenBefore: number | undefined;
 }
 
 export const newPart = (batch: Batch): Part => ({ batch, strikes: 0, takenBefore: undefined });
 
-/** Says what an answer means for a part. */
+/** The consequences of an answer for a part. */
 export interface Judgement {
-  /** Records that are with the store now. */
+  /** The number of records that the store has now. */
   readonly taken: number;
   /** Records that become dead letters, by their indexes in the part. */
   readonly letters: readonly Refusal[];
-  /** Parts that are to be sent again, in this order. */
+  /** Parts to be sent again, in this order. */
   readonly left: readonly Part[];
   /** Why it has to wait; undefined: it need not. */
   readonly fault: DeliveryError | undefined;
-  /** True if it waits because its records are suspected: others go first, which may clear the store. */
+  /** True if it waits because its records are suspected. Others go first, which may clear the store. */
   readonly isSuspect: boolean;
-  /** True if the store seems to take nothing, or what an operator must mend keeps records from it. */
+  /** True if the store seems to take nothing, or a fault that an operator must mend keeps records from it. */
   readonly isHeld: boolean;
 }
 
-/** So many strikes have a batch halved of which one record may bring the store's fault about, and a single record set aside. */
+/** Strikes at which a batch is halved if one of its records may cause the store's fault, and at which a single record is set aside. */
 const strikesToHalve = 2;
 const strikesToSetAside = 3;
-/** The strike for a fault that is called the store's: a proxy says 502, and a crash cuts the connection, over a record, too. */
+/** The strike for a fault attributed to the store. A record may also cause a proxy's 502 or a crash that cuts the connection. */
 const strikeOfStore = 0.3;
 
 /**
- * Judges what a store said, for all outputs.
+ * Judges the answer of a store, for all outputs.
  *
- * A store that takes nothing is never the fault of the records, whatever it says: a record is refused only when the store has
- * taken others of the same request, or others between two tries of this one. One that has no others is refused when it
+ * Records are never at fault while a store takes nothing, whatever it says. A record is refused only when the store has
+ * taken others of the same request, or others between two tries of this one. A record without others is refused when it
  * has waited long enough for them.
  *
- * @param taken how many records the store has taken so far, of all batches.
- * @param hasWaited whether it is one record without others, which the store has called faulty again and again.
+ * @param taken the number of records that the store has taken so far, of all batches.
+ * @param hasWaited true for a single record without others that the store has refused again and again.
  */
 export function judge(part: Part, answer: Outcome | DeliveryError, taken: number, hasWaited: boolean): Judgement {
   return answer instanceof DeliveryError
@@ -121,12 +121,12 @@ function judgeOutcome(part: Part, outcome: Outcome, takenSoFar: number, hasWaite
 const busy = new DeliveryError("store", "busy", "the store takes no records at present");
 const ascending = (a: number, b: number): number => a - b;
 
-/** Tells whether the store has taken something since the last failure. */
+/** Reports whether the store has taken something since the last failure. */
 function hasTakenOthers({ takenBefore }: Part, taken: number): boolean {
   return takenBefore !== undefined && taken > takenBefore;
 }
 
-/** @param strikes of halves that are batches: one more has them halved again. */
+/** @param strikes of halves that are batches: one more strike halves them again. */
 function halvesOf(batch: Batch, takenBefore: number, strikes: number): readonly Part[] {
   return splitBatch(batch).map((half) => ({ batch: half, strikes: half.count > 1 ? strikes : 0, takenBefore }));
 }

@@ -9,17 +9,17 @@ interface NewName {
   readonly length: number;
   /** The line in which it was last used; shared by all names that it replaces. */
   readonly use: { line: number };
-  /** True if capital letters (ASCII) of its values become small ones. */
+  /** True if capital letters (ASCII) in its values become lower case. */
   readonly isLowered: boolean;
 }
 
 const lineFeed = 0x0a;
-/** Copies may write behind their end. */
+/** Bytes that a copy may write past its end. */
 const slack = 3;
 
 /**
- * Renames fields of lines. Values are copied as they are, but for capital letters of those that are lowered. Where two fields of a line
- * have the same new name, the second keeps its own: an object has no name twice.
+ * Returns a function that renames fields of lines. It copies values unchanged, except that it lowers capital letters where asked to. Where
+ * two fields of a line have the same new name, the second keeps its old one: an object has no name twice.
  *
  * @param names new names by old ones; neither needs escapes in JSON.
  * @param lowered new names of the fields whose values are lowered.
@@ -45,7 +45,7 @@ export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: 
   let out: Uint8Array = new Uint8Array();
   let to = viewOf(out);
   let line = 0;
-  /** The offset up to which the line was copied, and where the copy ends. */
+  /** The offset up to which the line was copied, and the end of the copy. */
   let copied = 0;
   let at = 0;
 
@@ -80,7 +80,7 @@ export function createLineRenamer(names: ReadonlyMap<string, string>, lowered?: 
       walker.walk(bytes, start, end, visit);
     }
     at = copyBytes(from, copied, bytes.length, to, at);
-    // The copy has memory of its own: who keeps the lines is to keep no more than they take.
+    // Copy: a caller that keeps the lines keeps no more memory than they take.
     return Uint8Array.prototype.slice.call(out, 0, at);
   };
 }
@@ -92,21 +92,21 @@ function viewOf({ buffer, byteOffset, length }: Uint8Array): DataView {
 /** The edit of a field of a line. */
 export interface FieldEdit {
   /**
-   * Writes the value that lies from `value` up to `end` as it is to be, at `at`.
+   * Writes the new value at `at`, in place of the one from `value` to `end`.
    *
-   * @returns where it ends; -1: the field is left out.
+   * @returns its end; -1: the field is left out.
    */
   readonly write: (from: Buffer, value: number, end: number, to: Buffer, at: number) => number;
-  /** By how many bytes a value can become longer. */
+  /** The number of bytes by which a value can grow. */
   readonly maxGrowth: number;
 }
 
 /** Leaves a field out. */
 export const dropField: FieldEdit = { write: () => -1, maxGrowth: 0 };
 
-/** Copies lines with what happens to their fields. */
+/** Copies lines and edits their fields. */
 export class LineEditor {
-  /** By how many bytes a line can become longer. */
+  /** The number of bytes by which a line can grow. */
   readonly maxGrowth: number;
   readonly #walker: LineWalker<FieldEdit>;
 
@@ -128,7 +128,7 @@ export class LineEditor {
         return;
       }
       at = valueAt - (value - name);
-      // One comma goes with the field: the one behind it, for the last field the one before it.
+      // Remove one comma with the field: the one after it, or for the last field the one before it.
       const isLast = from[valueEnd] !== 0x2c;
       if (isLast && to[at - 1] === 0x2c) at--;
       done = isLast ? valueEnd : valueEnd + 1;

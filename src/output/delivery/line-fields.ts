@@ -11,23 +11,23 @@ const comma = 0x2c;
 const brace = 0x7b;
 const backslash = 0x5c;
 
-/** The bytes by which a field is found: `"name":`. */
+/** Returns the bytes that start a field: `"name":`. */
 export function fieldKey(name: string): Buffer {
   return Buffer.from(`${JSON.stringify(name)}:`);
 }
 
 /**
- * Finds where the value of a field begins in the line at `from` … `to`; -1 where it has none.
+ * Finds the start of a field's value in the line at `from` … `to`; -1: the line does not have the field.
  *
  * @param key of {@link fieldKey}.
  */
 export function findValue(line: Buffer, from: number, to: number, key: Buffer): number {
-  // A search for what a line has not must end with the line: thousands follow it in the same memory.
+  // Limit the search to the line: thousands of lines follow in the same memory.
   const at = findIn(line.subarray(from, to), key);
   return at < 0 ? -1 : from + at;
 }
 
-/** Finds where the value of a field begins in a line, or the beginning of one, that is all of a buffer; -1 where it has none. */
+/** Finds the start of a field's value in a line, or in the beginning of one, that fills a buffer; -1: it does not have the field. */
 export function findIn(line: Buffer, key: Buffer): number {
   for (let at = line.indexOf(key); at >= 0; at = line.indexOf(key, at + 1)) {
     if (beginsField(line, 0, at)) return at + key.length;
@@ -35,10 +35,10 @@ export function findIn(line: Buffer, key: Buffer): number {
   return -1;
 }
 
-/** Finds where the value of a field begins in the line at `from` … `to`; -1 where it has none. */
+/** Finds the start of a field's value in the line at `from` … `to`; -1: the line does not have the field. */
 type FieldFinder = (line: Buffer, from: number, to: number) => number;
 
-/** Finds a field as {@link findValue} does. Most lines have it where the one before had it: there it looks first. */
+/** Returns a finder of a field, like {@link findValue}. It tries the offset of the previous line first, which is right for most lines. */
 function createFieldFinder(name: string): FieldFinder {
   const key = fieldKey(name);
   let last = 0;
@@ -50,7 +50,7 @@ function createFieldFinder(name: string): FieldFinder {
   };
 }
 
-/** Tells whether the name of a field of the line at `from` … `to` stands at `at`. */
+/** Reports whether the name of a field of the line at `from` … `to` stands at `at`. */
 export function isFieldAt(line: Buffer, from: number, at: number, to: number, key: Buffer): boolean {
   if (at + key.length > to || !beginsField(line, from, at)) return false;
   for (let i = 0; i < key.length; i++) if (line[at + i] !== key[i]) return false;
@@ -58,8 +58,8 @@ export function isFieldAt(line: Buffer, from: number, at: number, to: number, ke
 }
 
 /**
- * Makes a {@link FieldFinder} for short stretches (Boyer, Moore, Horspool). The engine's search, which makes its table anew for each call, takes
- * five times as long as the head of a line.
+ * Makes a {@link FieldFinder} for short ranges (Boyer-Moore-Horspool). The engine's search builds its table for each call, so it takes
+ * five times as long for the head of a line.
  */
 function createHeadFinder(name: string): FieldFinder {
   const key = fieldKey(name);
@@ -77,7 +77,7 @@ function beginsField(line: Buffer, from: number, at: number): boolean {
   return at > from && (line[at - 1] === comma || (line[at - 1] === brace && at === from + 1));
 }
 
-/** Finds where a value ends that begins at `from`: the offset of the comma or brace behind it. */
+/** Finds the end of the value that starts at `from`: the offset of the comma or brace after it. */
 export function endOfValue(line: Uint8Array, from: number, to: number): number {
   let depth = 0;
   for (let at = from; at < to; at++) {
@@ -90,7 +90,7 @@ export function endOfValue(line: Uint8Array, from: number, to: number): number {
   return to;
 }
 
-/** The offset of the quote that ends a text, whose first quote is at `at`. */
+/** Returns the offset of the quote that ends a text, whose first quote is at `at`. */
 function endOfText(line: Uint8Array, from: number, to: number): number {
   for (let at = from + 1; at < to; at++) {
     if (line[at] === backslash) at++;
@@ -101,10 +101,10 @@ function endOfText(line: Uint8Array, from: number, to: number): number {
 
 const timestampKey = fieldKey("@timestamp");
 
-/** Milliseconds since the epoch of a line's `@timestamp`; 0: it has none that can be read. */
+/** Returns a line's `@timestamp` in milliseconds since the epoch; 0: it has none that can be read. */
 type TimeOf = (line: Buffer, from: number, to: number) => number;
 
-/** Lines of one time follow each other, so the last one is kept. */
+/** Returns a reader of times. It keeps the last one, because consecutive lines often have the same time. */
 export function createTimeOf(): TimeOf {
   let lastText = "";
   let lastTime = 0;
@@ -120,10 +120,10 @@ export function createTimeOf(): TimeOf {
   };
 }
 
-/** Finds where the key of the line at `from` … `to` begins, behind the quote of a text; -1: the line has none. */
+/** Finds the start of the key of the line at `from` … `to`, after the quote of a text; -1: the line has none. */
 export type KeyFinder = (line: Buffer, from: number, to: number) => number;
 
-/** Makes the function that finds the key of a line: the value of the first of these fields that the line has. */
+/** Returns a finder of the key of a line: the value of the first of these fields that the line has. */
 export function createKeyFinder(fields: readonly string[]): KeyFinder {
   const finders = fields.map(createFieldFinder);
   return (line, from, to) => {
@@ -135,7 +135,7 @@ export function createKeyFinder(fields: readonly string[]): KeyFinder {
   };
 }
 
-/** Finds where a key ends that begins at `at`. */
+/** Finds the end of the key that starts at `at`. */
 export function endOfKey(line: Buffer, at: number, to: number): number {
   return line[at - 1] === quote ? endOfText(line, at - 1, to) : endOfValue(line, at, to);
 }
@@ -143,7 +143,7 @@ export function endOfKey(line: Buffer, at: number, to: number): number {
 const exporterTypeName = ecsName("flow.export.type");
 const typeName = "flow.record.type";
 const exporterName = "flow.export.ip.addr";
-/** The fields that say of what type a record is. */
+/** The fields that determine the type of a record. */
 export const typeFields = [typeName, exporterName, exporterTypeName] as const;
 const findType = createHeadFinder(typeName);
 const findExporter = createHeadFinder(exporterName);
@@ -155,21 +155,21 @@ const typesByLetter: ReadonlyMap<number, RecordType> = new Map([
   [0x73, "telemetry"],
 ]);
 const rollupLetter = 0x72;
-/** Fields of the head stand within this many bytes. */
+/** The number of bytes that hold the fields of the head. */
 const headBytes = 512;
 
-/** The offset of the exporter in most lines: behind `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */
+/** The offset of the exporter in most lines: after `{"@timestamp":"2026-01-01T00:00:00.000Z",`. */
 const exporterAt = 42;
 
 /**
- * The type of a record by its head: `telemetry` for counters and SNMP, `flow_option` for what exporters report about
+ * Returns the type of a record by its head: `telemetry` for counters and SNMP, `flow_option` for what exporters report about
  * themselves, else `flow`.
  */
 export function recordTypeOf(line: Buffer, from: number, to: number): RecordType {
   const end = Math.min(to, from + headBytes);
   // With the names of ECS the exporter is a host, as a device is; only exporters have a type.
   const at = findType(line, from, end);
-  // A rollup is of any exporters.
+  // A rollup may combine any exporters.
   if (at >= 0 && line[at + 1] === rollupLetter) return "flow";
   const isOfExporter =
     isFieldAt(line, from, from + exporterAt, end, exporterKey) ||
@@ -177,13 +177,13 @@ export function recordTypeOf(line: Buffer, from: number, to: number): RecordType
     findExporterType(line, from, end) >= 0;
   if (!isOfExporter) return "telemetry";
   if (at < 0) return "flow";
-  // Behind a quote: options, counters, discard (a packet, as of a flow), sample (of a format that is not known).
+  // The first letter of the type: options, counters, discard (a packet, as of a flow), sample (of an unknown format).
   return typesByLetter.get(line[at + 1] ?? 0) ?? "flow";
 }
 
 /**
- * Tells whether all rows are flows, as {@link recordTypeOf} would of their lines. False where that cannot be told, because a column of
- * the three is not there.
+ * Reports whether all rows are flows, as {@link recordTypeOf} would find for their lines. Returns false if one of the three columns
+ * is missing, because the type is then unknown.
  */
 export function areFlows({ rows, columns }: ColumnBatch): boolean {
   let [hasType, isOfExporter] = [true, false];
@@ -195,8 +195,8 @@ export function areFlows({ rows, columns }: ColumnBatch): boolean {
 }
 
 /**
- * Makes the labels of a line as a JSON object of texts: `{"service_name":"netgloss","record_type":"flow",…}`, and each chosen
- * field that the line has, with underscores in its name.
+ * Returns a function that builds the labels of a line as a JSON object of texts: `{"service_name":"netgloss","record_type":"flow",…}`.
+ * It includes each chosen field that the line has, with underscores in its name.
  */
 export function createLabelsOf(fields: readonly string[]): (line: Buffer, from: number, to: number) => string {
   const chosen = fields.map((field) => ({ name: labelName(field), key: fieldKey(field) }));
@@ -212,20 +212,20 @@ export function createLabelsOf(fields: readonly string[]): (line: Buffer, from: 
   };
 }
 
-/** Labels have letters, digits and underscores. */
+/** Returns a field's name as a label: letters, digits and underscores. */
 function labelName(field: string): string {
   return field.replaceAll(/[^a-zA-Z0-9_]/g, "_").replace(/^(?=[0-9])/, "_");
 }
 
-/** The name under which a field of records is in the lines of an output. */
+/** Returns the name that a field of records has in the lines of an output. */
 export type NameOf = (field: string) => string;
 
-/** @param isEcs whether the lines have the names of the Elastic Common Schema. */
+/** Returns the names for an output. @param isEcs true if the lines have the names of the Elastic Common Schema. */
 export function fieldNames(isEcs: boolean): NameOf {
   return isEcs ? ecsName : (field) => field;
 }
 
-/** So few bytes are written by a loop: a call of the engine takes as long as fifty of them. */
+/** The number of bytes up to which a loop is quicker: a call of the engine takes as long as fifty bytes. */
 const fewBytes = 48;
 
 /** Writes the body of a request into memory that grows. */
@@ -233,7 +233,7 @@ export class BodyWriter {
   #out: Buffer;
   #at = 0;
 
-  /** @param sizeHint about how long the body will be, bytes. */
+  /** @param sizeHint the approximate length of the body, bytes. */
   constructor(sizeHint: number) {
     this.#out = Buffer.allocUnsafeSlow(sizeHint);
   }
@@ -269,9 +269,9 @@ export class BodyWriter {
     this.#at = to + by;
   }
 
-  /** Writes bytes of JSON as a JSON string: in quotes, with those in it escaped. They have no control characters. */
+  /** Writes bytes of JSON as a JSON string, in quotes and with quotes escaped. They have no control characters. */
   quoted(source: Buffer, from: number, to: number): void {
-    // JSON escapes only quotes and backslashes of the ASCII that is in lines.
+    // JSON in lines escapes only quotes and backslashes among ASCII characters.
     const out = this.#reserve(2 * (to - from) + 2);
     let end = this.#at;
     out[end++] = quote;
@@ -284,7 +284,7 @@ export class BodyWriter {
     this.#at = end;
   }
 
-  /** Returns what was written; nothing is written after. */
+  /** Returns the body. The writer must not be used afterwards. */
   body(): Uint8Array {
     return this.#out.subarray(0, this.#at);
   }

@@ -5,23 +5,24 @@ import { recordTypes, type RecordType } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
 
 interface LineFilterOptions {
-  /** Left out: all. */
+  /** Types that pass; absent: all. */
   readonly types?: readonly RecordType[];
   readonly dropFields?: readonly string[];
-  /** Edits of fields, by their names; fields to drop come before it. */
+  /** Edits of fields by name; fields in `dropFields` are dropped first. */
   readonly edits?: ReadonlyMap<string, FieldEdit>;
-  /** Leaves out some of too many records; left out: none. */
+  /** Keeps a sample when there are too many records; absent: keeps all. */
   readonly thinning?: Thinning | undefined;
-  /** Left out: every record. */
+  /** The filter; absent: every record matches. */
   readonly matches?: MatchesLine | undefined;
-  /** Called with how many records do not match, those of other types left out. */
+  /** Called with the number of records that do not match, not counting records of other types. */
   readonly filtered?: (records: number) => void;
 }
 
 /**
- * Takes only records of some types that match a filter, and takes fields out of them, or changes them. What is left lies in memory of its own.
+ * Returns a function that passes only records of some types that match a filter, and drops or edits their fields. The result is in
+ * memory of its own.
  *
- * @returns undefined when every line passes as it is: then no line needs to be looked at.
+ * @returns undefined when every line passes unchanged: then no line needs to be examined.
  */
 export function createLineFilter(options: LineFilterOptions): ShapeLines | undefined {
   const {
@@ -63,7 +64,7 @@ export function createLineFilter(options: LineFilterOptions): ShapeLines | undef
     }
     thinning?.end();
     if (others > 0) filtered?.(others);
-    // The copy has memory of its own: who keeps the lines is to keep no more than they take.
+    // Copy: a caller that keeps the lines keeps no more memory than they take.
     return count === 0
       ? undefined
       : { lines: Buffer.from(Uint8Array.prototype.slice.call(to, 0, length).buffer), count };
@@ -73,22 +74,22 @@ export function createLineFilter(options: LineFilterOptions): ShapeLines | undef
 const lineStart = Buffer.from('{"@timestamp":"');
 const quote = 0x22;
 
-/** A time of an exporter that is further from the time of receipt is not believed, milliseconds. */
+/** The greatest credible difference between an exporter's time and the time of receipt, milliseconds. */
 const believedMs = 86_400_000;
-/** `2026-01-02` */
+/** The length of `2026-01-02`. */
 const dateLength = 10;
 
 /**
- * Makes the function that puts the value of another field of time into `@timestamp`, which is the first field of each line.
- * A line without that field stays as it is. So does one whose field is more than a day from the time of receipt, which is
- * there before: `@timestamp` names indices and partitions, and an exporter's clock must not make one for each year that it shows.
+ * Returns a function that copies the value of another time field into `@timestamp`, which is the first field of each line.
+ * A line without that field stays unchanged. So does one whose field is more than a day from the time of receipt, which
+ * `@timestamp` holds before: it names indices and partitions, and a wrong exporter clock must not create one for each year it shows.
  *
  * @returns lines in memory of their own.
  *
  * @param field a field of texts without escapes, as times are.
  */
 export function createTimestampSource(field: string): (lines: Uint8Array) => Uint8Array {
-  // In a text a quote has a backslash before it, so that this is the field itself.
+  // A quote in a text has a backslash before it, so this matches only the field itself.
   const name = Buffer.from(`,"${field}":"`);
   return (lines) => {
     const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
@@ -104,14 +105,14 @@ export function createTimestampSource(field: string): (lines: Uint8Array) => Uin
       if (valueEnd < 0 || !isNear(line, lineStart.length, rest, found + name.length, valueEnd)) parts.push(line);
       else parts.push(lineStart, line.subarray(found + name.length, valueEnd), line.subarray(rest));
     }
-    // The copy has memory of its own: who keeps the lines is to keep no more than they take.
+    // Copy: a caller that keeps the lines keeps no more memory than they take.
     return new Uint8Array(Buffer.concat(parts));
   };
 }
 
-/** Tells whether two times of a line, from here to there, are at most a day apart. */
+/** Reports whether two times in a line are at most a day apart. */
 function isNear(line: Buffer, from: number, to: number, otherFrom: number, otherTo: number): boolean {
-  // Times of one date are, and need no parsing.
+  // Times of the same date are, and need no parsing.
   const dateEnd = from + dateLength;
   if (to > dateEnd && otherTo > otherFrom + dateLength) {
     if (line.compare(line, from, dateEnd, otherFrom, otherFrom + dateLength) === 0) return true;
@@ -120,13 +121,13 @@ function isNear(line: Buffer, from: number, to: number, otherFrom: number, other
   return Math.abs(received - named) <= believedMs;
 }
 
-/** Milliseconds since the epoch; NaN: it is no time. */
+/** Parses milliseconds since the epoch; NaN: not a time. */
 function timeOf(line: Buffer, from: number, to: number): number {
-  // Nanoseconds are more than the engine's parser takes.
+  // The engine's parser does not accept nanoseconds.
   return Date.parse(line.toString("latin1", from, to).replace(/(\.[0-9]{3})[0-9]+/, "$1"));
 }
 
-/** Gives a sink only what passes a filter. Lines that pass are copied. */
+/** Returns a sink that passes only filtered lines. Lines that pass are copied. */
 export function filteredSink(sink: Sink, filter: ShapeLines): Sink {
   const write = (lines: Uint8Array, count: number): void => {
     const passed = filter(lines, count);
@@ -144,19 +145,19 @@ export function filteredSink(sink: Sink, filter: ShapeLines): Sink {
 export interface ThinningOptions {
   /** Records a second. */
   readonly maxRate: number;
-  /** True if each exporter may send this many, false if all together. */
+  /** True if the rate is for each exporter, false if for all together. */
   readonly byExporter: boolean;
-  /** True if `flow.bytes` and its kin are estimates by the sampling rate; else those are below `flow.scaled`. */
+  /** True if `flow.bytes` and related fields are estimates by the sampling rate; else the estimates are below `flow.scaled`. */
   readonly hasScaledCounters: boolean;
   readonly clock: Pick<Clock, "monotonic">;
-  /** From 0 up to 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
-  /** Called with how many records are left out. */
+  /** Called with the number of records that are left out. */
   readonly thinned: (records: number) => void;
 }
 
 interface Stream {
-  /** Records of a group; the position of the next one, and of the one that is kept. */
+  /** The number of records of a group; the position of the next one, and of the one that is kept. */
   size: number;
   position: number;
   pick: number;
@@ -169,7 +170,7 @@ interface Stream {
 
 const rateKey = fieldKey("flow.sample_rate");
 const exporterKey = fieldKey("flow.export.ip.addr");
-/** Fields that grow with the sampling rate. */
+/** Fields that are scaled by the sampling rate. */
 const estimates = ["flow.bytes", "flow.packets", "flow.reverse.bytes", "flow.reverse.packets"];
 const estimatesAside = [
   "flow.scaled.bytes",
@@ -178,15 +179,15 @@ const estimatesAside = [
   "flow.reverse.scaled.packets",
 ];
 const second = 1000;
-/** Forged senders are exporters, too. */
+/** The limit of streams: forged senders count as exporters, too. */
 const maxStreams = 16_384;
 
 /**
- * Leaves flow records out when there are too many, so that sums stay right: of each group of n records one is kept, drawn by lot, and stands
- * for n. A second's records decide on the n of the next; within a second n doubles each time that as many were kept as may be.
+ * Samples flow records when there are too many, without biasing sums: of each group of n records, one is kept at random and represents
+ * n. The records of one second determine the n of the next. Within a second n doubles each time the limit of kept records is reached.
  */
 export class Thinning {
-  /** Edits of the fields of a record that stands for several: the last one weighed. */
+  /** Edits for the last weighed record, if it represents several. */
   readonly edits: ReadonlyMap<string, FieldEdit>;
   readonly #options: ThinningOptions;
   readonly #streams = new Map<string, Stream>();
@@ -205,13 +206,13 @@ export class Thinning {
     this.edits = new Map(fields.map((name) => [name, multiplied]));
   }
 
-  /** Begins lines that came together. */
+  /** Starts a chunk of lines. */
   begin(): void {
     this.#now = this.#options.clock.monotonic();
     this.#leftOut = 0;
   }
 
-  /** Returns how many records one stands for; 0: it is left out. Records without a sampling rate stand for themselves. */
+  /** Returns how many records this one represents; 0: it is left out. Records without a sampling rate represent only themselves. */
   weigh(line: Buffer, start: number, end: number): number {
     const record = line.subarray(start, end);
     this.#weight = 1;
@@ -221,7 +222,7 @@ export class Thinning {
     this.#beginSecond(stream);
     stream.seen++;
     if (stream.position === stream.size || stream.position === 0) {
-      // A group that has begun is finished with its size, so that its one record stands for all of it.
+      // A group keeps its size to its end, so that its one record represents all of it.
       stream.size = stream.nextSize;
       stream.position = 0;
       stream.pick = Math.floor(random() * stream.size);
@@ -236,7 +237,7 @@ export class Thinning {
     return stream.size;
   }
 
-  /** Ends them. */
+  /** Ends the chunk. */
   end(): void {
     if (this.#leftOut > 0) this.#options.thinned(this.#leftOut);
   }
@@ -265,7 +266,7 @@ function exporterOf(record: Buffer): string {
   return at < 0 ? "" : record.toString("latin1", at + 1, record.indexOf(0x22, at + 1));
 }
 
-/** The product as it stands in a line; whole numbers are exact. */
+/** Returns the product as text for a line; whole numbers are exact. */
 function multiply(text: string, by: number): string {
   const product = Number(text) * by;
   if (Number.isSafeInteger(product) || !/^[0-9]+$/.test(text)) return String(product);

@@ -1,7 +1,7 @@
 import { errorCode } from "../../base/file/index.ts";
 import type { Batch } from "./batch.ts";
 
-/** A record that the server finds fault with. */
+/** A record that the server rejects. */
 export interface Refusal {
   /** Its index in the batch that was sent. */
   readonly index: number;
@@ -9,73 +9,76 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** The result of a batch of which the server says what happened to each record; those that are in neither list are with it. */
+/** The result of a batch for which the server reports on each record. The server has the records that are in neither list. */
 export interface Outcome {
-  /** Records that the server calls at fault by themselves. */
+  /** Records that the server itself finds at fault. */
   readonly refused: readonly Refusal[];
-  /** Indexes in the batch that was sent, ascending: those that are to be tried again. */
+  /** Indexes of the records to retry, in the batch that was sent, ascending. */
   readonly retry: readonly number[];
-  /** Records of `retry` for which the server has a fault that they may bring about. */
+  /** Records of `retry` that may cause a fault of the server. */
   readonly unclear?: readonly Refusal[];
   /** Why the others of `retry` were not taken; absent: the server is busy. */
   readonly fault?: DeliveryError | undefined;
-  /** The server has taken some of `refused`, and does not say which. */
+  /** True if the server has taken some of `refused` and does not say which. */
   readonly tookOthers?: true;
   readonly retryAfterMs?: number | undefined;
-  /** Records that the server took without the field at which their line was cut off, and those behind it, or without one that is no JSON; absent: none. */
+  /**
+   * The number of records that the server has only in part; absent: none. They lack the field where their line was truncated
+   * and those after it, or a field that is not JSON.
+   */
   readonly cut?: number;
-  /** Says where a part of the store lacks the records that it took, in a sentence. */
+  /** A part of the store that lacks the records it took, as a sentence. */
   readonly lack?: DeliveryError | undefined;
-  /** Values of the records that have no place in what the store gets; absent: none. Told once for a batch. */
+  /** The number of values that the store's format cannot hold; absent: none. Reported once for a batch. */
   readonly leftOut?: number;
 }
 
-/** All records of a batch are with the server. */
+/** The outcome where the server has all records of a batch. */
 export const allAccepted: Outcome = { refused: [], retry: [] };
 
 /**
  * One kind of store: what an output adds to the delivery core. Its calls run in the output's own thread.
  *
- * It needs no retries, no queue, no metrics and no log of its own.
+ * It needs no retries, queue, metrics or log of its own.
  */
 export interface OutputAdapter {
-  /** The store knows a batch again as a whole alone: halves of one that it may have would be there twice. */
+  /** True if the store recognises only whole batches: halves of a batch that it may have would be there twice. */
   readonly isKnownWhole?: true;
   /**
-   * First contact: judges that the server can be used and prepares what sending needs. Called until it works, and before
+   * Makes the first contact: checks that the server can be used and prepares what sending needs. Called until it works, before
    * any batch is sent.
    *
-   * @returns what an operator should know though sending may begin, each a sentence.
-   * @throws DeliveryError whose message says what is wrong.
+   * @returns warnings for the operator, each a sentence; sending may start nonetheless.
+   * @throws DeliveryError whose message states the fault.
    */
   open(signal: AbortSignal): Promise<readonly string[]>;
   /**
-   * Sends a batch, once. Resolves when the server has said of each record whether it keeps it; an answer that does not say so
+   * Sends a batch, once. Resolves when the server has said for each record whether it keeps it. An answer that does not say so
    * acknowledges nothing. Several calls may be under way.
    *
    * @param signal is aborted when the time for the request is over, or the output stops.
-   * @param oldestOther when the oldest record arrived that the output holds besides this batch, milliseconds since the epoch; left out: it holds none.
-   * @throws DeliveryError that says who is at fault; any other error is the store's.
+   * @param oldestOther the arrival of the oldest record that the output holds besides this batch, milliseconds since the epoch; absent: there is none.
+   * @throws DeliveryError that says who is at fault; any other error counts as the store's.
    */
   send(batch: Batch, signal: AbortSignal, oldestOther?: number): Promise<Outcome>;
-  /** As `send`, for a try by hand that is to leave nothing behind; absent: `send` is used. */
+  /** Sends like `send`, for a manual test that must leave nothing behind; absent: `send` is used. */
   rehearse?(batch: Batch, signal: AbortSignal): Promise<Outcome>;
   close(): Promise<void>;
 }
 
-/** Why a call failed, in one line. */
+/** Returns the reason of a failed call, in one line. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
- * Names who is at fault when a store does not take records. Every adapter says it in these words, and the core alone decides what
- * follows ({@link judge}):
+ * Who is at fault when a store does not take records. Every adapter uses these words, and the core alone decides the
+ * consequences ({@link judge}):
  *
- * - `record`: the content. Of a batch it is found by halves, and a record that is refused alone becomes a dead letter.
- * - `operator`: settings, permissions, limits, a closed index. All is held until somebody mends it.
- * - `store`: the store or the way to it. All is held, and tried again.
- * - `unclear`: the store has a fault that one of the records may bring about. As `store`, and as `record` once the store
+ * - `record`: the content. Halving finds the record within a batch; a record that is refused alone becomes a dead letter.
+ * - `operator`: settings, permissions, limits, a closed index. All records are held until somebody mends it.
+ * - `store`: the store or the way to it. All records are held, and tried again.
+ * - `unclear`: a fault of the store that one of the records may cause. Like `store`, and like `record` once the store
  *   has taken others between several tries.
  */
 export type Blame = "record" | "operator" | "store" | "unclear";
@@ -86,11 +89,11 @@ export class DeliveryError extends Error {
   readonly blame: Blame;
   /** A word for metrics: `unreachable`, `timeout`, `http_503`. */
   readonly code: string;
-  /** The time that the server asked to be left alone, milliseconds. */
+  /** The delay that the server asked for, milliseconds. */
   readonly retryAfterMs: number | undefined;
   /**
-   * True if the batch is to be sent as it is for ever, though its records are suspected: the store may have it under its
-   * identity, which halves would not have. Then the adapter itself puts an end to it.
+   * True if the batch must always be sent whole, although its records are suspected. The store may have it under its
+   * identity, which halves would not have. The adapter itself then ends the retries.
    */
   readonly isWhole: boolean;
 
@@ -121,10 +124,10 @@ const untrusted: ReadonlySet<string> = new Set([
   "CERT_UNTRUSTED",
 ]);
 
-/** Faults that somebody must mend; all else may pass by itself. */
+/** Faults that somebody must mend; all others may pass by themselves. */
 const ofOperator: ReadonlySet<string> = new Set(["certificate", "tls"]);
 
-/** Sentences for what the system and TLS say; `%s` is the place. */
+/** Sentences for errors of the system and TLS; `%s` is the place. */
 const sentences: Readonly<Record<string, readonly [code: string, text: string]>> = {
   ECONNREFUSED: ["refused", "%s refuses connections: nothing listens there"],
   ENOTFOUND: ["name_not_found", "the host name of %s is not known"],
@@ -146,13 +149,13 @@ const sentences: Readonly<Record<string, readonly [code: string, text: string]>>
 };
 
 /**
- * Says in a sentence why a server could not be used; the failure may pass.
+ * Returns the error for a server that could not be used, with a sentence; the failure may pass.
  *
  * @param place host and port, or a URL without credentials.
  */
 export function connectionFailure(error: unknown, place: string): DeliveryError {
   if (error instanceof DeliveryError) return error;
-  // Memory may be short, or one of the records brings it about.
+  // Memory may be short, or one of the records causes it.
   if (error instanceof WebAssembly.RuntimeError)
     return new DeliveryError("unclear", "trap", `records cannot be encoded: ${reasonOf(error)}`, { cause: error });
   const code = errorCode(error);
@@ -172,7 +175,7 @@ export function connectionFailure(error: unknown, place: string): DeliveryError 
   });
 }
 
-/** An error, and all within it: libraries wrap what the system says. */
+/** Yields an error and all its causes: libraries wrap errors of the system. */
 export function* causesOf(error: unknown): Generator<Error> {
   if (!(error instanceof Error)) return;
   yield error;

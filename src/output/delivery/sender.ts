@@ -8,7 +8,7 @@ import { judge, newPart, type Judgement, type Part } from "./judgement.ts";
 import { connectionFailure, DeliveryError, type Outcome, type OutputAdapter, type Refusal } from "./output-adapter.ts";
 import type { CommonSettings } from "./settings.ts";
 
-/** Calls of an adapter, each within its time. */
+/** Calls an adapter with a time limit. */
 export class TimedCalls {
   readonly #timeoutMs: number;
   readonly #underWay = new Set<AbortController>();
@@ -23,7 +23,7 @@ export class TimedCalls {
   }
 
   /**
-   * Makes a call; it ends with its time, or with {@link TimedCalls.stop}, whether the adapter heeds the signal or not.
+   * Calls the adapter. The call ends at its time limit, or with {@link TimedCalls.stop}, whether the adapter heeds the signal or not.
    *
    * @throws DeliveryError
    */
@@ -39,7 +39,7 @@ export class TimedCalls {
       const failed = (error: unknown): void => {
         reject(connectionFailure(signal.aborted ? signal.reason : error, "the store"));
       };
-      // An adapter that does not heed the signal must not hold the batch for ever.
+      // An adapter that ignores the signal must not hold the batch for ever.
       signal.addEventListener("abort", failed);
       const end = (): void => {
         clearTimeout(timer);
@@ -50,7 +50,7 @@ export class TimedCalls {
     });
   }
 
-  /** Cuts off the calls under way, and all later ones. */
+  /** Aborts the calls under way, and all later ones. */
   stop(): void {
     this.#isStopped = true;
     for (const controller of this.#underWay) controller.abort(stopped());
@@ -61,58 +61,58 @@ function stopped(): DeliveryError {
   return new DeliveryError("store", "stopped", "the output stops");
 }
 
-/** Holds what a sender works with, and whom it tells of the store. */
+/** The collaborators of a sender, and callbacks for the state of the store. */
 export interface SenderParts {
   readonly output: string;
   readonly adapter: OutputAdapter;
   readonly queue: DeliveryQueue;
   readonly deadLetters: DeadLetters;
   readonly report: DeliveryReport;
-  /** From 0 to below 1. */
+  /** Returns a random number from 0 to below 1. */
   readonly random: () => number;
   readonly onConnected: () => void;
-  /** Called with each change: undefined when the store works, else what is wrong. */
+  /** Called with each change: undefined when the store works, else the fault. */
   readonly onFault: (fault: DeliveryError | undefined) => void;
   readonly onRefused: (reason: string) => void;
 }
 
-/** A batch that is being brought to the store, or the first contact. */
+/** A batch that is being sent, or the first contact. */
 interface UnderWay {
   /** The size of its batch. */
   readonly byteLength: number;
-  /** When its oldest record arrived. */
+  /** The arrival of its oldest record. */
   readonly oldestAt: number;
-  /** It has failed and waits for a sign that the store takes others: it needs no place among those that are sent. */
+  /** True if it has failed and waits for a sign that the store takes others: it needs no slot among the sent ones. */
   isParked: boolean;
 }
 
-/** So many suspects are tried one after the other before all wait: the store may take the next. */
+/** The number of suspects that are tried in a row before all wait: the store may take the next one. */
 const suspectsAtOnce = 3;
-/** A record that is refused so often, for so many milliseconds, while there are no others that could show that the store is well, is refused. */
+/** Refusals and milliseconds after which a single record is refused if no other records can show that the store works. */
 const triesAlone = 5;
 const aloneMs = 300_000;
-/** A batch that failed so often in a row gives its place to another, which may show that the store is well. */
+/** The number of failures in a row after which a batch yields its slot to another, which may show that the store works. */
 const parkedAfter = 2;
-/** Batches of suspects that may be parked for each that may be sent, and more while they are small; of others as many as may be sent. */
+/** Suspected batches that may be parked for each sending slot, and more while they are small. Of other batches, one for each slot. */
 const parkedForEach = 2;
 
 /**
- * Takes batches from a queue and brings them to a store.
+ * Takes batches from a queue and sends them to a store.
  *
- * - The store is opened first, again and again until that works; meanwhile batches wait.
- * - What the store does not take is judged ({@link judge}): it is sent again, halved, or a dead letter.
- * - While the store is away, one batch at a time is tried. A batch of suspects waits by itself and does not keep the others back.
+ * - It opens the store first, and repeats that until it works; meanwhile batches wait.
+ * - Batches that the store does not take are judged ({@link judge}): sent again, halved, or turned into dead letters.
+ * - While the store is away, it tries one batch at a time. A batch of suspects waits by itself and does not block the others.
  */
 export class Sender {
   readonly #parts: SenderParts;
   readonly #maxInFlight: number;
-  /** Bytes of batches that may wait because their records are suspected, besides those that are sent. */
+  /** Bytes of suspected batches that may wait, besides those that are being sent. */
   readonly #parkedBytes: number;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #limitedLog: Log;
   readonly #idle = new Pause();
-  /** Pauses of those who wait before another try. */
+  /** Pauses before another try. */
   readonly #waits = new Set<Pause>();
   readonly #backoff: Backoff;
   readonly #calls: TimedCalls;
@@ -121,11 +121,11 @@ export class Sender {
   /** The fault of each batch that cannot be sent; the first one is reported. */
   readonly #faults = new Map<UnderWay, DeliveryError>();
   #reported: DeliveryError | undefined;
-  /** Records that the store has taken: a suspect that fails while this grows is at fault itself. */
+  /** The number of records that the store has taken. A suspect that fails while this grows is at fault itself. */
   #taken = 0;
   #hasWork = true;
   #isDraining = false;
-  /** No batch is begun any more. */
+  /** True if no more batches are started. */
   #isEnding = false;
   #running: Promise<void> | undefined;
 
@@ -140,22 +140,22 @@ export class Sender {
     this.#calls = new TimedCalls(1000 * settings.TIMEOUT);
   }
 
-  /** Begins; the store need not be there. */
+  /** Starts to send. The store need not be there yet. */
   start(): void {
     this.#running = this.#run();
   }
 
-  /** The queue may have something. */
+  /** Notes that the queue may have something. */
   wake(): void {
     this.#hasWork = true;
     this.#idle.end();
   }
 
   /**
-   * Sends waiting batches within this time; then gives back those that are not delivered.
+   * Sends waiting batches within this time, then gives back those that are not delivered.
    *
-   * @param beginMs after which no batch is begun any more: one that is cut off may be with the store, and would be there twice
-   *   where the store cannot know it again.
+   * @param beginMs the time after which no batch is started. The store may have a batch whose sending was aborted, and would have it
+   *   twice if it cannot recognise it.
    */
   async stop(drainMs: number, beginMs: number): Promise<void> {
     this.#isDraining = true;
@@ -244,7 +244,7 @@ export class Sender {
   async #deliver(taken: TakenBatch, own: UnderWay): Promise<void> {
     let parts: readonly Part[] = [newPart(taken.batch)];
     let failures = 0;
-    /** When the store first refused it as the only record that there was; undefined: it has others, or another fault. */
+    /** When the store first refused it while it was the only record; undefined: there are others, or it has another fault. */
     let aloneSince: number | undefined;
     for (;;) {
       const [part, ...others] = parts;
@@ -266,7 +266,7 @@ export class Sender {
       if (judged.taken > 0 || judged.letters.length > 0) failures = 0;
       else if (fault !== undefined) failures++;
       const goesOn = fault === undefined || (isSuspect && failures < suspectsAtOnce && others.length > 0);
-      // A store that takes others need not be spared by them.
+      // While the store takes others, there is no need to keep them from it.
       const isFree = goesOn || !judged.isHeld;
       if (isFree) leave();
       if (goesOn) continue;
@@ -283,7 +283,7 @@ export class Sender {
     });
   }
 
-  /** Sends once. @returns what the store said; undefined: the output stops. */
+  /** Sends a batch once. @returns the answer of the store; undefined: the output stops. */
   async #send(batch: Batch, own: UnderWay): Promise<Outcome | DeliveryError | undefined> {
     const { adapter, output, report } = this.#parts;
     const startedAt = this.#clock.monotonic();
@@ -309,21 +309,21 @@ export class Sender {
     }
   }
 
-  /** When the oldest record arrived that waits or is under way besides a batch; undefined: there is none. */
+  /** Returns the arrival of the oldest record that waits or is under way besides a batch; undefined: there is none. */
   #oldestBeside(own: UnderWay): number | undefined {
     const others = [...this.#underWay.keys()].filter((one) => one !== own).map(({ oldestAt }) => oldestAt);
     const oldest = Math.min(this.#parts.queue.oldestAt ?? Number.POSITIVE_INFINITY, ...others);
     return Number.isFinite(oldest) ? oldest : undefined;
   }
 
-  /** Counts what came of a try, and tells whether the store works. */
+  /** Counts the result of a try, and notes whether the store works. */
   async #note({ batch }: Part, judged: Judgement, own: UnderWay): Promise<void> {
     const { taken, letters, left, fault, isHeld } = judged;
     const { report, deadLetters, onRefused } = this.#parts;
     this.#taken += taken;
     if (taken > 0) {
       this.#circuit.worked();
-      // A fault that holds others may hold only some records: they tell themselves when it is mended.
+      // An operator's fault may hold only some records. Their own batches clear it when it is mended.
       for (const [held, { blame }] of this.#faults) if (held === own || blame !== "operator") this.#mended(held);
       const leftBytes = left.reduce((sum, part) => sum + part.batch.byteLength, 0);
       report.delivered(taken, batch.byteLength - leftBytes - bytesOf(batch, letters));
@@ -373,7 +373,7 @@ export class Sender {
     onFault(first);
   }
 
-  /** Waits before another try, unless the end is asked for. */
+  /** Waits before another try, unless the sender ends. */
   async #rest(ms: number): Promise<void> {
     const wait = new Pause();
     this.#waits.add(wait);

@@ -13,7 +13,7 @@ import {
   type ValuesOf,
 } from "../../base/settings/index.ts";
 
-/** Kinds of records by which outputs choose. `as_path_hop` is known for its users' settings; no record is of it. */
+/** Kinds of records that outputs select by. `as_path_hop` is accepted for settings of NetObserv's users; no record has this type. */
 export const recordTypes = ["flow", "flow_option", "telemetry", "as_path_hop"] as const;
 export type RecordType = (typeof recordTypes)[number];
 
@@ -40,7 +40,7 @@ export const rollupFieldsRow = row(
   "src.as,dst.as,proto",
 );
 
-/** The settings that every output to a store has, whose name `store` is. */
+/** Returns the settings of every output to a store named `store`. */
 export const commonRows = (store: string, addresses = "ADDRESSES") => ({
   ENABLE: row(bool, false, `Sends records to ${store}.`, { needs: [{ must: { [addresses]: "set" } }] }),
   ALLOWED_RECORD_TYPES: row(
@@ -111,16 +111,16 @@ export const commonRows = (store: string, addresses = "ADDRESSES") => ({
 
 export type CommonRows = ReturnType<typeof commonRows>;
 
-/** The values of the settings that all outputs to stores have, as the thread of one has them: plain data. */
+/** The values of the settings that all outputs to stores have, as an output's thread receives them: plain data. */
 export type CommonSettings = Revealed<ValuesOf<CommonRows>>;
 
-/** Holds what an output to a store is given of the collector besides its settings; plain data. */
+/** The data of the collector for an output to a store, besides its settings; plain data. */
 export interface DeliveryContext {
-  /** The label of its metrics, and the name of its directory of state: lower-case letters, digits, dashes. */
+  /** The label of its metrics, and the name of its state directory: lower-case letters, digits, dashes. */
   readonly name: string;
   /** The directory of the spool and the dead letters; empty: there are none. */
   readonly stateDirectory: string;
   readonly maxBatchRecords: number;
-  /** True if `flow.bytes` and its kin are estimates by the sampling rate. */
+  /** True if `flow.bytes` and related fields are estimates by the sampling rate. */
   readonly hasScaledCounters: boolean;
 }

@@ -4,17 +4,17 @@ import type { Log } from "../../base/report/index.ts";
 import type { DeliveryReport } from "../output-metrics.ts";
 import type { Batch, BatchId } from "./batch.ts";
 
-/** Permission bits of a file that is created (the umask narrows them). */
+/** Permission bits of a new file (the umask narrows them). */
 export const spoolFileMode = 0o640;
 
 export interface SpoolOptions {
   readonly directory: string;
   readonly io: FileIo;
-  /** All its segments have no more bytes than this, but for one batch. */
+  /** The most bytes of all segments together; only a single batch may exceed it. */
   readonly maxBytes: number;
-  /** A segment that has reached this size is left for another. */
+  /** The size at which a new segment is started. */
   readonly segmentBytes: number;
-  /** Names what is dropped when there is no room for a batch: the oldest segment, or the batch. */
+  /** The data to drop when there is no room for a batch: the oldest segment, or the batch. */
   readonly whenFull: "drop_oldest" | "drop_newest";
   readonly report: Pick<DeliveryReport, "dropped" | "setAside" | "failed">;
   readonly log: Log;
@@ -48,7 +48,7 @@ export interface FrameHeader {
   readonly oldestAt: number;
 }
 
-/** The header of a batch's frame. The batch must not be one of some records of another: those have positions. */
+/** Returns the header of a batch's frame. The batch must not be part of another, whose records have positions. */
 export function writeFrameHeader({ id, chunks, count, byteLength, oldestAt }: Batch): Buffer {
   const header = Buffer.alloc(frameHeaderBytes);
   header.writeUInt32LE(frameMagic, 0);
@@ -65,7 +65,7 @@ export function writeFrameHeader({ id, chunks, count, byteLength, oldestAt }: Ba
   return header;
 }
 
-/** @returns undefined when these bytes are no header of a frame. */
+/** Reads the header of a frame. @returns undefined when these bytes are not a header. */
 export function readFrameHeader(header: Buffer): FrameHeader | undefined {
   if (header.length < frameHeaderBytes || header.readUInt32LE(0) !== frameMagic) return undefined;
   if (crc32(header.subarray(0, 44)) !== header.readUInt32LE(44)) return undefined;
@@ -82,13 +82,13 @@ export function isPayloadOf(header: FrameHeader, payload: Uint8Array): boolean {
   return payload.length === header.payloadBytes && crc32(payload) === header.payloadCrc;
 }
 
-/** The offset where a frame begins in a spool, or the last one ends. */
+/** The offset of a frame in a spool, or of the end of the last one. */
 export interface SpoolOffset {
   readonly segment: number;
   readonly offset: number;
 }
 
-/** Tells what is delivered: everything before an offset, but for some frames. */
+/** The delivered part of a spool: everything before an offset, except some frames. */
 export interface SpoolPosition {
   readonly readUpTo: SpoolOffset;
   /** Frames before it that were read and are not delivered. */
@@ -96,14 +96,16 @@ export interface SpoolPosition {
 }
 
 /*
- * The position file has two slots, written alternately, so that one is whole whatever happens to a write. Numbers are doubles:
+ * The position file has two slots, written alternately, so one is whole even if a write fails.
  *
  *     0  which write this is          8  CRC-32 of all that follows
  *     16 segment, offset              32 how many frames are open, then segment and offset of each
+ *
+ * Numbers are doubles.
  */
 export const positionSlotBytes = 4096;
 const slotHeadBytes = 40;
-/** More are not kept: they are read again. */
+/** The most open frames in a slot. Further ones are not kept and are read again. */
 export const maxOpenFrames = (positionSlotBytes - slotHeadBytes) / 16;
 
 export function writePositionSlot(write: number, { readUpTo, open }: SpoolPosition): Buffer {
@@ -115,7 +117,7 @@ export function writePositionSlot(write: number, { readUpTo, open }: SpoolPositi
   return slot;
 }
 
-/** The newer of the two slots; undefined when neither is whole. */
+/** Returns the newer of the two slots; undefined when neither is whole. */
 export function readPositionSlots(bytes: Buffer): (SpoolPosition & { readonly write: number }) | undefined {
   const slots = [0, positionSlotBytes].flatMap(
     (at) => readPositionSlot(bytes.subarray(at, at + positionSlotBytes)) ?? [],

@@ -24,30 +24,30 @@ function segmentPath(directory: string, number: number): string {
 export class Segment {
   readonly number: number;
   readonly path: string;
-  /** Open while it is read or written. */
+  /** The file while it is read or written. */
   file: OpenFile | undefined;
-  /** The end of its last whole frame: what lies behind it is not looked at. */
+  /** The end of its last whole frame. Bytes after it are ignored. */
   end = 0;
   /** Frames before `readAt` that an earlier run has read and not delivered. */
   readonly earlier: { readonly at: number; readonly count: number; readonly payloadBytes: number }[] = [];
-  /** The offset where the next frame that was not taken begins, but for those. */
+  /** The offset of the next frame to be taken, apart from `earlier`. */
   readAt = 0;
   /** Records, bytes of lines and frames that were not taken. */
   records = 0;
   bytes = 0;
   frames = 0;
-  /** The arrival of its oldest record that was not taken when it was opened; milliseconds since the epoch. */
+  /** The arrival of its oldest record that was not taken when it was opened, milliseconds since the epoch. */
   oldestAt = 0;
   /** Offsets of frames that were taken and are not delivered. */
   readonly taken = new Set<number>();
-  /** True if no more is written to it. */
+  /** True if nothing more is written to it. */
   isSealed: boolean;
-  /** True if it has bytes that are no frame: then it is set aside, not removed. */
+  /** True if it has bytes that are not a frame: it is then set aside, not removed. */
   isDamaged = false;
-  /** True if it was removed with what it held. */
+  /** True if it was removed together with its records. */
   isDropped = false;
 
-  /** @param file left out for one that an earlier run has written. */
+  /** @param file absent for a segment of an earlier run. */
   constructor(directory: string, number: number, file?: OpenFile) {
     this.number = number;
     this.path = segmentPath(directory, number);
@@ -59,7 +59,7 @@ export class Segment {
     return this.isSealed && this.frames === 0 && this.taken.size === 0;
   }
 
-  /** Adds a frame behind the others to what it counts. */
+  /** Counts a frame that follows the others. */
   count(frame: { readonly count: number; readonly oldestAt: number }, payloadBytes: number): void {
     if (this.frames === 0) this.oldestAt = frame.oldestAt;
     this.records += frame.count;
@@ -67,7 +67,7 @@ export class Segment {
     this.frames++;
   }
 
-  /** Looks through what an earlier run has written. @param position what that run has delivered. */
+  /** Scans a segment of an earlier run. @param position what that run has delivered. */
   async scan(io: FileIo, position: SpoolPosition | undefined): Promise<void> {
     const readUpTo = this.#readEnd(position);
     const open = new Set(position?.open.flatMap((one) => (one.segment === this.number ? one.offset : [])));
@@ -122,7 +122,7 @@ class PositionFile {
     this.#report = report;
   }
 
-  /** Returns the position that an earlier run has left; undefined when there is none that is whole. */
+  /** Returns the position of an earlier run; undefined when there is none that is whole. */
   async open(): Promise<SpoolPosition | undefined> {
     this.#file ??= await this.#io.openToUpdate(this.#path, spoolFileMode);
     const bytes = Buffer.alloc(2 * positionSlotBytes);
@@ -131,13 +131,13 @@ class PositionFile {
     return found;
   }
 
-  /** Keeps a position. One write is under way at a time, and only the last of those asked for meanwhile follows it. */
+  /** Writes a position. One write is under way at a time; of the positions requested meanwhile, only the last one is written after it. */
   keep(position: SpoolPosition): void {
     this.#wanted = position;
     if (this.#file !== undefined) this.#writing ??= this.#write(this.#file);
   }
 
-  /** Waits for the last write and has it reach the disk. */
+  /** Waits for the last write and syncs it to disk. */
   async close(): Promise<void> {
     await this.#writing;
     await this.#file?.syncData().catch((error: unknown) => this.#failed(error));
@@ -156,20 +156,20 @@ class PositionFile {
     this.#writing = undefined;
   }
 
-  /** Batches may be sent once more after a crash. */
+  /** Notes a failure: batches may be sent once more after a crash. */
   #failed(error: unknown): void {
     this.#report.failed("position", errorCode(error));
   }
 }
 
-/** Damaged segments that are kept for a person to look at. */
+/** The number of damaged segments that are kept for inspection. */
 const maxSetAside = 4;
-/** A segment that cannot be read is tried so often before it is given up: the disk may recover. */
+/** The number of tries to read a segment before it is given up: the disk may recover. */
 const readTries = 3;
-/** Codes of a disk for bytes that it cannot give, and of the system for a name that is no file. */
+/** Codes for bytes that a disk cannot read, and for a name that is not a file. */
 const unreadableCodes: ReadonlySet<string> = new Set(["EIO", "EBADMSG", "EUCLEAN", "EISDIR"]);
 
-/** The files of a spool and its read position, which says what of them is delivered. */
+/** The files of a spool and its read position, which records what is delivered. */
 export class SpoolSegments {
   readonly #options: SpoolOptions;
   readonly #position: PositionFile;
@@ -185,15 +185,15 @@ export class SpoolSegments {
     this.#position = new PositionFile(options);
   }
 
-  /** Oldest first. The last one is written to unless it is sealed. */
+  /** All segments, oldest first. The last one is written to unless it is sealed. */
   get all(): readonly Segment[] {
     return this.#segments;
   }
 
-  /** Finds what an earlier run has left. @throws what the system says; it can be tried again. */
+  /** Finds the segments of an earlier run. @throws the system's error; it can be tried again. */
   async open(): Promise<void> {
     const { directory, io } = this.#options;
-    // This drops segments that a failed try has found.
+    // Discard segments that a failed try has found.
     this.#segments = [];
     await io.makeFolder(directory, 0o750);
     const names = await io.list(directory);
@@ -202,7 +202,7 @@ export class SpoolSegments {
       return digits === undefined ? [] : Number(digits);
     });
     const delivered = await this.#position.open();
-    // Else what is written next would be taken for delivered by the next run.
+    // With a lower number the next run would take new batches for delivered.
     this.#nextNumber = (delivered?.readUpTo.segment ?? 0) + 1;
     for (const number of numbers.toSorted((a, b) => a - b)) {
       this.#nextNumber = Math.max(this.#nextNumber, number + 1);
@@ -219,7 +219,7 @@ export class SpoolSegments {
     this.keepPosition();
   }
 
-  /** Makes one behind the others. @throws what the system says. */
+  /** Creates a segment after the others. @throws the system's error. */
   async create(): Promise<Segment> {
     const { directory, io } = this.#options;
     const file = await io.openToUpdate(segmentPath(directory, this.#nextNumber), spoolFileMode);
@@ -230,7 +230,7 @@ export class SpoolSegments {
     return segment;
   }
 
-  /** Has the names of new segments reach the disk. @throws what the system says. */
+  /** Syncs the names of new segments to disk. @throws the system's error. */
   async syncNames(): Promise<void> {
     if (!this.#namesChanged) return;
     await syncFolder(this.#options.io, this.#options.directory);
@@ -256,7 +256,7 @@ export class SpoolSegments {
     }
   }
 
-  /** Tells whether a segment is to be given up because this was its last try to be read. */
+  /** Counts a failed try to read a segment, and reports whether it was the last one. */
   isUnreadable(path: string, error: unknown): boolean {
     if (!unreadableCodes.has(errorCode(error))) return false;
     const tries = (this.#failures.get(path) ?? 0) + 1;
@@ -265,12 +265,12 @@ export class SpoolSegments {
     return tries >= readTries;
   }
 
-  /** Removes those of which all is delivered. */
+  /** Removes segments that are delivered completely. */
   async tidy(): Promise<void> {
     for (const segment of this.#segments) if (segment.isDelivered) await this.leave(segment);
   }
 
-  /** Writes down what is delivered, soon. */
+  /** Writes the delivered position soon. */
   keepPosition(): void {
     const kept = positionOf(this.#segments);
     if (kept !== undefined) this.#position.keep(kept);
@@ -305,7 +305,7 @@ export class SpoolSegments {
   }
 }
 
-/** Returns what is delivered; undefined where there is no segment. */
+/** Returns the delivered position; undefined when there is no segment. */
 function positionOf(segments: readonly Segment[]): SpoolPosition | undefined {
   const reading = segments.find((segment) => segment.readAt < segment.end) ?? segments.at(-1);
   if (reading === undefined) return undefined;
@@ -314,7 +314,7 @@ function positionOf(segments: readonly Segment[]): SpoolPosition | undefined {
     [...earlier.map(({ at }) => at), ...taken].map((offset) => ({ segment: number, offset })),
   );
   if (open.length <= maxOpenFrames) return { readUpTo, open };
-  // Frames for which there is no room are read again by the next run, with all that follows them.
+  // There is no room for these frames: the next run reads them again, with all that follows.
   return { readUpTo: open.reduce((a, b) => (isBefore(b, a) ? b : a), readUpTo), open: [] };
 }
 

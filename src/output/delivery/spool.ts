@@ -11,10 +11,10 @@ import {
 } from "./spool-format.ts";
 import { SpoolSegments, type Segment } from "./spool-segments.ts";
 
-/** The system takes this many chunks in one call. */
+/** The number of chunks that the system takes in one call. */
 const maxChunks = 512;
 
-/** Writes a batch at an offset of a file. @throws what the system says; some of the frame may be written then. */
+/** Writes a batch at an offset of a file. @throws the system's error; a part of the frame may be written. */
 async function writeFrame(file: OpenFile, at: number, batch: Batch): Promise<void> {
   let chunks: readonly Uint8Array[] = [writeFrameHeader(batch), ...batch.chunks];
   for (let to = at; chunks.length > 0;) {
@@ -28,8 +28,8 @@ async function writeFrame(file: OpenFile, at: number, batch: Batch): Promise<voi
 /**
  * Reads a frame.
  *
- * @returns its batch is undefined when the bytes are not those that were written; nothing when no frame begins at this offset.
- * @throws what the system says.
+ * @returns a frame without a batch when the bytes differ from those written; undefined when no frame starts at this offset.
+ * @throws the system's error.
  */
 async function readFrame(
   file: OpenFile,
@@ -60,7 +60,7 @@ function withoutFirst(chunks: readonly Uint8Array[], bytes: number): readonly Ui
 /**
  * Batches on disk, first in, first out. `append`, `sync`, `take` and `close` are called one at a time.
  *
- * A batch that is given back, or that was taken and not delivered when the process ended, is read again: it leaves the spool
+ * A batch that is given back, or that was taken and not delivered when the process ended, is read again. It leaves the spool
  * only by `done`, or when it is dropped.
  */
 export class Spool {
@@ -94,15 +94,15 @@ export class Spool {
     return this.#returned[0]?.batch.oldestAt ?? this.#segments.all.find(({ frames }) => frames > 0)?.oldestAt;
   }
 
-  /** Reads what an earlier run has left; comes before all else. @throws what the system says; it can be tried again. */
+  /** Reads the batches of an earlier run; to be called before all else. @throws the system's error; it can be tried again. */
   open(): Promise<void> {
     return this.#segments.open();
   }
 
   /**
-   * Writes a batch behind the others. @returns false when there is no room and the newest is to be dropped; it is counted.
+   * Appends a batch. @returns false when there is no room and the newest is to be dropped; it is counted.
    *
-   * @throws what the system says; nothing of the batch is kept then.
+   * @throws the system's error; nothing of the batch is kept then.
    */
   async append(batch: Batch): Promise<boolean> {
     const size = frameHeaderBytes + batch.byteLength;
@@ -117,19 +117,19 @@ export class Spool {
     return true;
   }
 
-  /** Has everything that was appended reach the disk. */
+  /** Syncs all appended batches to disk. */
   async sync(): Promise<void> {
     await this.#segments.all.at(-1)?.file?.syncData();
     await this.#segments.syncNames();
   }
 
-  /** Has the next batch begin a segment of its own. */
+  /** Starts a new segment with the next batch. */
   seal(): void {
     const last = this.#segments.all.at(-1);
     if (last !== undefined) last.isSealed = true;
   }
 
-  /** The oldest batch that was not taken; undefined when there is none. @throws what the system says; it can be tried again. */
+  /** Takes the oldest batch that was not taken; undefined when there is none. @throws the system's error; it can be tried again. */
   async take(): Promise<TakenBatch | undefined> {
     const again = this.#returned.shift();
     if (again !== undefined) return this.#taken(again.segment, again.at, again.batch);
@@ -150,11 +150,11 @@ export class Spool {
     await this.#segments.close();
   }
 
-  /** @returns false when there is no room for this many bytes and the newest is to be dropped. */
+  /** Makes room for `size` bytes. @returns false when there is none and the newest is to be dropped. */
   async #makeRoom(size: number): Promise<boolean> {
     const segments = this.#segments;
     while (this.byteLength + size > this.#options.maxBytes && segments.all.length > 0) {
-      // Segments that were delivered meanwhile go first.
+      // Remove segments that were delivered meanwhile first.
       const before = segments.all.length;
       await segments.tidy();
       if (segments.all.length < before) continue;
@@ -191,15 +191,15 @@ export class Spool {
     try {
       await writeFrame(file, segment.end, batch);
     } catch (error) {
-      // The next run would take the written part of the frame for damage.
+      // The next run would take the partial frame for damage.
       await file.truncate(segment.end).catch(() => (segment.isDamaged = true));
-      // A full disk may never have room for the rest of it: it goes when what it has is delivered, and makes room.
+      // A full disk may never have room for more in this segment. Sealed, it is removed once delivered, which makes room.
       segment.isSealed = true;
       throw error;
     }
   }
 
-  /** Undefined: the frame is lost, or the rest of the segment. */
+  /** Reads the next frame of a segment; undefined: the frame or the rest of the segment is lost. */
   async #readNext(segment: Segment): Promise<TakenBatch | undefined> {
     const { io, report } = this.#options;
     const [earlier] = segment.earlier;
@@ -213,7 +213,7 @@ export class Spool {
       report.failed("read", errorCode(error));
     }
     if (frame === undefined) {
-      // It was one when the segment was looked through.
+      // There was a frame here when the segment was scanned.
       this.#giveUp(segment);
       return undefined;
     }
@@ -229,7 +229,7 @@ export class Spool {
     return undefined;
   }
 
-  /** The rest of a segment cannot be read. */
+  /** Gives up the rest of a segment, which cannot be read. */
   #giveUp(segment: Segment): void {
     this.#lost(segment, segment.records, segment.bytes);
     segment.isSealed = true;

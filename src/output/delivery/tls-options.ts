@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { reasonOf, DeliveryError } from "./output-adapter.ts";
 
-/** Reads a file that a setting names. @throws DeliveryError that names the file; an operator can mend it. */
+/** Reads a file named by a setting. @throws DeliveryError that names the file; an operator can mend it. */
 export function readNamedFile(path: string): Buffer {
   try {
     return readFileSync(path);
@@ -13,9 +13,9 @@ export function readNamedFile(path: string): Buffer {
   }
 }
 
-/** TLS to a store; files are in PEM, empty means none. */
+/** TLS to a store. Files are in PEM; an empty path means none. */
 export interface TlsConfig {
-  /** Certificates that are trusted in place of those that Node brings. */
+  /** The path of trusted certificates, which replace those of Node. */
   readonly caPath: string;
   /** The path of the client's certificate. */
   readonly certPath: string;

@@ -7,27 +7,27 @@ import { copyLines } from "../../record/index.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { HttpSettings } from "./settings.ts";
 
-/** Holds what a store adds to posting batches. */
+/** The parts of a store's protocol beyond posting batches. */
 interface PostProtocol {
   /** The name of its servers. */
   readonly name: string;
   readonly contentType: string;
-  /** Behind the URL's; with a question mark where it has parameters, or empty. */
+  /** The path after that of the URL: it starts with a question mark or slash, or is empty. */
   readonly path: string;
-  /** The body of a request, not compressed. */
+  /** Returns the body of a request, not compressed. */
   encode(batch: Batch): readonly Uint8Array[];
-  /** Headers of a batch. */
+  /** Returns further headers for a batch. */
   headersOf?(batch: Batch): Readonly<Record<string, string>>;
-  /** First contact; see {@link OutputAdapter.open}. */
+  /** Makes the first contact; see {@link OutputAdapter.open}. */
   open(client: HttpClient, signal: AbortSignal): Promise<readonly string[]>;
   /**
-   * Returns what a status of 200 to 299 means; absent: all records are with the store.
+   * Returns the outcome for a status of 200 to 299; absent: the store has all records.
    *
    * @throws DeliveryError
    */
   accepted?(answer: HttpAnswer, batch: Batch, signal: AbortSignal): Outcome | Promise<Outcome>;
   /**
-   * Returns what another status means; undefined, or absent: what it means for any server.
+   * Returns the outcome for another status; undefined, or absent: its general meaning applies.
    *
    * @throws DeliveryError
    */
@@ -98,8 +98,8 @@ export function createHttpOutput(settings: HttpSettings, { clock }: AdapterConte
 }
 
 /**
- * Posts each batch as one request; any status from 200 to 299 acknowledges it. The server cannot know a batch again, so an
- * acknowledgement that was lost has records arrive twice: at least once.
+ * Posts each batch as one request; any status from 200 to 299 acknowledges it. The server cannot recognise a repeated batch, so
+ * a lost acknowledgement makes records arrive twice: at least once.
  */
 export function createPostedLines(config: PostConfig, format: HttpSettings["FORMAT"], clock: Clock): OutputAdapter {
   const isLines = format === "ndjson";
@@ -111,7 +111,7 @@ export function createPostedLines(config: PostConfig, format: HttpSettings["FORM
       path: "",
       encode: (batch) => (isLines ? batch.chunks : asArray(batch)),
       async open(client, signal) {
-        // Any answer will do: what a webhook says to a request without records means nothing.
+        // Accept any other answer: what a webhook says to a request without records means nothing.
         const { status } = await client.request({ method: "OPTIONS", path: "", signal });
         return status === 401 || status === 403
           ? [`the server answers ${status} to a first request without records`]
@@ -125,7 +125,7 @@ export function createPostedLines(config: PostConfig, format: HttpSettings["FORM
 const lineFeed = 0x0a;
 const comma = 0x2c;
 
-/** The lines as a JSON array: each line feed becomes a comma, the last one the end. */
+/** Returns the lines as a JSON array: each line feed becomes a comma, the last one the end. */
 function asArray(batch: Batch): readonly Uint8Array[] {
   const text = Buffer.allocUnsafeSlow(batch.byteLength + 1);
   text[0] = 0x5b;

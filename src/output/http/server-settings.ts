@@ -27,15 +27,15 @@ export type Compression = "none" | "gzip" | "zstd";
 type Compress = (bytes: Uint8Array) => Promise<Uint8Array>;
 
 const gzip = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip);
-/** From Node 22.15 on. */
+/** Available from Node 22.15 on. */
 const { zstdCompress } = zlib as {
   readonly zstdCompress?: (bytes: Uint8Array, callback: (error: Error | null, result: Buffer) => void) => void;
 };
 
 /**
- * Compresses in a thread of the system's calls, fast rather than small.
+ * Returns a function that compresses in a thread of libuv's pool, fast rather than small.
  *
- * @returns undefined for `none`. @throws Error when this Node cannot do it.
+ * @returns undefined for `none`. @throws Error when this Node does not support it.
  */
 export function compressor(compression: Compression): Compress | undefined {
   if (compression === "none") return undefined;
@@ -44,7 +44,7 @@ export function compressor(compression: Compression): Compress | undefined {
   return promisify(zstdCompress);
 }
 
-/** Says what is wrong with a compression that this Node does not have. */
+/** Returns the fault of a compression that this Node does not support; undefined: there is none. */
 export function zstdFault(compression: string): string | undefined {
   if (compression !== "zstd" || zstdCompress !== undefined) return undefined;
   return `cannot be zstd with Node ${process.version}: 22.15 or later is needed`;
@@ -107,7 +107,7 @@ export const labelsRow = (what: string): Setting<readonly string[]> =>
 
 export const gzipRow = row(oneOf(["none", "gzip"]), "none", "Of requests.");
 
-/** The settings of a store of logs over HTTP: servers, TLS, credentials and headers. */
+/** Returns the settings of a log store over HTTP: servers, TLS, credentials and headers. */
 export const logStoreRows = (store: string, address: string) => ({
   ...commonRows(store),
   ADDRESSES: addressesRow([address]),
@@ -135,7 +135,7 @@ interface ServerSettings extends Pick<TlsSettings, "TLS_ENABLE"> {
   readonly ADDRESSES: readonly string[];
 }
 
-/** Reads the addresses of a store over HTTP as URLs. @param pathOfAddress of addresses that are no URLs. */
+/** Reads the addresses of a store over HTTP as URLs. @param pathOfAddress the path for addresses that are not URLs. */
 export function urlsOf({ ADDRESSES, TLS_ENABLE }: ServerSettings, pathOfAddress = ""): readonly string[] {
   const scheme = TLS_ENABLE ? "https" : "http";
   return ADDRESSES.map((address) => (/^https?:/i.test(address) ? address : `${scheme}://${address}${pathOfAddress}`));
@@ -143,13 +143,13 @@ export function urlsOf({ ADDRESSES, TLS_ENABLE }: ServerSettings, pathOfAddress 
 
 type CredentialSettings = OwnSettings<ReturnType<typeof credentialRows>>;
 
-/** Makes the header of basic authentication; none without a user or a password. */
+/** Returns the header of basic authentication; none without a user or a password. */
 export function basicAuthorization({ USERNAME, PASSWORD }: CredentialSettings): { readonly authorization?: string } {
   if (USERNAME === "" || PASSWORD === "") return {};
   return { authorization: `Basic ${Buffer.from(`${USERNAME}:${PASSWORD}`).toString("base64")}` };
 }
 
-/** Tells how batches are posted to a store; plain data. */
+/** The configuration for posting batches to a store; plain data. */
 export type PostConfig = HttpStore & { readonly compression: Compression };
 
 interface PostSettings extends ServerSettings, TlsSettings {
@@ -157,7 +157,7 @@ interface PostSettings extends ServerSettings, TlsSettings {
   readonly COMPRESSION: Compression;
 }
 
-/** Says how batches are posted to a store. @param pathOfAddress of addresses that are no URLs. */
+/** Returns the configuration for posting batches to a store. @param pathOfAddress the path for addresses that are not URLs. */
 export function postConfig(settings: PostSettings, headers: PostConfig["headers"], pathOfAddress = ""): PostConfig {
   return {
     urls: urlsOf(settings, pathOfAddress),
@@ -173,7 +173,7 @@ interface LogSettings extends PostSettings, CredentialSettings {
   readonly HEADERS: ReadonlyMap<string, string>;
 }
 
-/** Says how batches are posted to a store that takes basic authentication, a bearer token and headers. */
+/** Returns the configuration for a store that takes basic authentication, a bearer token and headers. */
 export function logPostConfig(settings: LogSettings, pathOfAddress = ""): PostConfig {
   const headers = {
     ...Object.fromEntries(settings.HEADERS),

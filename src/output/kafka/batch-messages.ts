@@ -5,10 +5,10 @@ import type { MessageWriter } from "./message-writer.ts";
 import * as layout from "./part-layout.ts";
 import type { BatchLines } from "./record-batch.ts";
 
-/** Rows that are written together: their columns and messages stay in the cache of a core. */
+/** The number of rows that are written together: their columns and messages fit into the cache of a core. */
 const maxRows = 2048;
 
-/** The records of a batch as messages, some rows of columns at a time. */
+/** Turns the records of a batch into messages, some rows of columns at a time. */
 export class BatchMessages {
   readonly #encoder: MessageEncoder;
   readonly #isDelimited: boolean;
@@ -16,7 +16,7 @@ export class BatchMessages {
   #keys = Buffer.alloc(0);
   readonly #keyEnds = new Uint32Array(maxRows + 1);
 
-  /** @param isDelimited each message has its length before it. */
+  /** @param isDelimited true if each message is preceded by its length. */
   constructor(encoder: MessageEncoder, isDelimited: boolean) {
     this.#encoder = encoder;
     this.#isDelimited = isDelimited;
@@ -24,9 +24,9 @@ export class BatchMessages {
   }
 
   /**
-   * Makes messages with the keys and topics that the lines have.
+   * Makes messages with the keys and topics of the lines.
    *
-   * @param out has the messages, so it must stay as it is as long as the records are of use.
+   * @param out holds the messages, so it must stay unchanged as long as the records are in use.
    */
   make({ chunks }: Pick<Batch, "chunks">, lines: BatchLines, out: MessageWriter): MessageLines {
     const { count } = lines;
@@ -55,7 +55,7 @@ export class BatchMessages {
     return { ...lines, ...places, ...memories, leftOut: leftOut + out.leftOut, cut };
   }
 
-  /** Writes the messages of the rows that are read. @returns how many values have no form there. */
+  /** Writes the messages of the rows that were read. @returns the number of values that the messages cannot hold. */
   #write(lines: BatchLines, places: Places, out: MessageWriter, first: number): number {
     const batch = this.#reader.batch();
     const { rows, texts } = batch;
@@ -94,9 +94,9 @@ export class BatchMessages {
 
 /** Messages of the lines of a batch. */
 export interface MessageLines extends BatchLines {
-  /** Values of the lines that the messages have no form for. */
+  /** The number of values that the messages cannot hold. */
   readonly leftOut: number;
-  /** Records whose line was cut off. */
+  /** The number of records whose line was truncated. */
   readonly cut: number;
 }
 

@@ -20,15 +20,12 @@ import {
   type MessagePart,
 } from "./message-writer.ts";
 
-/** Makes messages of Protocol Buffers of rows. */
+/** Makes Protocol Buffers messages of rows. */
 export interface MessageEncoder {
-  /** What it reads. */
+  /** The columns that it reads. */
   readonly columns: readonly Column[];
   readonly hasRest: boolean;
-  /**
-   * Returns what the messages of the rows are made of, valid as long as these are; and how many values of theirs the message has no form
-   * for.
-   */
+  /** Returns the parts of the rows' messages, valid as long as the batch is, and the number of values that the messages cannot hold. */
   partsOf(batch: ColumnBatch): { readonly parts: readonly MessagePart[]; readonly leftOut: number };
 }
 
@@ -40,13 +37,13 @@ const emptyArray = Buffer.from("[]");
 
 interface NumberedField {
   readonly number: number;
-  /** The entry that says that the field is an empty array, for a message has the same bytes for an empty array and for none. */
+  /** The entry that marks the field as an empty array, because a message has the same bytes for an empty array and for none. */
   readonly empty: Uint8Array;
 }
 
 /**
- * Makes messages of `proto/flow/v1/flow.proto`. What has no number, or is not of its field's type, stands in the maps by its name, so
- * that message and line say the same.
+ * Makes messages of `proto/flow/v1/flow.proto`. A field without a number, or a value of another type than its field, goes into
+ * the maps by its name, so the message says the same as the line.
  */
 export class FlowEncoder implements MessageEncoder {
   readonly columns: readonly Column[];
@@ -81,7 +78,7 @@ export class FlowEncoder implements MessageEncoder {
   }
 }
 
-/** Holds entries of the maps of a message, in memory that is used again. */
+/** Entries of the maps of a message, in memory that is reused. */
 class Entries {
   bytes = Buffer.allocUnsafeSlow(4096);
   length = 0;
@@ -112,7 +109,7 @@ class RestEntries {
   readonly #entries = new Entries();
   readonly #walker = new LineWalker((name): Uint8Array => Buffer.from(name));
   #texts: Uint8Array = new Uint8Array(0);
-  /** Where the entries of each row end, by the row behind. */
+  /** The end of each row's entries, at the index of the row plus one. */
   ends = new Uint32Array(1);
 
   get bytes(): Uint8Array {
@@ -142,7 +139,7 @@ class RestEntries {
   };
 }
 
-/** @returns where the copy ends. */
+/** Copies bytes. @returns the end of the copy. */
 function copyBytes(source: Uint8Array, from: number, to: number, target: Buffer, at: number): number {
   if (to - from >= 32) return copyLines(source, from, to, target, at);
   for (let i = from, place = at; i < to; i++, place++) target[place] = source[i] as number;

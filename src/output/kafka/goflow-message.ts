@@ -2,7 +2,7 @@ import { columnOf, type BatchColumn, type Column, type ColumnBatch, type TextTab
 import type { MessageEncoder } from "./flow-message.ts";
 import { asWhole, has, numbersPart, partOf, type MessagePart } from "./message-writer.ts";
 
-/** How a value of a line becomes one of the message. */
+/** The conversion of a value in a line to one of the message. */
 type Conversion =
   | "number"
   | "longNumber"
@@ -17,7 +17,7 @@ type Conversion =
   | "communities"
   | "numbers";
 
-/** A field of goflow2's `FlowMessage`, and the fields of records that it is made of, the most preferred first. */
+/** A field of goflow2's `FlowMessage`, and the record fields it is made of, the most preferred first. */
 export interface GoflowField {
   readonly number: number;
   readonly name: string;
@@ -32,7 +32,7 @@ const madeOf = (number: number, name: string, conversion: Conversion, ...from: r
   conversion,
 });
 
-/** Numbers and types are those of goflow2's pb/flow.proto. Its users multiply bytes and packets by the sampling rate themselves. */
+/** Fields with the numbers and types of goflow2's pb/flow.proto. Its users multiply bytes and packets by the sampling rate themselves. */
 export const goflowFields: readonly GoflowField[] = [
   madeOf(1, "type", "flowType", "flow.export.version.name"),
   madeOf(3, "sampling_rate", "rounded", "flow.sample_rate"),
@@ -79,7 +79,7 @@ export const goflowFields: readonly GoflowField[] = [
   madeOf(112, "time_flow_end_ns", "time", "flow.end.timestamp"),
 ];
 
-/** Where a field's values are, and the rows that take them from there; no presence: all. */
+/** The source of a field's values, and the rows that take their values from it; without presence: all rows. */
 interface Source {
   readonly field: GoflowField;
   readonly column: BatchColumn;
@@ -87,8 +87,8 @@ interface Source {
 }
 
 /**
- * Makes messages of goflow2's `FlowMessage` of rows of flows. What that has no field for is left out, and zeros, as its own writer does; so
- * are values that its types do not hold, which are counted.
+ * Makes goflow2's `FlowMessage` of rows of flows. Like goflow2's own writer, it leaves out fields that the message lacks, and zeros.
+ * It also leaves out values that the message's types cannot hold, and counts them.
  */
 export class GoflowEncoder implements MessageEncoder {
   readonly hasRest = false;
@@ -106,7 +106,7 @@ export class GoflowEncoder implements MessageEncoder {
     return { parts: made.map(({ part }) => part), leftOut: made.reduce((sum, { leftOut }) => sum + leftOut, 0) };
   }
 
-  /** A row takes a field from the most preferred column that it has. */
+  /** Returns the sources of all fields. Each row takes a field from the most preferred column that it has. */
   #sources(batch: ColumnBatch): Source[] {
     return goflowFields.flatMap((field) => {
       const sources: Source[] = [];
@@ -168,7 +168,7 @@ export class GoflowEncoder implements MessageEncoder {
   }
 }
 
-/** The two lower bits of the octet whose upper six are `ip.dscp.id`. */
+/** The field with the two lower bits of the octet whose upper six are `ip.dscp.id`. */
 const ecn = "ip.ecn.id";
 const flowTypes: Readonly<Record<string, number>> = {
   "sFlow v5": 1,
@@ -179,13 +179,13 @@ const flowTypes: Readonly<Record<string, number>> = {
 const etherTypes: Readonly<Record<number, number>> = { 4: 0x0800, 6: 0x86dd };
 const pastWord = 2 ** 32;
 
-/** Elements without a name of ours are whole numbers here. */
+/** Returns the column of a field. Elements without a name of ours are read as whole numbers. */
 function goflowColumn(field: string): Column {
   const column = field.startsWith("flow.ie.") ? undefined : columnOf(field);
   return column ?? { field, type: "unsigned", isArray: false };
 }
 
-/** Reads the numbers of rows as halves. @param valueOf NaN: the message has no number for it. */
+/** Reads the numbers of rows as 32-bit halves. @param valueOf NaN: the message has no number for it. */
 function readValues(
   valueOf: (row: number) => number,
   presence: Uint8Array | undefined,
@@ -204,7 +204,7 @@ function readValues(
   return { words, leftOut };
 }
 
-/** Reads the lists of rows as halves of numbers. */
+/** Reads the lists of rows as 32-bit halves of numbers. */
 function readLists(
   listOf: (row: number) => NumberList,
   presence: Uint8Array | undefined,
@@ -224,7 +224,10 @@ function readLists(
   return { words: Uint32Array.from(words), offsets, leftOut };
 }
 
-/** Reads the lists of a column's rows: numbers, communities (RFC 1997), a path up to a set of systems, whose order says nothing. */
+/**
+ * Returns a reader of the lists of a column: numbers, communities (RFC 1997), or an AS path up to its first set of systems, which has no
+ * order.
+ */
 function listReader(
   conversion: "numbers" | "communities" | "asPath",
   { data, offsets }: BatchColumn,
@@ -237,13 +240,13 @@ function listReader(
   };
 }
 
-/** Numbers of 32 bits, and whether something behind them is none. */
+/** Numbers of 32 bits, and whether an item after them is not one. */
 interface NumberList {
   readonly values: readonly number[];
   readonly isCut: boolean;
 }
 
-/** Returns numbers up to the first that is none of 32 bits. */
+/** Returns the numbers before the first item that is not a 32-bit number. */
 function numbersOf(texts: readonly string[]): NumberList {
   const values: number[] = [];
   for (const text of texts) {
@@ -256,7 +259,7 @@ function numbersOf(texts: readonly string[]): NumberList {
   return { values, isCut: false };
 }
 
-/** Reads the numbers that a column's values stand for; NaN: there is none. */
+/** Returns a reader of the numbers that a column's values represent; NaN: there is none. */
 function numberReader(
   conversion: "dscp" | "etherType" | "flowType" | "mac" | "rounded",
   column: BatchColumn,
@@ -292,17 +295,17 @@ function numberReader(
   return (row) => Math.round(exact(row));
 }
 
-/** Reads numbers of a column; whole ones of 64 bits without an object for each. */
+/** Returns a reader of a column's numbers. It reads whole ones of 64 bits without an object for each. */
 function numberAt({ column, data }: BatchColumn): (row: number) => number {
   if (column.type === "double") return (row) => data[row] as number;
   const words = new Int32Array(data.buffer, data.byteOffset, data.byteLength >>> 2);
-  // Beyond 2^63 it is negative, which no number here is.
+  // Beyond 2^63 the result is negative, which the callers reject.
   return (row) => (words[2 * row + 1] as number) * pastWord + ((words[2 * row] as number) >>> 0);
 }
 
 const macBytes = 17;
 
-/** Reads `00:00:5e:00:53:01`; NaN: it is no MAC address. */
+/** Reads a MAC address such as `00:00:5e:00:53:01`; NaN: it is not one. */
 function macOf({ offsets, bytes }: TextTable, code: number): number {
   const from = offsets[code] as number;
   if ((offsets[code + 1] as number) - from !== macBytes) return Number.NaN;

@@ -25,12 +25,12 @@ import { createRecordBatchEncoder } from "./record-batch.ts";
 import { kafka, type KafkaSettings } from "./settings.ts";
 import { brokerFailure, kafkaCode, kafkaCodeOf, topicFailure } from "./kafka-failure.ts";
 
-/** Versions of the request that the library reads the answers of. */
+/** Versions of the produce request whose answers the library can read. */
 const versions = [produceV7, produceV8, produceV9, produceV10, produceV11];
 type ProduceAnswers = ReturnType<typeof produceV11.parseResponse>;
 
 const produceKey = 0;
-/** From this version on lengths are compact and structures may have tagged fields (KIP-482). */
+/** From this version on, lengths are compact and structures may have tagged fields (KIP-482). */
 const firstFlexible = 9;
 
 interface ProduceOptions {
@@ -44,7 +44,7 @@ interface ProduceOptions {
 /**
  * Sends records to one broker, at most one request for a partition.
  *
- * @throws what the library says; ResponseError where a partition was not written.
+ * @throws the library's error; ResponseError where a partition was not written.
  */
 function produce(
   connection: Connection,
@@ -99,7 +99,7 @@ function writeRequest(requests: readonly ProduceRequest[], options: ProduceOptio
   return isFlexible ? writer.appendTaggedFields() : writer;
 }
 
-/** By which a broker recognises batches that it has. */
+/** The identity by which a broker recognises batches that it has. */
 export interface ProducerId {
   readonly id: bigint;
   readonly epoch: number;
@@ -122,21 +122,21 @@ export interface ProduceAnswer {
   readonly said: string;
 }
 
-/** Does what this output needs of Kafka. Every error is a DeliveryError that says what is wrong. */
+/** The Kafka operations that this output needs. Every error is a DeliveryError that states the fault. */
 export interface KafkaClient {
-  /** The leader of each partition of a topic, by the partition's number. */
+  /** Returns the leader of each partition of a topic, by the partition's number. */
   leaders(topic: string): Promise<readonly number[]>;
-  /** @returns undefined where the user may have none. */
+  /** Requests a producer. @returns undefined where the user may have none. */
   newProducer(): Promise<ProducerId | undefined>;
   /**
-   * Writes records into a record batch, a copy.
+   * Encodes records as a record batch, a copy.
    *
    * @param sequence of the first record; counts the records of the producer in their partition.
    */
   encode(records: RecordPlaces, indexes: readonly number[], producer: ProducerId | undefined, sequence: number): Buffer;
   /** Sends to one broker, once, at most one request for a partition. An abort closes the connection. */
   produce(leader: number, requests: readonly ProduceRequest[], signal: AbortSignal): Promise<readonly ProduceAnswer[]>;
-  /** Leaders are asked for again. */
+  /** Discards the known leaders, so they are requested again. */
   forgetLeaders(): void;
   close(): Promise<void>;
 }
@@ -144,7 +144,7 @@ export interface KafkaClient {
 type ProduceApi = Pick<typeof produceV11.api, "version">;
 type InitProducerIdApi = typeof initProducerIdV5.api;
 
-/** @throws DeliveryError when a file cannot be read. */
+/** Creates a client. @throws DeliveryError when a file cannot be read. */
 export function createKafkaClient(settings: KafkaSettings): KafkaClient {
   const { BROKERS: brokers, PRODUCER_COMPRESSION: compression, TOPIC_AUTO_CREATE: autocreateTopics } = settings;
   const timeoutMs = 1000 * settings.TIMEOUT;
@@ -162,24 +162,24 @@ export function createKafkaClient(settings: KafkaSettings): KafkaClient {
     timeout: timeoutMs,
     requestTimeout: timeoutMs,
     connectTimeout: Math.min(timeoutMs, 10_000),
-    // The core tries again.
+    // The core retries instead.
     retries: false,
     maxInflights: settings.REQUESTS_IN_FLIGHT,
     autocreateTopics,
     metadataMaxAge: 60_000,
     ...(tls !== undefined && {
       tls: tlsOptions(tls),
-      // TLS knows no addresses as server names (RFC 6066).
+      // TLS does not allow addresses as server names (RFC 6066).
       tlsServerName: !brokers.some((broker) => isIP(broker.replace(/:\d+$/, "").replaceAll(/[[\]]/g, "")) !== 0),
     }),
     ...(settings.SASL_ENABLE && { sasl: saslOptions(settings) }),
   };
   const base = new Base(options);
-  // A connection that fails twice would otherwise end the thread.
+  // Without a listener, a connection that fails twice would end the thread.
   base.connections.on("connecting", ({ connection }) => connection.on("error", () => {}));
 
   const closeConnections = (): void => {
-    // The library forgets a connection when it is closed, and not when it gives no answer.
+    // The library drops a closed connection, but not one that does not answer.
     for (const [, { socket }] of base.connections as unknown as Iterable<[string, { socket?: Socket }]>)
       socket?.destroy();
   };
@@ -198,7 +198,7 @@ export function createKafkaClient(settings: KafkaSettings): KafkaClient {
     requests: readonly ProduceRequest[],
   ): Promise<readonly ProduceAnswer[]> => {
     const { version } = await getApi<ProduceApi>("Produce");
-    // At most half the time for the replicas, so that a leader can still say that it waits for them.
+    // Use at most half the time for the replicas, so the leader can still report that it waits for them.
     const how = { version, acks: settings.PRODUCER_REQUIRED_ACKS === "all" ? -1 : 1, replicasMs };
     try {
       return answersOf(await produce(connection, requests, how));
@@ -261,7 +261,7 @@ export function createKafkaClient(settings: KafkaSettings): KafkaClient {
         signal.throwIfAborted();
         return await send(connection, requests);
       } catch (error) {
-        // After a time-out the library cannot read what still comes on this connection.
+        // After a time-out the library cannot read late answers on this connection.
         connection?.socket.destroy();
         base.clearMetadata();
         throw brokerFailure(error, `${broker.host}:${broker.port}`);
@@ -294,7 +294,7 @@ function settle<T>(resolve: (value: T) => void, reject: (error: Error) => void):
 function saslOptions(settings: KafkaSettings): SASLOptions {
   const { SASL_MECHANISM: mechanism, SASL_USERNAME: username, SASL_PASSWORD: password } = settings;
   if (mechanism !== "OAUTHBEARER") return { mechanism, username, password };
-  // Tokens expire, so the file is read at each connection.
+  // Tokens expire, so read the file at each connection.
   return { mechanism, token: () => readNamedFile(settings.SASL_TOKEN_FILEPATH).toString().trim() };
 }
 

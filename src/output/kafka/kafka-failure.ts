@@ -1,7 +1,7 @@
 import { reasonOf, DeliveryError, causesOf, connectionFailure } from "../delivery/output-adapter.ts";
 import { errorCode } from "../../base/file/index.ts";
 
-/** Answers of brokers for a partition or a topic by which this output decides (Kafka protocol, error codes). */
+/** Broker error codes for a partition or topic that this output reacts to (Kafka protocol, error codes). */
 export const kafkaCode = {
   none: 0,
   unknownTopic: 3,
@@ -45,7 +45,7 @@ const ofOperator: ReadonlySet<number> = new Set([
   kafkaCode.policyViolation,
 ]);
 
-/** Returns the error that a broker's code for a topic means; the records are not at fault. */
+/** Returns the error for a broker's code for a topic; the records are not at fault. */
 export function topicFailure(code: number, topic: string, said: string): DeliveryError {
   const [word, text] = sentences[code] ?? [
     `kafka_${code}`,
@@ -55,13 +55,13 @@ export function topicFailure(code: number, topic: string, said: string): Deliver
 }
 
 /**
- * Says in a sentence why brokers could not be used. The library wraps what the system says into errors of its own.
+ * Returns the error, with a sentence, for brokers that could not be used. The library wraps the system's errors.
  *
  * @param place the brokers, where the error names none.
  */
 export function brokerFailure(error: unknown, place: string): DeliveryError {
   const all = [...causesOf(error)];
-  // The library wraps failures of this output itself, too, such as to read a token.
+  // The library also wraps failures of this output itself, such as reading a token.
   const own = all.find((one) => one instanceof DeliveryError);
   if (own !== undefined) return own;
   const at =
@@ -104,7 +104,7 @@ export function brokerFailure(error: unknown, place: string): DeliveryError {
   return new DeliveryError("store", "unreachable", `${at} cannot be used: ${reasonOf(last)}`, { cause: error });
 }
 
-/** The code of a broker within an error; undefined: no broker has answered. */
+/** Returns the broker's code within an error; undefined: no broker has answered. */
 export function kafkaCodeOf(error: unknown): number | undefined {
   return [...causesOf(error)].find((one): one is ProtocolFault => "apiCode" in one)?.apiCode;
 }

@@ -17,8 +17,8 @@ const multiplier = 0x5bd1_e995;
 const seed = 0x9747_b28c;
 
 /**
- * MurmurHash2 of the bytes at `from` … `to`, by which Kafka's Java client chooses the partition of a key; 31 bits, not
- * negative. The library's one counts with big integers: as long as copying the record.
+ * Returns the MurmurHash2 of the bytes at `from` … `to`, by which Kafka's Java client chooses the partition of a key; 31 bits, not
+ * negative. The library's implementation uses big integers and takes as long as copying the record.
  */
 export function murmur2(bytes: Uint8Array, from: number, to: number): number {
   const byteAt = (at: number): number => bytes[at] as number;
@@ -39,35 +39,35 @@ export function murmur2(bytes: Uint8Array, from: number, to: number): number {
 }
 
 /**
- * Records of one batch that are written to a partition together. Its records and its sequence stay the same for all tries:
- * by these a broker recognises it.
+ * Records of one batch that are written to a partition together. Its records and its sequence stay the same for all tries, so a
+ * broker recognises it.
  */
 interface Chunk {
   readonly topic: string;
   partition: number;
-  /** Positions of the records in the batch as it was first made, ascending. */
+  /** Positions of the records in the original batch, ascending. */
   readonly positions: readonly number[];
   /** The sequence number of its first record; undefined until it is sent. */
   sequence: number | undefined;
-  /** It was sent, and the result of that is not known. */
+  /** True if it was sent and the result is unknown. */
   isUncertain: boolean;
   state: "open" | "accepted" | "refused";
-  /** Why it is refused. */
+  /** The reason of a refusal. */
   reason: string;
 }
 
 interface PlanOptions {
-  /** Topics by their numbers. */
+  /** The topics, indexed by number. */
   readonly topics: readonly { readonly name: string; readonly partitions: number }[];
   readonly maxMessageBytes: number;
 }
 
-/** Records without a key that stay together. */
+/** The number of consecutive keyless records that go to one partition. */
 const runLength = 1000;
 
 /**
- * Spreads the records of a batch over partitions: those with a key as Kafka's own Java client does, the others round
- * robin by runs, so that a batch has the same partitions each time.
+ * Distributes the records of a batch over partitions: those with a key like Kafka's Java client, the others round robin by runs.
+ * A batch gets the same partitions each time.
  */
 export function planChunks(batch: Batch, lines: BatchLines, { topics, maxMessageBytes }: PlanOptions): Chunk[] {
   const chunks: Chunk[] = [];
@@ -97,36 +97,36 @@ function turnOf(batch: Batch, lines: BatchLines, index: number, position: number
   return murmur2(lines.memories[lines.memoryOf[index] as number] as Buffer, key, lines.keyTo[index] as number);
 }
 
-/** A chunk that no broker has seen. */
+/** Returns a chunk that no broker has seen. */
 function newChunk(topic: string, partition: number, positions: readonly number[]): Chunk {
   return { topic, partition, positions, sequence: undefined, isUncertain: false, state: "open", reason: "" };
 }
 
-/** The producer's numbers are not those that the broker has: the state of one of them is lost. */
+/** Codes for a sequence or producer that the broker does not expect: the state of one of them is lost. */
 const isForeignSequence: ReadonlySet<number> = new Set([
   kafkaCode.outOfOrderSequence,
   kafkaCode.invalidProducerEpoch,
   kafkaCode.invalidProducerIdMapping,
   kafkaCode.unknownProducerId,
 ]);
-/** A single record is at fault, or there are too many. */
+/** Codes for a single record at fault, or too many records. */
 const isContent: ReadonlySet<number> = new Set([
   kafkaCode.messageTooLarge,
   kafkaCode.recordListTooLarge,
   kafkaCode.invalidTimestamp,
   kafkaCode.invalidRecord,
 ]);
-/** After these the records may be written. */
+/** Codes after which the records may have been written. */
 const isInDoubt: ReadonlySet<number> = new Set([kafkaCode.requestTimedOut, kafkaCode.notEnoughReplicasAfterAppend]);
 
-/** Tells whether the records of a chunk, which stay together, are in these lines. */
+/** Reports whether these lines have the records of a chunk, which stay together. */
 const isIn = (lines: BatchLines, { positions }: Chunk): boolean => lines.has(positions[0] ?? 0);
 
 const placeOf = ({ topic, partition }: Pick<Chunk, "topic" | "partition">): string => `${topic}:${partition}`;
 
 /**
- * One producer, which has one batch at a time. The brokers number what a producer writes to a partition; a chunk whose
- * result is not known is sent again with the number that it had, before anything else goes to its partition.
+ * One producer, which sends one batch at a time. Brokers number the records of a producer in each partition. A chunk whose
+ * result is unknown is sent again with its old number before anything else goes to its partition.
  */
 class KafkaLane {
   readonly #client: KafkaClient;
@@ -137,11 +137,11 @@ class KafkaLane {
   #chunks: Chunk[] | undefined;
   #running: Promise<unknown> = Promise.resolve();
   #mustRenew = false;
-  /** The messages of its batch, where it does not send the lines. */
+  /** The messages of its batch, unless it sends the lines. */
   readonly messages = new MessageWriter();
-  /** Values of its batch that its messages have no form for. */
+  /** The number of values of its batch that its messages cannot hold. */
   leftOut = 0;
-  /** Records of it whose line was cut off. */
+  /** The number of records of its batch whose line was truncated. */
   cut = 0;
 
   constructor(client: KafkaClient, isIdempotent: boolean) {
@@ -149,16 +149,16 @@ class KafkaLane {
     this.#isIdempotent = isIdempotent;
   }
 
-  /** The chunks of its batch, with what happened to them. */
+  /** The chunks of its batch and their states. */
   get chunks(): readonly Chunk[] {
     return this.#chunks ?? [];
   }
 
   /**
-   * Sends what is open of its batch. Calls for one batch may overlap when the earlier one is aborted.
+   * Sends the open chunks of its batch. Calls for one batch may overlap when the earlier one is aborted.
    *
    * @param plan is called at the batch's first try.
-   * @returns what is wrong, when not all could be written or refused.
+   * @returns the fault, when some could be neither written nor refused.
    */
   send(lines: BatchLines, plan: () => Promise<Chunk[]>, signal: AbortSignal): Promise<DeliveryError | undefined> {
     const sent = this.#running.then(() => this.#sendAll(lines, plan, signal));
@@ -166,12 +166,12 @@ class KafkaLane {
     return sent;
   }
 
-  /** Its batch is done. */
+  /** Ends its batch. */
   release(): void {
     this.#chunks = undefined;
   }
 
-  /** The producer begins again: what is in doubt may be written twice. */
+  /** Replaces the producer: records in doubt may be written twice. */
   #renew(): void {
     this.#mustRenew = false;
     this.#producer = undefined;
@@ -182,7 +182,7 @@ class KafkaLane {
     }
   }
 
-  /** A topic that was made again may have fewer partitions than its chunks were made for, and knows no batch. */
+  /** Distributes chunks of missing partitions again: a topic that was recreated may have fewer partitions, and knows no batch. */
   async #moveStrays(open: readonly Chunk[]): Promise<void> {
     let isMoved = false;
     for (const chunk of open) {
@@ -194,7 +194,7 @@ class KafkaLane {
     if (isMoved) this.#renew();
   }
 
-  /** @returns whether there were some. */
+  /** Reopens refused chunks. @returns whether there were some. */
   #reopenRefused(lines: BatchLines): boolean {
     let isAny = false;
     this.#chunks = this.#chunks?.map((one) => {
@@ -207,12 +207,12 @@ class KafkaLane {
 
   #accept(chunk: Chunk): void {
     chunk.state = "accepted";
-    // Sequences are of 31 bits and go round.
+    // Sequences have 31 bits and wrap.
     this.#sequences.set(placeOf(chunk), ((chunk.sequence ?? 0) + chunk.positions.length) % 0x8000_0000);
   }
 
   #refuseOrSplit(chunk: Chunk, { code, said }: ProduceAnswer): void {
-    // An earlier try may have been written: its numbers must not be given to other records.
+    // An earlier try may have been written: other records must not get its numbers.
     if (chunk.isUncertain) this.#mustRenew = true;
     if (chunk.positions.length === 1) {
       chunk.state = "refused";
@@ -228,7 +228,7 @@ class KafkaLane {
     this.#chunks = this.#chunks?.flatMap((one) => (one === chunk ? halves : [one]));
   }
 
-  /** @returns what is wrong, when the chunk has to wait. */
+  /** Notes the answer for a chunk. @returns the fault, when the chunk has to wait. */
   #judge(chunk: Chunk, answer: ProduceAnswer | undefined): DeliveryError | undefined {
     if (answer === undefined) {
       chunk.isUncertain = true;
@@ -253,7 +253,7 @@ class KafkaLane {
     return topicFailure(code, chunk.topic, said);
   }
 
-  /** Sends one chunk for each place. @returns what is wrong, by place. */
+  /** Sends one chunk for each place. @returns the faults by place. */
   async #round(
     next: readonly Chunk[],
     lines: BatchLines,
@@ -268,7 +268,7 @@ class KafkaLane {
       byLeader.set(leader, group);
       group.push(chunk);
     }
-    // After that the lines are the core's, which may give their memory away.
+    // After an abort the lines belong to the core, which may free their memory.
     signal.throwIfAborted();
     await Promise.all(
       [...byLeader].map(async ([leader, group]) => {
@@ -305,9 +305,9 @@ class KafkaLane {
     signal: AbortSignal,
   ): Promise<DeliveryError | undefined> {
     this.#chunks ??= await plan();
-    // Refused chunks are asked for once more: the core judges whether the record is at fault.
+    // Send refused chunks once more: the core judges whether the record is at fault.
     this.#reopenRefused(lines);
-    /** True if those that were refused first were asked for again after others had been accepted: the topic may be mended meanwhile. */
+    /** True if refused chunks were sent again after others had been accepted: the topic may have been mended meanwhile. */
     let isConfirmed = false;
     await this.#moveStrays(this.#chunks.filter(({ state }) => state === "open"));
     const faulty = new Map<string, DeliveryError>();
@@ -318,7 +318,7 @@ class KafkaLane {
         const place = placeOf(chunk);
         if (chunk.state === "open" && !next.has(place) && !faulty.has(place)) next.set(place, chunk);
       }
-      // Chunks of a later part of the batch wait, and what is behind them: a partition gets its chunks in their order.
+      // Chunks of a later part of the batch wait, and so do those after them: a partition gets its chunks in order.
       for (const [place, chunk] of next) if (!isIn(lines, chunk)) next.delete(place);
       if (next.size === 0) {
         if (isConfirmed || !this.#chunks.some(({ state }) => state === "accepted") || !this.#reopenRefused(lines)) {
@@ -334,10 +334,10 @@ class KafkaLane {
 
 /**
  * Writes records to topics of Kafka. A batch keeps its lane, which is a producer of its own, until all of it is written or
- * refused: what is sent again is recognised by the brokers. A batch that is in doubt when the collector ends may be
+ * refused, so brokers recognise records that are sent again. A batch that is in doubt when the collector ends may be
  * written twice, by the next run.
  *
- * @throws Error when this Node cannot compress as wanted.
+ * @throws Error when this Node does not support the compression.
  */
 export class KafkaOutput implements OutputAdapter {
   readonly #settings: KafkaSettings;
@@ -352,7 +352,7 @@ export class KafkaOutput implements OutputAdapter {
   #client: KafkaClient | undefined;
 
   constructor(settings: KafkaSettings, { nameOf }: Pick<AdapterContext, "nameOf">, createClient: () => KafkaClient) {
-    // Throws where this Node has none.
+    // Fail early where this Node has no zstd.
     if (settings.PRODUCER_COMPRESSION === "zstd") compressor("zstd");
     this.#settings = settings;
     this.#createClient = createClient;
@@ -379,7 +379,7 @@ export class KafkaOutput implements OutputAdapter {
     const { leftOut, cut, ...lines } = this.#recordsOf(batch, lane);
     this.#held.set(key, lane);
     const plan = (): Promise<Chunk[]> => {
-      // The batch is whole at its first try.
+      // Take the counts now: the batch is whole at its first try.
       lane.leftOut = leftOut;
       lane.cut = cut;
       return this.#plan(client, batch, lines);
@@ -403,13 +403,13 @@ export class KafkaOutput implements OutputAdapter {
     await this.#client?.close();
   }
 
-  /** A try that was aborted before reads nothing more of the lane's messages. */
+  /** Returns the records of a batch. A try that was aborted before no longer reads the lane's messages. */
   #recordsOf(batch: Batch, lane: KafkaLane): MessageLines {
     const lines = readLines(batch, this.#findKey, this.#topics.topicOf);
     try {
       return this.#messages?.make(batch, lines, lane.messages) ?? { ...lines, leftOut: 0, cut: 0 };
     } catch (error) {
-      // The records may come again, in other batches or never.
+      // The records may come again in other batches, or never.
       if (!this.#held.has(batchKey(batch.id))) this.#free.push(lane);
       throw error;
     }

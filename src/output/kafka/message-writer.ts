@@ -2,7 +2,7 @@ import type { BatchColumn, ColumnType, TextTable } from "../../record/index.ts";
 import { messageCode } from "./gen/message-code.ts";
 import * as layout from "./part-layout.ts";
 
-/** How a value follows its tag (Protocol Buffers, Encoding). */
+/** Wire types: how a value follows its tag (Protocol Buffers, Encoding). */
 export const wireType = { varint: 0, fixed64: 1, bytes: 2 } as const;
 
 /** Returns the tag of a field. @param number of the field, 1 to 2047. */
@@ -18,28 +18,28 @@ const formOf: Readonly<Record<ColumnType, number>> = {
   time: layout.fixedForm,
 };
 
-/** A field of messages, and the values that rows have of it. */
+/** A field of messages, and its values in the rows. */
 export interface MessagePart {
-  /** One of those of the layout. */
+  /** A form of the layout. */
   readonly form: number;
   readonly tag: number;
-  /** Which rows have a value; undefined: all. */
+  /** The rows that have a value; undefined: all. */
   readonly presence: Uint8Array | undefined;
-  /** Halves of numbers of 64 bits, the lower ones first; codes of texts; four words of an address; of entries, where those of a row begin. */
+  /** Halves of 64-bit numbers, the lower ones first; codes of texts; four words of each address; for entries, the start of each row's. */
   readonly words: Uint32Array | undefined;
-  /** Booleans; bytes of entries. */
+  /** Booleans, or bytes of entries. */
   readonly octets: Uint8Array | undefined;
-  /** Of a list: where the items of each row begin, and behind the last where they end. */
+  /** For a list: the start of each row's items, and the end of the last ones. */
   readonly offsets: Uint32Array | undefined;
-  /** What stands for a list without items. */
+  /** The bytes for a list without items. */
   readonly empty?: Uint8Array;
-  /** Whole numbers: those whose upper half is greater are left out. */
+  /** The greatest upper half of whole numbers; greater numbers are left out. */
   readonly mostHigh: number;
-  /** Whole numbers: false, zeros are left out. */
+  /** For whole numbers: if false, zeros are left out. */
   readonly hasZeros: boolean;
 }
 
-/** Returns a column as the field of a number. @param options what is not as in the column. */
+/** Returns a column as the field of a number. @param options that differ from those of the column. */
 export function partOf(
   { column, data, presence, offsets, count }: BatchColumn,
   rows: number,
@@ -62,13 +62,13 @@ export function partOf(
   };
 }
 
-/** Numbers of a list stand together behind one tag. */
+/** Returns the wire type of a field. Numbers of a list share one tag. */
 function wireTypeOf(form: number, isList: boolean): number {
   if (isList || form === layout.textForm || form === layout.addressForm) return wireType.bytes;
   return form === layout.fixedForm ? wireType.fixed64 : wireType.varint;
 }
 
-/** Returns whole numbers of 64 bits as a field; zeros are none. @param offsets of lists. */
+/** Returns whole numbers of 64 bits as a field without zeros. @param offsets of lists. */
 export function numbersPart(
   words: Uint32Array,
   presence: Uint8Array | undefined,
@@ -80,18 +80,18 @@ export function numbersPart(
   return { form, tag, presence, words, octets: undefined, offsets, mostHigh: 0xffff_ffff, hasZeros: false };
 }
 
-/** Returns bytes that have tags of their own as a part. @param ends where those of each row begin, and the last end. */
+/** Returns bytes that have their own tags as a part. @param ends the start of each row's bytes, and the end of the last ones. */
 export function entriesPart(octets: Uint8Array, ends: Uint32Array): MessagePart {
   return { ...numbersPart(ends, undefined, 0), form: layout.entriesForm, octets };
 }
 
-/** Options of a column whose 64 bits are a whole number in the message: times, too. */
+/** Options for a column whose 64 bits are a whole number in the message, including times. */
 export const asWhole: Partial<MessagePart> = { form: layout.wholeForm };
 
 export const has = (presence: Uint8Array, row: number): boolean =>
   (((presence[row >>> 3] as number) >>> (row & 7)) & 1) === 1;
 
-/** @param value 31 bits. @returns where it ends. */
+/** Writes a varint. @param value 31 bits. @returns its end. */
 export function putVarint(bytes: Uint8Array, at: number, value: number): number {
   let rest = value;
   let place = at;
@@ -100,14 +100,14 @@ export function putVarint(bytes: Uint8Array, at: number, value: number): number 
   return place;
 }
 
-/** @param value 31 bits. */
+/** Returns the length of a varint. @param value 31 bits. */
 export function varintLength(value: number): number {
   let length = 1;
   for (let rest = value; rest > 0x7f; rest >>>= 7) length++;
   return length;
 }
 
-/** What `assembly/index.ts` exports. Offsets are those of its memory. */
+/** The exports of `assembly/index.ts`. Offsets are those of its memory. */
 interface Code {
   readonly memory: { readonly buffer: ArrayBuffer };
   readonly input: { readonly value: number };
@@ -128,7 +128,7 @@ interface Code {
   ): void;
 }
 
-/** Holds the code of all writers of this thread. */
+/** The compiled code for all writers of this thread. */
 let compiled: WebAssembly.Module | undefined;
 
 function instantiate(): Code {
@@ -136,14 +136,14 @@ function instantiate(): Code {
   return new WebAssembly.Instance(compiled, {}).exports as unknown as Code;
 }
 
-/** Keys of rows, one behind the other. */
+/** Keys of rows, one after the other. */
 export interface RowKeys {
   readonly bytes: Uint8Array;
-  /** Where the key of each row begins, and the last ends. */
+  /** The start of each row's key, and the end of the last one. */
   readonly ends: Uint32Array;
 }
 
-/** Writes keys and messages one behind the other, some rows at a time: WebAssembly, in a memory that grows and is used again. */
+/** Writes keys and messages one after the other, some rows at a time, by WebAssembly in a memory that grows and is reused. */
 export class MessageWriter {
   #code = instantiate();
   #inputAt = 0;
@@ -155,12 +155,12 @@ export class MessageWriter {
     return Buffer.from(memory.buffer, from, (end.value >>> 0) - from);
   }
 
-  /** Numbers that were left out because they are too large, since the last `begin`. */
+  /** The number of numbers left out because they are too large, since the last `begin`. */
   get leftOut(): number {
     return this.#code.leftOut.value;
   }
 
-  /** Forgets what was written. */
+  /** Discards what was written. */
   begin(): void {
     this.#code.begin();
   }
@@ -168,9 +168,9 @@ export class MessageWriter {
   /**
    * Writes rows.
    *
-   * @param isDelimited each message has its length before it.
-   * @returns places of the rows as the layout has them, valid until the next call.
-   * @throws WebAssembly.RuntimeError when it cannot, as for want of memory: then all is forgotten.
+   * @param isDelimited true if each message is preceded by its length.
+   * @returns places of the rows in the layout's form, valid until the next call.
+   * @throws WebAssembly.RuntimeError when it cannot write, as for lack of memory: then all is discarded.
    */
   write(
     parts: readonly MessagePart[],
@@ -237,7 +237,7 @@ export class MessageWriter {
     set(layout.partHasZeros, Number(part.hasZeros));
   }
 
-  /** Copies an array into the input. @returns where it is; 0: there is none. */
+  /** Copies an array into the input. @returns its offset; 0: there is no array. */
   #put(buffer: ArrayBuffer, array: Uint8Array | Uint32Array | undefined): number {
     if (array === undefined) return 0;
     const at = this.#take(array.byteLength);
@@ -252,5 +252,5 @@ export class MessageWriter {
   }
 }
 
-/** A multiple of sixteen, behind which sixteen more bytes may be read. */
+/** Returns a multiple of sixteen, after which sixteen more bytes may be read. */
 const roomOf = (bytes: number): number => (bytes + 31) & ~15;

@@ -6,27 +6,27 @@ import type { KafkaSettings } from "./settings.ts";
 import { copyBytes, copyLines, fewBytes, viewOf } from "../../record/index.ts";
 
 /**
- * Holds where the records of a batch lie, by the index of the record. Numbers in arrays, because an object for each record
+ * The places of a batch's records, by the index of the record. Arrays of numbers, because an object for each record
  * costs as much as compressing it.
  */
 export interface RecordPlaces {
   readonly count: number;
-  /** The memory may be shared with other threads, and is the batch's: nothing keeps it when the batch is dealt with. */
+  /** The memories of the batch. They may be shared with other threads, and must not be kept once the batch is dealt with. */
   readonly memories: readonly Buffer[];
-  /** The memory that a record lies in. */
+  /** The memory that holds each record. */
   readonly memoryOf: Uint32Array;
-  /** Offsets where its line begins and ends in that memory, without its line feed. */
+  /** The start and end of each line in its memory, without its line feed. */
   readonly from: Uint32Array;
   readonly to: Uint32Array;
-  /** Offsets where its key begins and ends; -1: it has none. */
+  /** The start and end of each key; -1: the record has none. */
   readonly keyFrom: Int32Array;
   readonly keyTo: Int32Array;
 }
 
-/** Bytes that the protocol adds to a record, at most. */
+/** The most bytes that the protocol adds to a record. */
 export const recordOverhead = 32;
 
-/** Bytes of a record's line and its key. */
+/** Returns the bytes of a record's line and its key. */
 export function lengthOf({ from, to, keyFrom, keyTo }: RecordPlaces, index: number): number {
   return (to[index] as number) - (from[index] as number) + (keyTo[index] as number) - (keyFrom[index] as number);
 }
@@ -35,9 +35,9 @@ export function lengthOf({ from, to, keyFrom, keyTo }: RecordPlaces, index: numb
 export interface BatchLines extends RecordPlaces {
   /** The topic of each record, by its number. */
   readonly topicOf: Uint8Array;
-  /** The record that has a position in the batch as it was first made. */
+  /** Returns the index of the record with a position in the original batch. */
   indexOf(position: number): number;
-  /** Tells whether the record of a position is among these: they may be a part of the batch. */
+  /** Reports whether the record of a position is among these: they may be a part of the batch. */
   has(position: number): boolean;
 }
 
@@ -74,12 +74,12 @@ function createIndex({ positions, count }: Batch): Pick<BatchLines, "indexOf" | 
   };
 }
 
-/** The number of the topic of the line at `from` … `to`. */
+/** Returns the number of the topic for the line at `from` … `to`. */
 type TopicOf = (line: Buffer, from: number, to: number) => number;
 
 /**
- * Reads the topics of an output, and which of them a line goes to. A type without a topic goes with flows, or where others go: the
- * routing before has seen to it that there is none.
+ * Reads the topics of an output, and returns a function that chooses the topic of a line. A type without a topic goes to that of
+ * flows or others; earlier routing ensures that there are no such records.
  */
 export function createKafkaTopics(settings: KafkaSettings): {
   readonly names: readonly string[];
@@ -132,23 +132,23 @@ interface RecordBatchOptions {
   readonly crc32c: (bytes: Buffer) => number;
 }
 
-/** Holds what a batch says of its records. */
+/** The head of a record batch. */
 interface RecordBatchHead {
   /** The time of all records; milliseconds since the epoch. */
   readonly time: number;
   readonly producer: { readonly id: bigint; readonly epoch: number } | undefined;
-  /** The sequence number of the first record; of use with a producer only. */
+  /** The sequence number of the first record; used only with a producer. */
   readonly sequence: number;
 }
 
 /**
- * Writes records into a record batch.
+ * Encodes records as a record batch.
  *
  * @param indexes of the records.
  */
 export type RecordBatchEncoder = (records: RecordPlaces, indexes: readonly number[], head: RecordBatchHead) => Buffer;
 
-/** Written here because a library's way, with some objects for each field, takes ten times as long. */
+/** Returns an encoder. It does not use a library, because one that makes objects for each field takes ten times as long. */
 export function createRecordBatchEncoder({ compression, crc32c }: RecordBatchOptions): RecordBatchEncoder {
   /** Memory of records before they are compressed. Fresh memory would cost more than writing to it. */
   let scratch = Buffer.alloc(0);
@@ -185,14 +185,14 @@ export function createRecordBatchEncoder({ compression, crc32c }: RecordBatchOpt
   };
 }
 
-/** No fewer bytes than the records take. */
+/** Returns an upper bound of the bytes that the records take. */
 function maxLength(records: RecordPlaces, indexes: readonly number[]): number {
   let length = 0;
   for (const index of indexes) length += lengthOf(records, index) + recordOverhead;
   return length;
 }
 
-/** @returns where the records end. */
+/** Writes records. @returns their end. */
 function writeRecords(out: Buffer, start: number, records: RecordPlaces, indexes: readonly number[]): number {
   const { memories, memoryOf, from, to, keyFrom, keyTo } = records;
   const views = memories.map(viewOf);
@@ -219,7 +219,7 @@ function writeRecords(out: Buffer, start: number, records: RecordPlaces, indexes
   return at;
 }
 
-/** Attributes, time and headers take a byte each. @param keyLength -1: no key. */
+/** Returns the length of a record; attributes, time and headers take a byte each. @param keyLength -1: no key. */
 function recordLength(index: number, keyLength: number, valueLength: number): number {
   const ofKey = varintLength(keyLength) + Math.max(0, keyLength);
   return 3 + varintLength(index) + ofKey + varintLength(valueLength) + valueLength;

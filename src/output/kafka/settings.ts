@@ -150,7 +150,7 @@ export const kafka = outputKind(rows, {
   },
   async load() {
     const { KafkaOutput } = await import("./kafka-output.ts");
-    // It brings a large library, which tests of the output do without.
+    // Import it late: it loads a large library, which tests of the output do without.
     const { createKafkaClient } = await import("./kafka-client.ts");
     return (settings, context) => new KafkaOutput(settings, context, () => createKafkaClient(settings));
   },

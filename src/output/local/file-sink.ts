@@ -6,8 +6,8 @@ import type { OutputReport } from "../output-metrics.ts";
 import { type Outlet, type OutputOptions, QueuedSink } from "./queued-sink.ts";
 
 /**
- * Frees a path by renaming: `path` becomes `path.1`, that one `path.2`, up to `path.<kept>`; the oldest is replaced when
- * all exist. The renames begin at the old end, so one that fails leaves no file without a name and a later call goes on.
+ * Frees a path by renaming: `path` becomes `path.1`, that one `path.2`, up to `path.<kept>`. The oldest is replaced when
+ * all exist. The renames start with the oldest, so one that fails leaves no file without a name and a later call continues.
  */
 async function rotateFiles(io: FileIo, path: string, kept: number): Promise<void> {
   let free = 1;
@@ -29,7 +29,7 @@ async function exists(io: FileIo, path: string): Promise<boolean> {
 async function endsInLineFeed(io: FileIo, path: string): Promise<boolean> {
   const file = await io.openToRead(path);
   try {
-    // Another writer may have come since.
+    // Another writer may have appended since.
     const { size } = await file.state();
     const last = Buffer.alloc(1);
     return (await file.readAt(last, Math.max(0, size - 1))) === 1 && last[0] === 0x0a;
@@ -38,21 +38,21 @@ async function endsInLineFeed(io: FileIo, path: string): Promise<boolean> {
   }
 }
 
-/** One write is under way at a time, and a busy event loop turns some hundred times a second at worst. */
+/** The most bytes of a write. One write is under way at a time, and a busy event loop turns only some hundred times a second. */
 const maxBatch = 4 * 1024 * 1024;
 
-/** After these the descriptor is as good as before; after any other error the file is opened again. */
+/** Errors after which the descriptor still works; after any other error the file is opened again. */
 const spaceErrors: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** An open file, and what it was when it was opened. */
+/** An open file, and its state when it was opened. */
 type Opened = { readonly file: OpenFile; readonly state: FileState };
 
 /**
  * A file that is appended to.
  *
  * - It never keeps half a line: after a failed write it is cut back to its last whole line, unless someone else has
- *   changed its length. A half line that is found when it is opened (a crash, a power cut) is ended, not removed.
- * - It is left for another file only between two lines, and only when that other file is open.
+ *   changed its length. A half line found when it is opened (after a crash or a power cut) is ended, not removed.
+ * - It is replaced by another file only between two lines, and only when that other file is open.
  */
 class FileOutlet implements Outlet {
   readonly #path: string;
@@ -64,7 +64,7 @@ class FileOutlet implements Outlet {
   /** Bytes in the file as far as we know. */
   #size = 0;
   #reopenAsked = false;
-  /** When a rotation or reopening may be tried again, by the monotonic clock. */
+  /** The earliest time for another rotation or reopening, by the monotonic clock. */
   #notBefore = -Infinity;
 
   constructor(path: string, options: FileSinkOptions, report: OutputReport) {
@@ -90,7 +90,7 @@ class FileOutlet implements Outlet {
     return this.#reopenAsked;
   }
 
-  /** Has the next `next` open the path again. Until that works, lines go on into the file that is open. */
+  /** Makes the next `next` open the path again. Until that works, lines go on into the file that is open. */
   reopen(): void {
     this.#reopenAsked = true;
     this.#notBefore = -Infinity;
@@ -146,7 +146,7 @@ class FileOutlet implements Outlet {
     return maxBytes > 0 && this.#opened?.state.kind === "file" && this.#size >= maxBytes;
   }
 
-  /** Opens the path, and leaves what was open. */
+  /** Opens the path, and closes the file that was open. */
   async #openNext(): Promise<void> {
     const next = await this.#openFile();
     await this.close();
@@ -174,7 +174,7 @@ class FileOutlet implements Outlet {
     }
   }
 
-  /** Does what may fail while the file that is open stays in use. */
+  /** Runs an action that may fail while the open file stays in use. */
   async #attempt(operation: string, action: () => Promise<void>): Promise<void> {
     const { clock, retryMs = 1000 } = this.#options;
     if (clock.monotonic() < this.#notBefore) return;
@@ -191,7 +191,7 @@ class FileOutlet implements Outlet {
   async #rotate(current: Opened): Promise<void> {
     const target = await this.#io.realPath(this.#path);
     const there = await this.#io.state(target);
-    // Someone else may have renamed the file; what is at its path then is not ours to rename.
+    // Someone else may have renamed the file; the one at its path then is not ours to rename.
     const isOurs = there.inode === current.state.inode && there.device === current.state.device;
     if (isOurs) {
       await rotateFiles(this.#io, target, this.#options.maxFiles);
@@ -209,11 +209,11 @@ export class OutputError extends Error {
 }
 
 export interface FileSinkOptions extends OutputOptions {
-  /** The file; it and its folder are created when they are missing. A named pipe or a device works, too. */
+  /** The file; it and its folder are created when missing. A named pipe or a device works, too. */
   readonly path: string;
   /**
-   * A file that has reached this size is renamed to `<path>.1` between two writes, and a fresh one begun; it is longer
-   * by one chunk at most. 0 is never. The file behind a symbolic link is renamed at its own place.
+   * The size at which a file is renamed to `<path>.1` between two writes, and a new one started; it can be exceeded
+   * by one chunk at most. 0: never. The file behind a symbolic link is renamed at its own place.
    */
   readonly maxBytes: number;
   /** The number of renamed files that are kept, 1 or more. */
@@ -221,14 +221,14 @@ export interface FileSinkOptions extends OutputOptions {
   readonly io?: FileIo;
 }
 
-/** With these at the start, the configuration is wrong; other errors may pass and are tried again. */
+/** Errors that mean a wrong configuration at the start; others may pass and are tried again. */
 const configurationErrors: ReadonlySet<string> = new Set([
   "EACCES",
   "EPERM",
   "EROFS",
   "EISDIR",
   "ENOTDIR",
-  // A folder that was missing could not be made, although the one above it is there.
+  // A missing folder could not be created, although its parent exists.
   "ENOENT",
   "EEXIST",
   "ELOOP",
@@ -236,8 +236,8 @@ const configurationErrors: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Appends records to a file. A disk that is full or fails is tried again until it works; no line is ever left half
- * written, and none is split between two files. Nothing is synced: a power cut may cost what the kernel still held.
+ * Appends records to a file. It retries a disk that is full or fails until it works. No line is ever left half
+ * written or split between two files. Nothing is synced: a power cut may lose what the kernel still held.
  *
  * `start` throws OutputError when the path can never be written to.
  */
@@ -251,7 +251,7 @@ export class FileSink extends QueuedSink {
     this.#outlet = new FileOutlet(this.#path, options, this.report);
   }
 
-  /** Opens the path again, for after logrotate has renamed the file. Every line is whole in the old or in the new file. */
+  /** Opens the path again, after logrotate has renamed the file. Every line is whole in the old or in the new file. */
   reopen(): void {
     this.#outlet.reopen();
     this.nudge();

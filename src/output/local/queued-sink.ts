@@ -14,26 +14,26 @@ import { countLines } from "../delivery/batch.ts";
 import { reasonOf } from "../delivery/output-adapter.ts";
 import type { DropReason, OutputMetrics, OutputReport } from "../output-metrics.ts";
 
-/** Takes the bytes of a queued sink. Its calls are made one at a time, but for `abort`. */
+/** Takes the bytes of a queued sink. Its calls are made one at a time, except `abort`. */
 export interface Outlet {
   /**
-   * Called between two batches, and after each `retreat`: opens what is not open, or goes on to another file. @returns
-   * how many bytes the next batch should have at most.
+   * Opens the outlet if it is not open, or goes on to another file. Called between two batches, and after each `retreat`. @returns
+   * the most bytes that the next batch should have.
    *
-   * @throws an error of the system when there is nothing open to write to.
+   * @throws an error of the system when nothing is open to write to.
    */
   next(): Promise<number>;
-  /** Tells whether `next` is to be called again after a while, because it could not do all it was to do. */
+  /** Reports whether `next` must be called again after a while, because it could not do all its work. */
   isUnfinished(): boolean;
   /**
-   * Writes the batch from `at` on. @returns how many bytes were taken; 0 when none can be taken now.
+   * Writes the batch from `at` on. @returns the number of bytes taken; 0 when none can be taken now.
    *
-   * @throws an error of the system, or OutletClosedError. Nothing of this call's bytes was taken then.
+   * @throws an error of the system, or OutletClosedError. None of this call's bytes were taken then.
    */
   write(batch: Uint8Array, at: number): Promise<number>;
   /**
-   * Called when a write failed or the batch is given up: takes back the part of a line that was written, where that is
-   * possible. @returns where in the batch to go on: the beginning of that line, else `at`.
+   * Removes the written part of a line, where that is possible, after a write failed or the batch is given up. @returns where in
+   * the batch to go on: the beginning of that line, else `at`.
    */
   retreat(batch: Uint8Array, at: number, error?: unknown): Promise<number>;
   close(): Promise<void>;
@@ -41,31 +41,31 @@ export interface Outlet {
   abort(): void;
 }
 
-/** The reader is gone and will not come back. */
+/** The error of a reader that is gone and will not come back. */
 export class OutletClosedError extends Error {
   override readonly name = "OutletClosedError";
 }
 
-/** Whole lines, and how many records they hold. */
+/** Whole lines, and their number of records. */
 type Lines = { readonly bytes: Uint8Array; readonly count: number };
 
-/** Called by `done` when the bytes are not needed any more. */
+/** Lines whose memory is freed by `done`. */
 type Chunk = Lines & { readonly done: () => void };
 
-/** Memory for chunks that are copied, and how many in it wait or were taken last. */
+/** Memory for copied chunks, and how many chunks in it wait or were taken last. */
 type Block = { readonly bytes: Uint8Array; end: number; chunks: number };
 
 const blockSize = 4 * 1024 * 1024;
 
-/** Blocks kept for later: fresh memory costs more than copying into it. */
+/** The number of free blocks that are kept: fresh memory costs more than copying into it. */
 const maxSpare = 4;
 
-/** Chunks that were taken leave the list when they are this many, and half of it. */
+/** The number of taken chunks, at least half of the list, at which they are removed from it. */
 const maxTaken = 1024;
 
 /**
- * First in, first out, never more bytes than its limit. What is put in is copied, so that memory is bounded whatever the chunks
- * are slices of, and chunks that come one after the other lie together: they become one large write.
+ * A queue, first in, first out, never with more bytes than its limit. Copies bound the memory, whatever the chunks are slices of.
+ * They also put consecutive chunks together, which become one large write.
  */
 export class BoundedQueue {
   readonly #maxBytes: number;
@@ -108,7 +108,7 @@ export class BoundedQueue {
   }
 
   /**
-   * Takes a chunk without copying it: its bytes must stay as they are until `done` is called, which happens once.
+   * Takes a chunk without copying it: its bytes must stay unchanged until `done` is called, which happens once.
    *
    * @returns false when it does not fit; nothing was taken then, and `done` is not called.
    */
@@ -119,8 +119,8 @@ export class BoundedQueue {
   }
 
   /**
-   * Removes as many whole chunks as fit in `limit` bytes and lie together, and the first one in any case. The bytes
-   * stay as they are until the next call. @returns undefined when the queue is empty.
+   * Removes as many whole chunks as fit in `limit` bytes and are contiguous, and always the first one. The bytes
+   * stay unchanged until the next call. @returns undefined when the queue is empty.
    */
   take(limit: number): Lines | undefined {
     for (const chunk of this.#taken) chunk.done();
@@ -178,7 +178,7 @@ export class BoundedQueue {
   }
 }
 
-/** Holds what every output is given. */
+/** The options of every output. */
 export interface OutputOptions {
   /** Bytes that may wait before records are dropped. */
   readonly queueBytes: number;
@@ -188,16 +188,16 @@ export interface OutputOptions {
   readonly health: Health;
   /** The time to wait after a failure before trying again, in milliseconds. Default 1000. */
   readonly retryMs?: number;
-  /** The time that `stop` may take to write what waits, in milliseconds. Default 2000. */
+  /** The time that `stop` may take to write waiting lines, in milliseconds. Default 2000. */
   readonly flushMs?: number;
-  /** Called once when the reader is gone (`| head`, a closed terminal). The sink drops and counts what comes after. */
+  /** Called once when the reader is gone (`| head`, a closed terminal). The sink then drops and counts all records. */
   readonly onClosed?: () => void;
 }
 
-/** Waits when the reader takes nothing now. */
+/** Waits while the reader takes nothing. */
 const blocked = new Backoff(1, 16);
 
-/** Writes follow each other no faster than this, unless there is much to write: each wakes a thread of the system's calls. */
+/** The least interval between writes, unless there is much to write: each wakes a thread of libuv's pool. */
 const gatherMs = 5;
 const gatherBytes = 512 * 1024;
 
@@ -205,13 +205,13 @@ const gatherBytes = 512 * 1024;
 const abortMs = 500;
 
 /**
- * A bounded queue with one outlet behind it and one write under way at a time. `write` only copies into the queue, `lease`
- * not even that.
+ * A bounded queue before one outlet, with one write under way at a time. `write` only copies into the queue, and `lease` does
+ * not even copy.
  *
  * - A chunk that does not fit into the queue is dropped and counted.
- * - After a failure the same bytes are tried again at a limited rate, for ever: the queue holds what comes meanwhile.
- * - A reader that is gone for good ends the sink; what comes after is dropped and counted.
- * - `stop` writes what waits, within its time; a failing outlet is tried once more. The rest is dropped and counted.
+ * - After a failure the same bytes are tried again at a limited rate, for ever; the queue holds new lines meanwhile.
+ * - A reader that is gone permanently ends the sink; further records are dropped and counted.
+ * - `stop` writes waiting lines, within its time; a failing outlet is tried once more. The rest is dropped and counted.
  */
 export abstract class QueuedSink implements Sink, Component {
   readonly name: string;
@@ -227,7 +227,7 @@ export abstract class QueuedSink implements Sink, Component {
   /** Set when no record will be written any more. */
   #ended: DropReason | undefined;
   #isFailing = false;
-  /** True if `next` is to be called though nothing waits: at first to open the outlet. */
+  /** True if `next` must be called although nothing waits: at first to open the outlet. */
   #isNudged = true;
   #outlet: Outlet | undefined;
   #inFlight: Lines | undefined;
@@ -258,7 +258,7 @@ export abstract class QueuedSink implements Sink, Component {
     done();
   }
 
-  /** Makes the sink call `next` of its outlet even if nothing is to be written, and at once if it waits for a retry. */
+  /** Makes the sink call `next` of its outlet even if there is nothing to write, and immediately if it waits for a retry. */
   nudge(): void {
     this.#isNudged = true;
     this.#idle.end();
@@ -289,7 +289,7 @@ export abstract class QueuedSink implements Sink, Component {
     this.#discard(this.#ended);
   }
 
-  /** @throws what makes a start without the output the better choice. */
+  /** Opens the outlet. @throws an error after which the program should start without the output. */
   protected abstract open(): Promise<Outlet>;
 
   async #run(to: Outlet): Promise<void> {
@@ -313,7 +313,7 @@ export abstract class QueuedSink implements Sink, Component {
     if (this.#ended === "closed") this.#readerIsGone();
   }
 
-  /** Takes what may be written next. @returns undefined when the outlet has nothing open, or nothing waits. */
+  /** Takes the next lines to write. @returns undefined when the outlet has nothing open, or nothing waits. */
   async #takeBatch(from: Outlet): Promise<Lines | undefined> {
     this.#isNudged = false;
     try {
@@ -338,7 +338,7 @@ export abstract class QueuedSink implements Sink, Component {
     this.#drop(this.#ended ?? "stopped", batch.count - records, length - written);
   }
 
-  /** @returns how many bytes were written: all, unless the sink ends. */
+  /** Writes bytes. @returns the number written: all, unless the sink ends. */
   async #writeAll(to: Outlet, bytes: Uint8Array): Promise<number> {
     let at = 0;
     let timesBlocked = 0;
@@ -365,7 +365,7 @@ export abstract class QueuedSink implements Sink, Component {
     return at;
   }
 
-  /** Tells what was set while others ran, which the compiler does not see. */
+  /** Reports whether the sink has ended; the compiler does not see that others may end it meanwhile. */
   #isEnded(): boolean {
     return this.#ended !== undefined;
   }
@@ -408,7 +408,7 @@ export abstract class QueuedSink implements Sink, Component {
   #drop(reason: DropReason, records: number, bytes: number): void {
     if (bytes === 0) return;
     this.report.dropped(reason, records, bytes);
-    // That the reader is gone is logged once.
+    // The log already says once that the reader is gone.
     if (reason === "closed") return;
     this.#limitedLog.warn({ output: this.#output, reason, records }, "records dropped");
   }

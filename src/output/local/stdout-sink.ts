@@ -16,12 +16,12 @@ const closing = new Set([0x7d, 0x5d]);
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** A sink that is given each line of JSON on several lines, with two blanks for each level. Values stay byte for byte. */
+/** Returns a sink that spreads each line of JSON over several lines, indented by two blanks for each level. Values stay byte for byte. */
 export function prettySink(sink: Sink): Sink {
   return { write: (lines, count) => sink.write(prettyLines(lines), count) };
 }
 
-/** The same JSON texts with a line for each field. @param lines compact JSON, each on a line of its own. */
+/** Returns the same JSON texts with one line for each field. @param lines compact JSON, each on a line of its own. */
 function prettyLines(lines: Uint8Array): Uint8Array {
   let out = Buffer.allocUnsafe(2 * lines.length + 64);
   let at = 0;
@@ -60,13 +60,13 @@ function prettyLines(lines: Uint8Array): Uint8Array {
 }
 
 /**
- * Passes the first `perSecond` lines of each second, for a person who wants to see some. `leftOut` is called with how many
- * were not passed.
+ * Returns a sink that passes the first `perSecond` lines of each second, for a person who wants to see some. `leftOut` receives the
+ * number of lines left out.
  */
 export function limitRate(sink: Sink, perSecond: number, clock: Clock, leftOut: (records: number) => void): Sink {
   let since = -Infinity;
   let passed = 0;
-  /** Returns how many of this many records are passed. */
+  /** Returns how many of `count` records are passed. */
   const pass = (count: number): number => {
     const now = clock.monotonic();
     if (now - since >= 1000) {
@@ -100,18 +100,18 @@ function firstLines(lines: Uint8Array, count: number): Uint8Array {
 const writeTo = promisify(write);
 const closeOf = promisify(close);
 
-/** A few times what a pipe holds by default, because a quick reader makes room while we write. */
+/** The most bytes of a write: a few times the default size of a pipe, because a quick reader makes room while we write. */
 const maxBatch = 256 * 1024;
 
-/** A regular file, terminal or device that is already open, written to at its current position. */
+/** A regular file, terminal or device that is already open. Writes go to its current position. */
 class DescriptorOutlet implements Outlet {
   readonly #fd: number;
   readonly #isOwned: boolean;
   readonly #isTerminal: boolean;
 
   /**
-   * @param isOwned whether to close the descriptor with the outlet.
-   * @param isTerminal whether an I/O error means that nobody is there any more, as with a terminal that was closed.
+   * @param isOwned true if the descriptor is closed with the outlet.
+   * @param isTerminal true if an I/O error means that nobody is there any more, as with a closed terminal.
    */
   constructor(fd: number, isOwned: boolean, isTerminal: boolean) {
     this.#fd = fd;
@@ -140,7 +140,7 @@ class DescriptorOutlet implements Outlet {
     }
   }
 
-  /** Others may write to the same file, so nothing is taken back: the next write goes on at the exact byte. */
+  /** Takes nothing back, because others may write to the same file. The next write continues at the exact byte. */
   async retreat(_batch: Uint8Array, at: number): Promise<number> {
     return at;
   }
@@ -153,7 +153,7 @@ class DescriptorOutlet implements Outlet {
 }
 
 /**
- * A pipe or a socket, written to when it has room: no thread waits in the system for a reader that does not read. The
+ * A pipe or a socket, written to when it has room: no thread blocks for a reader that does not read. The
  * descriptor is closed with the outlet.
  */
 class StreamOutlet implements Outlet {
@@ -176,7 +176,7 @@ class StreamOutlet implements Outlet {
   write(batch: Uint8Array, at: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#socket.write(batch.subarray(at), (error) => {
-        // A write that `destroy` cuts off is called back as if it had worked.
+        // A write that `destroy` interrupts is called back as if it had worked.
         if (error || this.#socket.destroyed) reject(new OutletClosedError(reasonOf(error), { cause: error }));
         else resolve(batch.length - at);
       });
@@ -200,17 +200,17 @@ class StreamOutlet implements Outlet {
 }
 
 export interface StdoutSinkOptions extends OutputOptions {
-  /** The most records that are written in a second; the others are left out, which is not a loss. 0 is no limit. */
+  /** The most records written in a second; leaving others out is not a loss. 0: no limit. */
   readonly maxRate: number;
-  /** True if a record takes a line for each field instead of one line. */
+  /** True if each field of a record has its own line. */
   readonly isPretty?: boolean;
-  /** Default 1, the standard output. */
+  /** The descriptor; by default 1, the standard output. */
   readonly fd?: number;
 }
 
 /**
- * Writes records to the standard output, past `process.stdout`: that one keeps what a stalled reader does not take
- * without a bound, or blocks.
+ * Writes records to the standard output, but not by `process.stdout`: that one buffers without a bound for a stalled reader,
+ * or blocks.
  */
 export class StdoutSink extends QueuedSink {
   readonly #fd: number;

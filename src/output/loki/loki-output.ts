@@ -15,8 +15,8 @@ const nanosecondsPerMillisecond = 1_000_000;
  * Pushes lines to streams, by the values of the fields that are labels.
  *
  * Loki keeps an entry of the same stream, time and line once. The position of a record in its batch is added to its time as
- * nanoseconds, so that equal records are different entries, and a record that is sent again is the entry that it was. It takes
- * the other entries of a request that it refuses with 400; which one is at fault shows by halves.
+ * nanoseconds. So equal records are different entries, and a record that is sent again is the same entry. When Loki refuses a request
+ * with 400, it keeps the other entries; halving finds the one at fault.
  */
 export function createLokiOutput(settings: LokiSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
   const labelFields = settings.LABEL_FIELDS.map(nameOf);
@@ -39,7 +39,7 @@ export function createLokiOutput(settings: LokiSettings, { clock, nameOf }: Adap
   );
 }
 
-/** The records of a batch as streams of Loki. */
+/** Encodes the records of a batch as streams of Loki. */
 export function encodeStreams(batch: Batch, labelFields: readonly string[]): Uint8Array {
   const labelsOf = createLabelsOf(labelFields);
   const timeOf = createTimeOf();

@@ -25,14 +25,14 @@ import { recordTypeOf } from "../delivery/line-fields.ts";
 import type { AdapterContext } from "../output-kind.ts";
 
 const nanosecondsPerMillisecond = 1_000_000;
-/** Messages of a stream that remembers identities for less than this may be there twice after a short fault. */
+/** The duplicate window below which a warning says that messages may be stored twice after a short fault. */
 const shortWindowMs = 30_000;
 
 /**
- * Sees to it that a stream takes what is published, and creates one if it may.
+ * Checks that a stream takes the published messages, and creates one if it may.
  *
- * @returns what the operator should know.
- * @throws DeliveryError when no stream takes it, or the stream does not acknowledge.
+ * @returns warnings for the operator.
+ * @throws DeliveryError when no stream takes them, or the stream does not acknowledge.
  */
 async function prepareStream(publisher: NatsPublisher, settings: NatsSettings): Promise<readonly string[]> {
   const { connection } = publisher;
@@ -63,7 +63,7 @@ async function prepareStream(publisher: NatsPublisher, settings: NatsSettings): 
     : [];
 }
 
-/** Undefined where it may not be looked at: publishing needs no permission for that. */
+/** Returns a stream's information; undefined without permission to read it, which publishing does not need. */
 function infoOf(manager: JetStreamManager, name: string): Promise<StreamInfo | undefined> {
   return manager.streams.info(name).catch(() => undefined);
 }
@@ -90,7 +90,7 @@ async function createStream(manager: JetStreamManager, settings: NatsSettings, s
   }
 }
 
-/** Says in a sentence why a server could not be used. The library wraps what the system says into errors of its own. */
+/** Returns the error, with a sentence, for a server that could not be used. The library wraps the system's errors. */
 function natsFailure(error: unknown, place: string): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const all = [...causesOf(error)];
@@ -106,7 +106,7 @@ function natsFailure(error: unknown, place: string): DeliveryError {
   const system = all.find((one) => errorCode(one) !== one.name);
   if (system !== undefined) return connectionFailure(system, place);
   const [first] = all;
-  // A peer that hangs up has the library reject with nothing.
+  // When the peer hangs up, the library rejects with nothing.
   if (first === undefined || first.name === "ClosedConnectionError") return connectionLost(place, error);
   return failure("unreachable", `cannot be used: ${first.message}`, "store");
 }
@@ -115,7 +115,7 @@ function connectionLost(place: string, cause: unknown): DeliveryError {
   return new DeliveryError("store", "connection_lost", `${place} closed the connection`, { cause });
 }
 
-/** A message for a stream. By its id the server knows a message that it has. */
+/** A message for a stream. The server recognises a message that it has by its id. */
 type StreamMessage = { readonly subject: string; readonly id: string; readonly payload: Uint8Array };
 
 /** The answer of a server to a message. */
@@ -123,7 +123,7 @@ type PublishAnswer =
   | { readonly isStored: true }
   | { readonly isStored: false; readonly code: number; readonly text: string };
 
-/** Messages without an answer, of all calls. Servers drop what exceeds 10,000 for one stream. */
+/** The most unanswered messages of all calls. Servers drop messages beyond 10,000 for one stream. */
 const windowSize = 4000;
 const stored: PublishAnswer = { isStored: true };
 
@@ -131,12 +131,12 @@ interface Call {
   readonly answered: (index: number, answer: PublishAnswer) => void;
   readonly fail: (error: DeliveryError) => void;
   readonly done: () => void;
-  /** Messages that were published and not answered. */
+  /** The number of messages published but not answered. */
   open: number;
   isAllSent: boolean;
 }
 
-/** A connection that publishes to streams. It never connects again by itself. */
+/** A connection that publishes to streams. It never reconnects by itself. */
 class NatsPublisher {
   readonly connection: NatsConnection;
   readonly #servers: string;
@@ -163,7 +163,7 @@ class NatsPublisher {
     })();
   }
 
-  /** @throws DeliveryError */
+  /** Connects to a server. @throws DeliveryError */
   static async connect(settings: NatsSettings): Promise<NatsPublisher> {
     const servers = serversOf(settings).join(", ");
     const connection = await connect(connectOptions(settings)).catch((error: unknown) => {
@@ -172,7 +172,7 @@ class NatsPublisher {
     return new NatsPublisher(connection, servers);
   }
 
-  /** The longest message that the server takes, headers included. */
+  /** The longest message that the server takes, including headers. */
   get maxPayload(): number {
     return this.connection.info?.max_payload ?? 1_048_576;
   }
@@ -192,7 +192,7 @@ class NatsPublisher {
     const startedAt = performance.now();
     const onAbort = (): void => {
       ended.reject(signal.reason);
-      // A connection that says nothing is dead, whatever the system thinks of it.
+      // A silent connection is dead, even if the system reports it as open.
       if (this.#lastHeardAt < startedAt) this.close();
     };
     signal.addEventListener("abort", onAbort);
@@ -247,7 +247,7 @@ class NatsPublisher {
   }
 }
 
-/** An acknowledgement is `{"stream":…,"seq":…}`; without a stream for the subject there is a status of 503. */
+/** Reads an acknowledgement, `{"stream":…,"seq":…}`. Without a stream for the subject the status is 503. */
 function readAnswer(message: Msg): PublishAnswer {
   const { data } = message;
   if (data.length === 0) {
@@ -275,17 +275,17 @@ function connectOptions(settings: NatsSettings): ConnectionOptions {
     timeout: 1000 * settings.TIMEOUT,
     noAsyncTraces: true,
     ...authenticatorOf(settings),
-    // The library hands these to Node, which takes bytes as well.
+    // The library passes these to Node, which accepts bytes as well.
     ...(tls !== undefined && {
       tls: { ...tlsOptions(tls), handshakeFirst: settings.TLS_HANDSHAKE_FIRST } as ConnectionOptions["tls"] & {},
     }),
   };
 }
 
-/** Returns the authenticator of the client: the first setting that is set counts. */
+/** Returns the authenticator of the client: the first credential that is set counts. */
 function authenticatorOf(settings: NatsSettings): { readonly authenticator?: Authenticator } {
   const { TOKEN: token, NKEY_SEED: seed, CREDENTIALS_FILEPATH: path, USERNAME: username } = settings;
-  // The file is read at each connection.
+  // Read the file at each connection.
   if (path !== "") return { authenticator: credsAuthenticator(readNamedFile(path)) };
   if (seed !== "") return { authenticator: nkeyAuthenticator(Buffer.from(seed)) };
   if (token !== "") return { authenticator: tokenAuthenticator(token) };
@@ -299,19 +299,19 @@ const blames: ReadonlyMap<number, Blame> = new Map([
   [503, "operator"],
   [10_039, "operator"],
   [10_076, "operator"],
-  // The stream is full and discards what is new, is sealed, or the account's storage is used up.
+  // The stream is full and discards new messages, or is sealed, or the account's storage is used up.
   [10_077, "operator"],
   [10_109, "operator"],
   [10_002, "operator"],
   [10_028, "operator"],
   [10_047, "operator"],
 ]);
-/** The header with the identity of a message has fewer bytes. */
+/** An upper bound for the bytes of the header with the identity of a message. */
 const headerBytes = 128;
 
 /**
  * Publishes each record as a message of its own to a stream of JetStream. Its identity is the message's `Nats-Msg-Id`, so
- * the stream keeps a record once that is sent again within its duplicate window.
+ * the stream keeps only one copy of a record that is sent again within its duplicate window.
  */
 export class NatsOutput implements OutputAdapter {
   readonly #settings: NatsSettings;
@@ -392,7 +392,7 @@ function messagesOf(
   return { messages, indexes };
 }
 
-/** `<subject>.<type>.<key>`; what cannot be part of a subject is an underscore, so the key is one token. */
+/** Returns a function that builds `<subject>.<type>.<key>`. Characters not allowed in a subject become underscores, so the key is one token. */
 function createSubjectOf(settings: NatsSettings, nameOf: AdapterContext["nameOf"]): (line: Buffer) => string {
   const { SUBJECT: subject } = settings;
   const findKey = createKeyFinder(settings.SUBJECT_KEY.map(nameOf));

@@ -19,21 +19,21 @@ import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.t
 import type { TlsConfig } from "../delivery/tls-options.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-/** A server of NATS. */
+/** The address of a NATS server. */
 const natsAddress: SettingType<string> = {
   expected: "<host>:<port>, nats://<host>:<port> or tls://<host>:<port>",
   parse: (value) => (brokerAddress.parse(value.replace(/^(nats|tls):\/\//, "")) === undefined ? undefined : value),
   format: (value) => value,
 };
 
-/** A subject of NATS, or what one begins with. */
+/** A subject of NATS, or the prefix of one. */
 const natsSubject: SettingType<string> = {
   expected: "a subject: words of letters, digits, dashes and underscores with dots between them",
   parse: (value) => (/^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$/.test(value) ? value : undefined),
   format: (value) => value,
 };
 
-/** A stream of NATS. */
+/** The name of a NATS stream. */
 const natsName: SettingType<string> = {
   expected: "letters, digits, dashes and underscores, 32 at most",
   parse: (value) => (/^[A-Za-z0-9_-]{1,32}$/.test(value) ? value : undefined),
@@ -100,7 +100,7 @@ export function serversOf({ ADDRESSES }: Pick<NatsSettings, "ADDRESSES">): strin
   return ADDRESSES.map((address) => address.replace(/^[a-z]+:\/\//, ""));
 }
 
-/** Reads the TLS of the connection; undefined: TLS only if the server demands it. */
+/** Reads the TLS settings of the connection; undefined: TLS only if the server demands it. */
 export function natsTls(settings: NatsSettings): TlsConfig | undefined {
   const isTls = settings.TLS_ENABLE || settings.ADDRESSES.some((address) => address.startsWith("tls:"));
   return isTls ? tlsOf(settings) : undefined;

@@ -15,7 +15,7 @@ const prefix = Buffer.from(
     '"scopeLogs":[{"scope":{"name":"netgloss"},"logRecords":[',
 );
 
-/** Posts log records as JSON (OTLP 1, logs): the line as the body. At least once. */
+/** Posts log records as JSON (OTLP 1, logs), each with the line as the body. At least once. */
 export function createOtlpOutput(settings: OtlpSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
   const attributeFields = settings.ATTRIBUTE_FIELDS.map(nameOf);
   return new PostOutput(
@@ -26,7 +26,7 @@ export function createOtlpOutput(settings: OtlpSettings, { clock, nameOf }: Adap
       path: "",
       encode: (batch) => [encodeLogs(batch, attributeFields)],
       async open(client, signal) {
-        // A request without records is a valid one.
+        // A request without records is valid.
         const answer = await client.request({
           method: "POST",
           path: "",
@@ -40,7 +40,7 @@ export function createOtlpOutput(settings: OtlpSettings, { clock, nameOf }: Adap
       accepted(answer, { count }) {
         const { rejected, message } = partialSuccess(answer);
         if (rejected === 0) return allAccepted;
-        // The server does not say which, and must not be sent them again (OTLP, "partial success"): all are kept as dead letters.
+        // The server does not say which, and must not get them again (OTLP, "partial success"): keep all as dead letters.
         const reason = `the server rejected ${rejected} of ${count} records of this batch and does not say which: ${message}`;
         const refused = Array.from({ length: count }, (_, index) => ({ index, reason }));
         return { refused, retry: [], ...(rejected < count && { tookOthers: true }) };
@@ -50,7 +50,7 @@ export function createOtlpOutput(settings: OtlpSettings, { clock, nameOf }: Adap
   );
 }
 
-/** The records of a batch as a request of OTLP. */
+/** Encodes the records of a batch as a request of OTLP. */
 export function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array {
   const attributes = fields.map((field) => ({
     start: `{"key":${JSON.stringify(field)},"value":`,
@@ -81,7 +81,7 @@ export function encodeLogs(batch: Batch, fields: readonly string[]): Uint8Array 
   return out.body();
 }
 
-/** @throws DeliveryError when it is no answer of OTLP. */
+/** Reads a partial success. @throws DeliveryError when it is not an answer of OTLP. */
 function partialSuccess(answer: HttpAnswer): { readonly rejected: number; readonly message: string } {
   // Some servers answer without a body, which is a message of defaults.
   if (answer.body.length === 0) return { rejected: 0, message: "" };

@@ -2,16 +2,16 @@ import type { BatchColumn, ColumnBatch, ColumnType, TextTable } from "../../reco
 import { encoding, type FileColumn, type PageContent } from "./file-metadata.ts";
 import { bitWidth, PageBytes } from "./packing.ts";
 
-/** The longest text of which statistics say that it is the least or the greatest of its column. */
+/** The longest text that statistics give as the least or the greatest of its column. */
 const maxStatisticBytes = 64;
-/** More numbers than these, or than a quarter of the rows, are written by themselves. */
+/** The most numbers of a dictionary; it also has at most a quarter of the rows. With more, numbers are written without one. */
 const maxNumbers = 16_384;
 const slotBits = 15;
 const slotCount = 1 << slotBits;
-/** Whole numbers less than this from 0 have differences that are exact. */
+/** The bound below which the differences of whole numbers are exact. */
 const exactLimit = 2 ** 51;
 
-/** Counts of a page: items that have a value, entries of levels, and those without an item. */
+/** Counts of a page: items with a value, entries of levels, and entries without an item. */
 interface Found {
   readonly items: number;
   readonly values: number;
@@ -25,7 +25,7 @@ const nothing: PageContent = { encoding: encoding.plain, entries: 0, ...noBounds
 export class ColumnPages {
   readonly #page = new PageBytes();
   readonly #dictionary = new PageBytes();
-  /** The batch, and those of its rows that are written, in their order. */
+  /** The batch, and the rows of it that are written, in order. */
   #texts: TextTable = { count: 0, offsets: new Uint32Array(1), bytes: new Uint8Array(0) };
   #batchRows = 0;
   #rows: Uint32Array = new Uint32Array(0);
@@ -34,7 +34,7 @@ export class ColumnPages {
   #codes = new Uint32Array(0);
   #levels = new Uint32Array(0);
   #repeats = new Uint32Array(0);
-  /** Where in the column's data the values of the page are: the rows, or what was found among them. */
+  /** The indexes of the page's values in the column's data: the rows, or those found among them. */
   #items: Uint32Array = new Uint32Array(0);
   #found = new Uint32Array(0);
   #numbers = new Float64Array(0);
@@ -51,7 +51,7 @@ export class ColumnPages {
     return this.#dictionary.view();
   }
 
-  /** Takes the rows of a batch of which columns are to be written. */
+  /** Takes the rows of a batch whose columns are to be written. */
   begin({ texts, rows: batchRows }: Pick<ColumnBatch, "rows" | "texts">, rows: Uint32Array): void {
     if (this.#places.length < texts.count) this.#places = new Uint32Array(2 * texts.count);
     // An error may have left some.
@@ -77,7 +77,7 @@ export class ColumnPages {
     return { items: 0, values: length, nulls: length };
   }
 
-  /** Writes which rows have values, and notes where these are. */
+  /** Writes which rows have values, and notes the indexes of the values. */
   #levelsOf(source: BatchColumn): Found {
     const rows = this.#rows;
     const room = rows.length + (source.column.isArray ? source.data.length : 0);
@@ -112,7 +112,7 @@ export class ColumnPages {
     return { items: found, values: count, nulls: count - found };
   }
 
-  /** Of a list: 0 where there is none, 1 where it is empty, 2 for each item; all but the first item of a list repeat. */
+  /** Writes the levels of a list: 0 where it is absent, 1 where it is empty, 2 for each item. All items but the first of a list repeat. */
   #listLevels({ presence, offsets }: BatchColumn, rows: Uint32Array): Found {
     const items = this.#items;
     const levels = this.#levels;
@@ -191,7 +191,7 @@ export class ColumnPages {
     return { encoding: encoding.plain, entries: 0, least: bound(sum === count), greatest: bound(sum > 0) };
   }
 
-  /** @param words of 64 bits, the lower one first. */
+  /** Writes whole numbers. @param words of 64 bits, the lower one first. */
   #wholeNumbers(type: ColumnType, words: Uint32Array, count: number): PageContent {
     if (this.#numbers.length < count) this.#numbers = new Float64Array(2 * count);
     const numbers = this.#numbers;
@@ -230,7 +230,7 @@ export class ColumnPages {
       greatest = Math.max(greatest, value);
     }
     const bytesOf = (value: number): Uint8Array => new Uint8Array(Float64Array.of(value).buffer);
-    // Zeros of both signs are one number: as bounds the format wants the outer one.
+    // Zeros of both signs are equal; the format wants the outer one as a bound.
     const bounds = { least: bytesOf(least === 0 ? -0 : least), greatest: bytesOf(greatest + 0) };
     const written = read === 1 ? this.#same(bytesOf(first), count) : this.#plainWords("double", words, count);
     return { ...written, ...bounds };
@@ -243,7 +243,7 @@ export class ColumnPages {
     return { encoding: encoding.dictionary, entries: 1, ...noBounds };
   }
 
-  /** Numbers as they are, without statistics: some are beyond what can be compared. */
+  /** Writes numbers as they are, without statistics: some cannot be compared exactly. */
   #plainWords(type: ColumnType, words: Uint32Array, count: number): PageContent {
     for (let i = 0; i < count; i++) {
       const at = 2 * (this.#items[i] as number);
@@ -257,7 +257,7 @@ export class ColumnPages {
     return { encoding: encoding.plain, entries: 0, ...noBounds };
   }
 
-  /** Gives numbers codes by their order of appearance, and writes the dictionary. @returns how many there are; -1: too many. */
+  /** Assigns codes to numbers by their order of appearance, and writes the dictionary. @returns the number of entries; -1: too many. */
   #codesOfNumbers(numbers: Float64Array, count: number): number {
     const most = Math.min(maxNumbers, Math.max(16, count >> 2));
     const slots = this.#slots.fill(0);
@@ -313,7 +313,7 @@ function isLess(bytes: Uint8Array, offsets: Uint32Array, a: number, b: number): 
 
 const twoTo32 = 2 ** 32;
 
-/** Tells whether the items of a column have the same 64 bits. */
+/** Reports whether all items of a column have the same 64 bits. */
 function areSame(words: Uint32Array, items: Uint32Array, count: number): boolean {
   const first = 2 * (items[0] as number);
   const [low, high] = [words[first] as number, words[first + 1] as number];
@@ -324,7 +324,7 @@ function areSame(words: Uint32Array, items: Uint32Array, count: number): boolean
   return true;
 }
 
-/** Reads whole numbers, exactly where they are less than 2^53 from 0. */
+/** Reads whole numbers, exactly if less than 2^53 from 0. */
 function readNumbers(words: Uint32Array, items: Uint32Array, count: number, to: Float64Array): void {
   for (let i = 0; i < count; i++) {
     const at = 2 * (items[i] as number);
@@ -332,7 +332,7 @@ function readNumbers(words: Uint32Array, items: Uint32Array, count: number, to: 
   }
 }
 
-/** Reads times as microseconds. Many are those of the row before. */
+/** Reads times as microseconds. Many equal the time of the row before. */
 function readTimes(words: Uint32Array, items: Uint32Array, count: number, to: Float64Array): void {
   let [lastLow, lastHigh, last] = [0, 0, 0];
   for (let i = 0; i < count; i++) {
@@ -347,7 +347,7 @@ function readTimes(words: Uint32Array, items: Uint32Array, count: number, to: Fl
   }
 }
 
-/** Returns nanoseconds as microseconds, rounded down; exact, which a product of the words would not be. */
+/** Returns nanoseconds as microseconds, rounded down and exact, unlike a product of the words. */
 export function microseconds(low: number, high: number): number {
   const thousands = Math.floor(high / 1000);
   return thousands * twoTo32 + Math.floor(((high - 1000 * thousands) * twoTo32 + low) / 1000);

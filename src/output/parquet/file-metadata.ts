@@ -25,10 +25,10 @@ const physicalTypes: Readonly<Record<FileType, number>> = {
   boolean: physical.boolean,
 };
 
-/** What a page of values is like. */
+/** The properties of a page of values. */
 export interface PageContent {
   readonly encoding: number;
-  /** Of the dictionary; 0: there is none. */
+  /** The number of dictionary entries; 0: there is no dictionary. */
   readonly entries: number;
   readonly least: Uint8Array | undefined;
   readonly greatest: Uint8Array | undefined;
@@ -47,7 +47,7 @@ export interface WrittenColumn {
   readonly content: PageContent;
 }
 
-/** Writes what files of Parquet say of themselves. */
+/** Writes the metadata of Parquet files. */
 export class MetadataWriter {
   readonly #thrift = new ThriftWriter();
 
@@ -65,7 +65,7 @@ export class MetadataWriter {
     return thrift.take();
   }
 
-  /** @returns the header of a page of values. @param values entries of levels, of which those without an item are some. */
+  /** @returns the header of a page of values. @param values entries of levels, including those without an item. */
   dataHeader(values: number, valueEncoding: number, rawLength: number, length: number): Buffer {
     const thrift = this.#thrift;
     thrift.i32(1, pageType.data);
@@ -81,7 +81,7 @@ export class MetadataWriter {
     return thrift.take();
   }
 
-  /** @returns what stands at the end of a file of one row group: its schema, where its columns are, and their statistics. */
+  /** @returns the footer of a file of one row group: its schema, the offsets of its columns, and their statistics. */
   footer(columns: readonly WrittenColumn[], rows: number, sortedBy: number | undefined): Buffer {
     const thrift = this.#thrift;
     thrift.i32(1, 2);
@@ -105,7 +105,7 @@ export class MetadataWriter {
       });
     });
     thrift.binary(6, "netgloss");
-    // The order of values is that of their types: else readers pass over the statistics.
+    // Declare the order of values to be that of their types: otherwise readers ignore the statistics.
     thrift.structList(7, columns, () => thrift.struct(1, () => {}));
     thrift.end();
     return thrift.take();
@@ -166,7 +166,7 @@ export class MetadataWriter {
 interface Element {
   readonly name: string;
   readonly type?: FileType;
-  /** Undefined of the root alone. */
+  /** Undefined only for the root. */
   readonly repeats: number | undefined;
   readonly children?: number;
   readonly isList?: boolean;
@@ -185,7 +185,7 @@ function elementsOf({ name, type, isArray }: FileColumn): readonly Element[] {
 const types = { isTrue: 1, isFalse: 2, i32: 5, i64: 6, binary: 8, list: 9, struct: 12 } as const;
 type ItemType = "i32" | "binary" | "struct";
 
-/** Writes structures in the compact protocol of Apache Thrift, in which files of Parquet say what is in them. */
+/** Writes structures in the compact protocol of Apache Thrift, which Parquet uses for its metadata. */
 class ThriftWriter {
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
@@ -200,7 +200,7 @@ class ThriftWriter {
     return taken;
   }
 
-  /** Ends the structure that was begun first. */
+  /** Ends the outermost structure. */
   end(): void {
     this.#byte(0);
   }

@@ -6,7 +6,7 @@ import { tlsOf } from "../http/server-settings.ts";
 import type { Lake } from "./lake.ts";
 import type { ParquetSettings } from "./settings.ts";
 
-/** Codes of errors that say more than their status: who is at fault, and what is to be done. */
+/** Error codes that say more than their status: who is at fault, and what to do. */
 const codes: Readonly<Record<string, readonly [Blame, string]>> = {
   AccessDenied: ["operator", "the key may not write there"],
   InvalidAccessKeyId: ["operator", "the key is not known there: is S3_ACCESS_KEY_ID right?"],
@@ -25,7 +25,7 @@ const codes: Readonly<Record<string, readonly [Blame, string]>> = {
   InternalError: ["store", "has a fault"],
 };
 
-/** Objects of a bucket, by one PUT each, which is done as a whole or not at all. Names are paths behind the address: any store takes these. */
+/** Objects of a bucket, each written by one PUT, which is atomic. The path of an object follows the address, so any store works. */
 export class LakeBucket implements Lake {
   readonly #settings: ParquetSettings;
   readonly #clock: Clock;
@@ -51,7 +51,7 @@ export class LakeBucket implements Lake {
       { urls: [url], headers: {}, tls: tlsOf(this.#settings), maxConnections: this.#settings.REQUESTS_IN_FLIGHT },
       this.#clock,
     );
-    // As the files will be: whoever may write these may perhaps not list or read anything.
+    // Test with a write, as for the files: a user who may write them may perhaps not list or read anything.
     await this.put("_netgloss", [Buffer.from("netgloss can write here\n")], signal);
     return url.startsWith("http:") ? [`records go to ${url} without TLS: others on the path can read them`] : [];
   }
@@ -68,12 +68,12 @@ export class LakeBucket implements Lake {
     this.#client?.close();
   }
 
-  /** Looks whether an object is there whose PUT was answered without an ETag, as stores do that are no S3 themselves, and a page of something between, too. */
+  /** Checks that an object exists whose PUT was answered without an ETag. Stores that are not S3 answer so, and so does a proxy's page. */
   async #find(path: string, chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
     const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
     const answer = await this.#request("HEAD", path, [], signal);
     if (answer.status === 200 && answer.headers["content-length"] === String(length)) return;
-    // What it says is of no use where it may not be looked at, and to be tried again where it has a fault.
+    // Ignore an answer without permission to look, but try again after a fault.
     if (answer.status >= 500) throw this.#failure(answer);
     const host = new URL(answer.url).host;
     const found = answer.status === 200 ? "which is another one then" : `which cannot be found then (${answer.status})`;
@@ -109,14 +109,14 @@ export class LakeBucket implements Lake {
       const place = `${new URL(answer.url).host}${this.#base}`;
       return new DeliveryError(blame, code, `${place}: ${text} (${answer.status} ${code})`, { retryAfterMs });
     }
-    // A file is no record: none of them is at fault, and halves would be no better.
+    // The file is not a record: no record is at fault, and halves would not help.
     const isOfStore = answer.status !== 507 && (failure.blame === "store" || failure.blame === "unclear");
     const blame = isOfStore ? "store" : "operator";
     return new DeliveryError(blame, failure.code, failure.message, { retryAfterMs });
   }
 }
 
-/** Names have no other character that would be escaped. It goes over the wire as it is signed: not all stores escape it themselves. */
+/** Escapes a path; names have no other character to escape. It is sent as it is signed: not all stores escape it themselves. */
 function escapedPath(path: string): string {
   return path.replaceAll("=", "%3D");
 }
@@ -127,7 +127,7 @@ function isSuccess({ status }: HttpAnswer): boolean {
 
 interface SignedRequest {
   readonly method: string;
-  /** Escaped. */
+  /** The escaped path. */
   readonly path: string;
   /** SHA-256 of the body, hexadecimal. */
   readonly digest: string;

@@ -6,9 +6,9 @@ import { errorCode, isMissing, nodeFileIo, syncFolder, type FileIo } from "../..
 import { DeliveryError, reasonOf } from "../delivery/output-adapter.ts";
 import type { Lake } from "./lake.ts";
 
-/** Files under way are here; engines pass over folders whose names begin with this. */
+/** The folder of files being written; engines ignore folders whose names start with an underscore. */
 const temporaryFolder = "_temporary";
-/** A file under way that is older was left behind: no time for a request is longer. */
+/** The age at which a file being written counts as abandoned: no request may take longer. */
 const abandonedMs = 2 * 3_600_000;
 
 /** Faults that somebody must mend. */
@@ -21,13 +21,13 @@ const sentences: Readonly<Record<string, string>> = {
   EDQUOT: "has used up its quota of the disk",
 };
 
-/** Files in a directory. Each is written under another name, synced, renamed, and then its folder is synced. */
+/** Files in a directory. Each is written under another name, synced and renamed; then its folder is synced. */
 export class LakeFolder implements Lake {
   readonly #root: string;
   readonly #clock: Clock;
   readonly #io: FileIo;
   readonly #prefix = `${hostname().replaceAll(/[^\w.-]/g, "_")}-${randomBytes(6).toString("hex")}`;
-  /** Folders that are on the disk under their names. */
+  /** Folders whose names are synced to disk. */
   readonly #folders = new Set<string>();
   #number = 0;
 
@@ -58,7 +58,7 @@ export class LakeFolder implements Lake {
     try {
       await this.#folder(dirname(temporary));
       await this.#write(temporary, chunks);
-      // The batch may be under way again: that one will do.
+      // The same batch may be under way again: that file will do.
       signal.throwIfAborted();
       await this.#folder(folder);
       await this.#io.rename(temporary, target);
@@ -78,7 +78,7 @@ export class LakeFolder implements Lake {
     return join(this.#root, temporaryFolder, `${this.#prefix}-${this.#number++}.tmp`);
   }
 
-  /** Removes what runs that were cut off have left. */
+  /** Removes files of runs that were interrupted. */
   async #sweep(folder: string): Promise<void> {
     for (const name of await this.#io.list(folder)) {
       if (!name.endsWith(".tmp")) continue;
@@ -108,7 +108,7 @@ export class LakeFolder implements Lake {
     }
   }
 
-  /** Makes a folder and those above it, and has their names reach the disk. */
+  /** Creates a folder and those above it, and syncs their names to disk. */
   async #folder(path: string): Promise<void> {
     if (this.#folders.has(path)) return;
     await this.#io.makeFolder(path);
@@ -126,10 +126,10 @@ export class LakeFolder implements Lake {
   }
 }
 
-/** The most that systems take in one call. */
+/** The most chunks that systems take in one call. */
 const chunksAtOnce = 1024;
 
-/** What is left of chunks when so many bytes are taken. */
+/** Returns the rest of chunks after `taken` bytes. */
 function behind(chunks: readonly Uint8Array[], taken: number): readonly Uint8Array[] {
   let left = taken;
   for (const [i, chunk] of chunks.entries()) {

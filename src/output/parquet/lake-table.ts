@@ -13,15 +13,15 @@ import { microseconds } from "./column-pages.ts";
 import type { FileColumn, FileType } from "./file-metadata.ts";
 import type { ParquetEncoder } from "./parquet-file.ts";
 
-/** Rows that are read at once, and so of a file. */
+/** The most rows that are read at once, and so of a file. */
 const maxRows = 65_536;
-/** Columns for keys of metadata; further ones are in the column for all others. */
+/** The most columns for keys of metadata; further keys are in the column for all others. */
 const maxKeys = 200;
 const hourMicroseconds = 3_600_000_000;
-/** Fields without a column of their own, or whose value does not fit it, by their names. */
+/** The column for fields without a column of their own, or whose value does not fit it, by name. */
 const otherColumn: FileColumn = { name: "other", type: "text", isArray: false };
 
-/** A field as it is read, and its column in files. */
+/** The column of a field as it is read, and its column in files. */
 interface LakeColumn {
   readonly read: Column;
   readonly file: FileColumn;
@@ -29,18 +29,18 @@ interface LakeColumn {
 
 /** The rows of an hour as the bytes of a file. */
 export interface HourFile {
-  /** Since the epoch. */
+  /** Hours since the epoch. */
   readonly hour: number;
-  /** Counts the files of an hour, where there are more rows than one takes. */
+  /** The number of the file within its hour, which may have more rows than one file takes. */
   readonly part: number;
-  /** Records whose line was cut off: of all hours of the part, in its first file. */
+  /** The number of records whose line was truncated, of all hours of the part; set in its first file. */
   readonly cut: number;
   readonly chunks: readonly Uint8Array[];
 }
 
 /**
- * Reads lines into columns and encodes them by hours. All fields of the table of fields have a column in every file, so that files have one schema;
- * keys of metadata get one when they appear. A reader has columns for the fields that have appeared only: most never do.
+ * Reads lines into columns and encodes them by hours. Every file has a column for each field of the table of fields, so all files have
+ * one schema; keys of metadata get one when they appear. The reader has columns only for fields that have appeared: most never do.
  */
 export class LakeTable {
   readonly #encoder: ParquetEncoder;
@@ -71,8 +71,8 @@ export class LakeTable {
   /**
    * Encodes lines.
    *
-   * @param arrivedAt is the time of records that have none, milliseconds.
-   * @param isWanted of rows that are read; when it says no, nothing is encoded.
+   * @param arrivedAt the time of records that have none, milliseconds.
+   * @param isWanted checks the rows that were read; if it returns false, nothing is encoded.
    * @returns undefined: some rows are not wanted.
    */
   files(
@@ -84,11 +84,11 @@ export class LakeTable {
     let [chunk, at] = [0, 0];
     for (let part = 0; chunk < lines.length; part++) {
       const from = [chunk, at] as const;
-      // Also after an error.
+      // Clear it even after an error.
       this.#reader.clear();
       [chunk, at] = this.#read(lines, ...from);
       if (!isWanted(this.#reader.batch())) return undefined;
-      // Columns are for what has appeared: what appears now is read once more.
+      // A field appeared that has no column yet: read the lines once more.
       if (this.#learn(this.#reader.batch())) {
         this.#reader = this.#newReader();
         [chunk, at] = this.#read(lines, ...from);
@@ -98,7 +98,7 @@ export class LakeTable {
     return files;
   }
 
-  /** @returns where it stopped: the chunk, and the offset in it. */
+  /** Reads lines. @returns where it stopped: the chunk, and the offset in it. */
   #read(lines: readonly Uint8Array[], chunk: number, offset: number): readonly [number, number] {
     let [i, at] = [chunk, offset];
     for (; i < lines.length; i++, at = 0) {
@@ -114,7 +114,7 @@ export class LakeTable {
     return new LineColumns(columns, { maxRows, hasRest: true });
   }
 
-  /** Notes fields that have no column in the reader, though they may. @returns whether there are some. */
+  /** Notes fields that could have a column in the reader, but do not. @returns whether there are some. */
   #learn({ rest, texts }: ColumnBatch): boolean {
     const before = this.#seen.size;
     if (rest === undefined || rest.count === 0) return false;
@@ -130,7 +130,7 @@ export class LakeTable {
     return this.#seen.size > before;
   }
 
-  /** Makes a column for a key of metadata. Engines do not tell names in upper and lower case apart, so the first one has it. */
+  /** Makes a column for a key of metadata. Engines ignore the case of names, so the first key of a name has it. */
   #addKey(field: string): void {
     const column = columnOf(field);
     if (column?.type !== "text" || this.#keys === maxKeys) return;
@@ -162,15 +162,15 @@ export class LakeTable {
 }
 
 /**
- * The types of engines: addresses are texts, because no type of Parquet is for them; whole numbers have a sign, because Spark and Trino read no other ones
- * as they are. A number that is beyond goes to the column for all others.
+ * Returns a field's column with a type that engines support. Addresses are texts, because Parquet has no type for them. Whole numbers are signed,
+ * because Spark and Trino cannot read others directly. Numbers beyond the range go to the column for all others.
  */
 function lakeColumn(column: Column): LakeColumn {
   const type: FileType = column.type === "address" ? "text" : column.type === "unsigned" ? "integer" : column.type;
   return { read: { ...column, type }, file: { name: columnName(column.field), type, isArray: column.isArray } };
 }
 
-/** The times of rows, microseconds. */
+/** Returns the times of rows, microseconds. */
 function timesOf(column: BatchColumn | undefined, rows: number, arrivedAt: number): Float64Array {
   const times = new Float64Array(rows).fill(arrivedAt);
   if (column === undefined) return times;
@@ -183,7 +183,7 @@ function timesOf(column: BatchColumn | undefined, rows: number, arrivedAt: numbe
   return times;
 }
 
-/** Puts rows in the order of their times, and parts them by hours. */
+/** Sorts rows by time, and divides them by hours. */
 function byHours(times: Float64Array): { readonly hour: number; readonly rows: Uint32Array }[] {
   const rows = inOrder(times);
   const hours: { hour: number; rows: Uint32Array }[] = [];
@@ -191,7 +191,7 @@ function byHours(times: Float64Array): { readonly hour: number; readonly rows: U
   for (let from = 0; from < rows.length;) {
     const hour = hourAt(from);
     let [to, past] = [from, rows.length];
-    // The last row of the hour, by halves.
+    // Find the last row of the hour by bisection.
     while (past - to > 1) {
       const middle = (to + past) >>> 1;
       if (hourAt(middle) === hour) to = middle;
@@ -203,7 +203,7 @@ function byHours(times: Float64Array): { readonly hour: number; readonly rows: U
   return hours;
 }
 
-/** More than the rows of a batch: the number of a row and its time go together into one number, which sorts five times as fast. */
+/** A factor above the rows of a batch: time and row number are packed into one number, which sorts five times as fast. */
 const rowFactor = 2 ** 17;
 
 function inOrder(times: Float64Array): Uint32Array {

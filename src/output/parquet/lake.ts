@@ -1,8 +1,8 @@
-/** Where files go, by their paths: `flow/date=2026-11-27/hour=05/a.parquet`. */
+/** The destination of files, by path: `flow/date=2026-11-27/hour=05/a.parquet`. */
 export interface Lake {
-  /** Judges that it can be used. @returns what an operator should know. @throws DeliveryError */
+  /** Checks that it can be used. @returns warnings for the operator. @throws DeliveryError */
   open(signal: AbortSignal): Promise<readonly string[]>;
-  /** Writes a file, or replaces it: under its name there is never a part of it. @throws DeliveryError */
+  /** Writes a file, or replaces it; a part of it is never visible under its name. @throws DeliveryError */
   put(path: string, chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void>;
   close(): void;
 }

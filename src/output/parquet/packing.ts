@@ -1,4 +1,4 @@
-/** Bytes that grow: levels, indexes and values of a page of Parquet, packed by bits. Bits are filled from the lowest one on. */
+/** A growing buffer for levels, indexes and values of a Parquet page, packed by bits. Bits are filled from the lowest one on. */
 export class PageBytes {
   #bytes = Buffer.allocUnsafe(65_536);
   #length = 0;
@@ -65,7 +65,7 @@ export class PageBytes {
     this.varint(value >= 0 ? 2 * value : -2 * value - 1);
   }
 
-  /** Levels as a data page begins with them: their length, then a run. */
+  /** Writes levels as a data page begins with them: their length, then a run. */
   levels(values: Uint32Array, count: number, width: number): void {
     this.u32(0);
     const from = this.#length;
@@ -73,7 +73,7 @@ export class PageBytes {
     this.#bytes.writeUInt32LE(this.#length - from, from - 4);
   }
 
-  /** As `levels`, where all are the same. */
+  /** Writes levels like `levels`, where all are the same. */
   sameLevels(value: number, count: number): void {
     this.u32(0);
     const from = this.#length;
@@ -81,20 +81,20 @@ export class PageBytes {
     this.#bytes.writeUInt32LE(this.#length - from, from - 4);
   }
 
-  /** A run of one value, of up to eight bits. */
+  /** Writes a run of one value, of up to eight bits. */
   sameRun(value: number, count: number): void {
     this.varint(2 * count);
     this.byte(value);
   }
 
-  /** A run of values of a width in bits, in the encoding RLE, bit by bit. */
+  /** Writes a run of bit-packed values of a width in bits, in the encoding RLE. */
   run(values: Uint32Array, count: number, width: number): void {
     const groups = Math.ceil(count / 8);
     this.varint(2 * groups + 1);
     this.pack(values, 0, count, 8 * groups, width);
   }
 
-  /** Packs `count` values from `from` on, and zeros until there are `padded`. @param width of each, up to 32. */
+  /** Packs `count` values from `from` on, and zeros up to `padded` values. @param width of each, up to 32. */
   pack(values: Uint32Array, from: number, count: number, padded: number, width: number): void {
     const length = (padded * width) >> 3;
     this.#reserve(length);
@@ -114,7 +114,7 @@ export class PageBytes {
       bytes[at + 3] = pending >>> 24;
       at += 4;
       bits -= 32;
-      // What of the value did not fit; a shift by 32 bits would be none.
+      // Keep the bits that did not fit; a shift by 32 bits would do nothing.
       pending = bits === 0 ? 0 : value >>> (width - bits);
     }
     for (; bits > 0; bits -= 8, pending >>>= 8) bytes[at++] = pending;
@@ -122,7 +122,7 @@ export class PageBytes {
     this.#length = end;
   }
 
-  /** Whole numbers that follow one another closely, by their differences: the encoding DELTA_BINARY_PACKED. Each is less than 2^51 from 0. */
+  /** Writes whole numbers that are close to each other by their differences: the encoding DELTA_BINARY_PACKED. Each is less than 2^51 from 0. */
   deltas(values: Float64Array, count: number): void {
     this.varint(blockValues);
     this.varint(miniBlocks);
@@ -157,7 +157,7 @@ export class PageBytes {
     }
   }
 
-  /** Packs values of more than 24 bits, which lie in two parts. */
+  /** Packs values of more than 24 bits, in two parts. */
   #packWide(count: number, width: number): void {
     let pending = 0;
     let bits = 0;
@@ -184,14 +184,14 @@ export class PageBytes {
   }
 }
 
-/** Values of a block of differences, and of each of its parts that has a width of its own. */
+/** Values of a block of differences, and its number of parts with a width of their own. */
 const blockValues = 128;
 const miniBlocks = 4;
 const miniValues = blockValues / miniBlocks;
 const lows = new Uint32Array(miniValues);
 const highs = new Float64Array(miniValues);
 
-/** The bits that a whole number from 0 to 2^53 - 1 takes. */
+/** Returns the number of bits of a whole number from 0 to 2^53 - 1. */
 export function bitWidth(value: number): number {
   return value < 0x100000000 ? 32 - Math.clz32(value) : 64 - Math.clz32(Math.floor(value / 0x100000000));
 }

@@ -2,7 +2,7 @@ import type { BatchColumn, ColumnBatch } from "../../record/index.ts";
 import { ColumnPages } from "./column-pages.ts";
 import { MetadataWriter, type FileColumn, type WrittenColumn } from "./file-metadata.ts";
 
-/** Makes fewer bytes of a page; `codec` is its number in Parquet. */
+/** A compression of pages; `codec` is its number in Parquet. */
 export interface PageCompression {
   readonly codec: number;
   compress(page: Uint8Array): Uint8Array;
@@ -12,13 +12,13 @@ export interface PageCompression {
 type EncodedColumn = Omit<WrittenColumn, "offset" | "bytes">;
 
 const uncompressed = 0;
-/** Pages of fewer bytes would grow, as those of a column that has one value do. */
+/** The length below which pages are not compressed: they would grow, such as those of a column with one value. */
 const shortBytes = 64;
 const magic = Buffer.from("PAR1");
 
 /**
- * Writes files of Parquet with one row group. Columns of the batch keep their dictionaries: a text is looked at once for each
- * column, not once a row. It keeps its memory from file to file.
+ * Writes Parquet files with one row group. Columns of the batch keep their dictionaries: a text is examined once for each
+ * column, not for each row. It keeps its memory from file to file.
  */
 export class ParquetEncoder {
   readonly #compression: PageCompression;
@@ -34,7 +34,7 @@ export class ParquetEncoder {
    *
    * @param columns each with its values; undefined: it has none.
    * @param rows of the batch, in the order of the file.
-   * @param sortedBy the position of the column by which they are sorted, ascending; undefined: there is none.
+   * @param sortedBy the index of the column by which rows are sorted, ascending; undefined: there is none.
    */
   encode(
     columns: readonly (readonly [FileColumn, BatchColumn | undefined])[],
@@ -49,7 +49,7 @@ export class ParquetEncoder {
       chunks.push(chunk);
       offset += chunk.length;
     };
-    /** The columns without values, of which most files have hundreds, are the same bytes: of lists, and of others. */
+    /** Encoded columns without values, of which most files have hundreds. All lists share one, and all others another. */
     const empty = new Map<boolean, { readonly result: EncodedColumn; readonly own: readonly Uint8Array[] }>();
     const written = columns.map(([column, values]): WrittenColumn => {
       const from = offset;

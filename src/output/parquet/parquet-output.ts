@@ -16,7 +16,7 @@ import { ParquetEncoder, type PageCompression } from "./parquet-file.ts";
 import { bucketOf, type ParquetSettings } from "./settings.ts";
 
 const hourMs = 3_600_000;
-/** So long after the end of an hour its records have come, but for late ones. */
+/** The time after the end of an hour by which its records have come, except late ones. */
 const graceMs = 600_000;
 
 type TableName = TableLayout["name"];
@@ -30,18 +30,18 @@ const tableOfType: Readonly<Record<RecordType, TableName>> = {
 };
 
 /**
- * Writes each batch as a file for each hour and type of records in it. The names of files come from the identity of the batch alone, which no other
- * collector has: a batch that is sent again, even by a later run in another container, replaces its files.
+ * Writes each batch as one file for each hour and type of records in it. The names of files depend only on the identity of the batch, which
+ * is unique across collectors. A batch that is sent again, even by a later run in another container, replaces its files.
  */
 export class ParquetOutput implements OutputAdapter {
   readonly isKnownWhole = true;
   readonly #lake: Lake;
   readonly #tables: Readonly<Record<TableName, LakeTable>>;
-  /** Whether all records of the batch before were flows. */
+  /** True if all records of the previous batch were flows. */
   #wereFlows = true;
   readonly #isZstdMissing: boolean;
   readonly #collector = hostname().replaceAll(/[^\w.-]/g, "_");
-  /** Folders of hours that get files, until they are over: the end of each hour, milliseconds since the epoch. */
+  /** Folders of hours that still get files, with the end of each hour, milliseconds since the epoch. */
   readonly #hours = new Map<string, number>();
 
   constructor(settings: ParquetSettings, { clock, nameOf }: AdapterContext, lake?: Lake) {
@@ -63,7 +63,7 @@ export class ParquetOutput implements OutputAdapter {
   }
 
   async send(batch: Batch, signal: AbortSignal, oldestOther = Number.POSITIVE_INFINITY): Promise<Outcome> {
-    // All of them before the first wait: other batches use the same memory.
+    // Make all files before the first wait: other batches use the same memory.
     const files = this.#filesOf(batch);
     const key = `${batchKey(batch.id)}${partOf(batch)}`;
     let cut = 0;
@@ -76,7 +76,7 @@ export class ParquetOutput implements OutputAdapter {
         this.#hours.set(folder, (hour + 1) * hourMs);
       }
     }
-    // What arrives later than this is of a later hour, but for late records.
+    // Records that arrive later belong to a later hour, except late ones.
     const until = Math.min(batch.oldestAt, oldestOther) - graceMs;
     for (const [folder, end] of this.#hours) {
       if (end > until) continue;
@@ -90,7 +90,7 @@ export class ParquetOutput implements OutputAdapter {
     this.#lake.close();
   }
 
-  /** The files of a batch by their tables. Columns tell whether all are flows, which takes less than a look at each line. */
+  /** Returns the files of a batch by table. Columns show whether all records are flows, which is quicker than looking at each line. */
   #filesOf(batch: Batch): readonly (readonly [TableName, readonly HourFile[]])[] {
     const { chunks, oldestAt } = batch;
     const flows = this.#wereFlows ? this.#tables.flow.files(chunks, oldestAt, areFlows) : undefined;
@@ -106,14 +106,14 @@ function folderOf(table: string, hour: number): string {
   return `${table}/date=${time.slice(0, 10)}/hour=${time.slice(11, 13)}`;
 }
 
-/** Names some records of a batch; all of them: it is empty. */
+/** Returns a name for some records of a batch; empty for all of them. */
 function partOf(batch: Batch): string {
   if (batch.positions === undefined) return "";
   const positions = Uint32Array.from({ length: batch.count }, (_, index) => positionOf(batch, index));
   return `-${createHash("sha256").update(new Uint8Array(positions.buffer)).digest("hex").slice(0, 16)}`;
 }
 
-/** Stretches of lines one behind the other, by the tables of their records. */
+/** Returns ranges of consecutive lines, by the tables of their records. */
 function linesByTable(batch: Batch): ReadonlyMap<TableName, readonly Uint8Array[]> {
   const found = new Map<TableName, Uint8Array[]>();
   let begun: { readonly name: TableName; readonly chunk: Buffer; readonly from: number; to: number } | undefined;
@@ -143,11 +143,11 @@ export function compressionOf(compression: ParquetSettings["COMPRESSION"]): Page
   return { codec: 2, compress: (page) => zlib.gzipSync(page, { level: isDense(page) ? 0 : 4 }) };
 }
 
-/** Of a page some pieces are tried first. */
+/** Pieces of a page that are compressed as a test, and their size. */
 const pieces = 4;
 const pieceBytes = 1024;
 
-/** Whether a page would stay as long: many are numbers whose bits are packed, and most of the time would go there. */
+/** Reports whether compression would not shorten a page. Many pages are bit-packed numbers, which would take most of the time. */
 function isDense(page: Uint8Array): boolean {
   if (page.length < 4 * pieces * pieceBytes) return false;
   const sample = Buffer.allocUnsafe(pieces * pieceBytes);

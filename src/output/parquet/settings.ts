@@ -15,10 +15,10 @@ import { commonRows } from "../delivery/settings.ts";
 import { clientCertificateRows, tlsOf, tlsRows } from "../http/server-settings.ts";
 import { outputKind, type OwnSettings } from "../output-kind.ts";
 
-/** A bucket and what the names of its objects begin with: `s3://flows/netgloss`. */
+/** Matches a bucket and the prefix of its objects: `s3://flows/netgloss`. */
 const bucketUrl = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([\w.=-]+(?:\/[\w.=-]+)*))?\/?$/;
 
-/** A type whose value may be left empty. */
+/** Returns a type whose value may also be empty. */
 const orNone = (type: SettingType<string>): SettingType<string> => ({
   ...type,
   parse: (value) => (value === "" ? value : type.parse(value)),

@@ -11,17 +11,17 @@ const middles: Readonly<Record<RecordType, string>> = {
   as_path_hop: "as-path-hop",
 };
 
-/** Kinds of records that have an index each with NetObserv: it tells three kinds of telemetry apart. */
+/** Kinds of records with an index of their own in NetObserv, which has three kinds of telemetry. */
 const theirKinds = ["flow", "flow_option", "telemetry_flow", "telemetry_snmp", "log", "as_path_hop"] as const;
 type IndexKind = RecordType | (typeof theirKinds)[number];
 
-/** Texts that NetObserv puts behind the kind: the schema and its version, by which its dashboards choose. */
+/** Texts that NetObserv appends to the kind: the schema and its version, by which its dashboards choose. */
 const schemas = { codex: "codex-2.4", ecs: "ecs-8.0-2.4" } as const;
 
-/** Ends names that follow NetObserv's, so that they are never those of an index or alias of its own. */
+/** The end of names in NetObserv's style, which keeps them apart from NetObserv's own indices and aliases. */
 const ownEnd = "netgloss";
 
-/** Names of indices: between a prefix and a suffix, as netgloss does, or as NetObserv does with the names of its own schema or of ECS. */
+/** The parts of index names: a prefix and a suffix in the style of netgloss, or of NetObserv with its own schema or ECS. */
 interface NameParts {
   readonly prefix: string;
   readonly suffix: string;
@@ -34,21 +34,21 @@ function namePartsOf(settings: SearchSettings): NameParts {
   return { prefix: settings.INDEX_PREFIX, suffix: settings.INDEX_SUFFIX, naming };
 }
 
-/** Parts of a name with dashes between them, the empty ones left out. */
+/** Joins the parts of a name with dashes, without the empty ones. */
 const joinParts = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join("-");
 
-/** The name of the index template. */
+/** Returns the name of the index template. */
 export function templateName(settings: SearchSettings): string {
   const { prefix, suffix, naming } = namePartsOf(settings);
   return naming === "netgloss" ? joinParts(prefix, suffix) : joinParts(prefix, naming, suffix, ownEnd);
 }
 
-/** The names of the data streams, or what the names of indices begin with. */
+/** Returns the names of the data streams, or the prefixes of index names. */
 function indexBases(settings: SearchSettings): readonly string[] {
   return Object.values(basesOf(namePartsOf(settings)));
 }
 
-/** Keyed by the kinds of records that have names of their own. */
+/** Returns the names by the kinds of records that have names of their own. */
 function basesOf({ prefix, suffix, naming }: NameParts): Readonly<Record<IndexKind, string>> {
   const entries =
     naming === "netgloss"
@@ -59,10 +59,10 @@ function basesOf({ prefix, suffix, naming }: NameParts): Readonly<Record<IndexKi
 
 const objectKey = fieldKey("snmp.object.name");
 const trapKey = fieldKey("snmp.trap.oid");
-/** Both fields stand within this many bytes: behind the time, the address and the name of the device. */
+/** The number of bytes that hold both fields: after the time, the address and the name of the device. */
 const headBytes = 512;
 
-/** As NetObserv tells them apart. */
+/** Returns the kind of a record by NetObserv's distinctions. */
 function kindOf(line: Buffer, from: number, to: number): IndexKind {
   const type = recordTypeOf(line, from, to);
   if (type !== "telemetry") return type;
@@ -71,7 +71,7 @@ function kindOf(line: Buffer, from: number, to: number): IndexKind {
   return findIn(head, trapKey) >= 0 ? "log" : "telemetry_flow";
 }
 
-/** The name of the index for a line. */
+/** Returns the name of the index for a line. */
 export type IndexOf = (line: Buffer, from: number, to: number) => string;
 
 const timestampKey = fieldKey("@timestamp");
@@ -82,7 +82,7 @@ export function createIndexOf(settings: SearchSettings): IndexOf {
   const kind = parts.naming === "netgloss" ? recordTypeOf : kindOf;
   const digits = { rollover: 0, daily: 10, monthly: 7 }[settings.INDEX_PERIOD];
   if (digits === 0) return (line, from, to) => bases[kind(line, from, to)];
-  // Lines of one time follow each other.
+  // Consecutive lines often have the same time.
   let lastDay = "";
   let lastText = "";
   return (line, from, to) => {
@@ -102,36 +102,36 @@ export interface SearchServer {
   readonly urls: readonly string[];
   /** Headers that identify the user. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The lifecycle policy of data streams, made if it does not exist; empty: none. */
+  /** The lifecycle policy of data streams, created if it does not exist; empty: none. */
   readonly policy: string;
 }
 
-/** The target that is prepared: the indices of the settings on a server. */
+/** The target to prepare: the indices of the settings on a server. */
 export interface SearchTarget {
   readonly settings: SearchSettings;
   readonly server: SearchServer;
   readonly nameOf: NameOf;
 }
 
-/** The version of the template's content; one that is older is replaced. */
+/** The version of the template's content; an older template is replaced. */
 export const templateVersion = 4;
 
 /** The description that identifies a template of netgloss. */
 export const templateDescription = "records of netgloss; changed only by its own newer versions";
 
-/** Longer texts are kept and not indexed. */
+/** A keyword; longer texts are kept but not indexed. */
 const keyword = { type: "keyword", ignore_above: 1024 };
 
 type MappingOf = (type: FieldType) => object;
 
 /**
- * The index template: the types of all fields of the table of records, and rules for names that are not known beforehand.
+ * Returns the index template: the types of all fields of the table of records, and rules for other names.
  *
- * A value that is not of its field's type is kept in the document and not indexed; only what cannot be an object and a
- * value at once is refused.
+ * A value of another type than its field's is kept in the document but not indexed. Only a field that would be both an object
+ * and a value is refused.
  *
  * @param policy of the lifecycle; undefined: none.
- * @param hasUnsignedLong whether the server has the type `unsigned_long`; else counters are `long`, and those of 2^63 or more
+ * @param hasUnsignedLong true if the server has the type `unsigned_long`; else counters are `long`, and those of 2^63 or more
  * are not indexed.
  */
 export function indexTemplate(
@@ -175,7 +175,7 @@ export function indexTemplate(
   };
 }
 
-/** Rules for names of the patterns of records, and for metadata of operators. */
+/** Returns rules for names of the patterns of records, and for metadata of operators. */
 function dynamicTemplates(mappingOf: MappingOf): object[] {
   const ofPatterns = fieldPatterns.flatMap(({ pattern, type }) =>
     type === "any" || type === "inner"
@@ -196,8 +196,8 @@ function dynamicTemplates(mappingOf: MappingOf): object[] {
 }
 
 /**
- * Returns the types that the servers take a value of a type for before it has a mapping. A rule without it holds for objects, too: with
- * `flow.src.site.name`, `flow.src.site` would be a text, and the record would be refused.
+ * Returns the types that servers detect for a value of this type before it has a mapping. A rule without a type would match objects, too: with
+ * `flow.src.site.name`, `flow.src.site` would become a text, and the record would be refused.
  */
 function jsonTypes(type: FieldType): readonly string[] {
   // The first value may be whole.
@@ -206,7 +206,7 @@ function jsonTypes(type: FieldType): readonly string[] {
   return [type === "long" || type === "unsigned_long" ? "long" : "string"];
 }
 
-/** A policy that begins a new index after a day or 30 GB, and keeps all of them. */
+/** Returns a policy that starts a new index after a day or 30 GB, and keeps all of them. */
 export function lifecyclePolicy({ settings, server }: SearchTarget): object {
   if (server.product === "elasticsearch") {
     const rollover = { max_age: "1d", max_primary_shard_size: "30gb" };

@@ -29,8 +29,8 @@ const json = { "content-type": "application/json" };
 const isOk = ({ status }: HttpAnswer): boolean => status >= 200 && status < 300;
 
 /**
- * Judges the server, and makes the lifecycle policy and the index template that it needs. A user who may only write gets
- * a warning for what it may not make, because somebody else may have.
+ * Checks the server, and creates the lifecycle policy and the index template. A user who may only write gets
+ * a warning for each one that it may not create, because somebody else may have created it.
  */
 class SearchSetup {
   readonly #client: HttpClient;
@@ -46,7 +46,7 @@ class SearchSetup {
     this.#signal = signal;
   }
 
-  /** @returns warnings. @throws DeliveryError when the server cannot be used. */
+  /** Prepares the server. @returns warnings. @throws DeliveryError when the server cannot be used. */
   async prepare(): Promise<readonly string[]> {
     await this.#judgeServer();
     if (this.#target.settings.INDEX_TEMPLATE_ENABLE) await this.#makeTemplate();
@@ -65,7 +65,7 @@ class SearchSetup {
   async #judgeServer(): Promise<void> {
     const answer = await this.#get("/");
     if (answer.status === 401 || answer.status >= 500 || answer.status === 429) throw httpFailure(answer, this.#clock);
-    // A user who may only write gets 403, and some servers do not say who they are.
+    // A user who may only write gets 403, and some servers do not identify themselves.
     if (!isOk(answer)) return;
     const { version } = parse(answer) as { version?: { number?: string; distribution?: string } };
     const product = version?.distribution === "opensearch" ? "opensearch" : "elasticsearch";
@@ -78,7 +78,7 @@ class SearchSetup {
       this.#warnings.push(`${product} ${number} is older than the versions that are supported`);
   }
 
-  /** @returns the policy's name when there is one. */
+  /** Creates the policy. @returns its name when there is one. */
   async #makePolicy(): Promise<string | undefined> {
     const { policy } = this.#target.server;
     if (policy === "" || this.#target.settings.INDEX_PERIOD !== "rollover") return undefined;
@@ -131,7 +131,7 @@ interface FoundTemplate {
   readonly _meta?: { readonly description?: string };
 }
 
-/** The servers wrap the reason of an error into others. */
+/** Returns the innermost reason: servers wrap the reason of an error into others. */
 function deepestReason(answer: unknown): string {
   let error = (answer as { error?: ServerError }).error;
   while (error?.caused_by !== undefined) error = error.caused_by;
@@ -151,13 +151,13 @@ function parse({ body }: HttpAnswer): unknown {
   }
 }
 
-/** More than the digits of a position and the end of an action take. */
+/** Spare bytes: more than the digits of a position and the end of an action take. */
 const slack = 16;
 const actionEnd = Buffer.from('"}}\n');
 
 /**
- * The body of a `_bulk` request: each line behind an action that creates it under the identity of its record. A record
- * that is there already is refused by the server with 409, which is success.
+ * Returns the body of a `_bulk` request: each line follows an action that creates it under the identity of its record. The server
+ * refuses a record that it has with 409, which is success.
  */
 export function bulkBody(batch: Batch, indexOf: IndexOf): Uint8Array {
   const key = batchKey(batch.id);
@@ -182,18 +182,18 @@ export function bulkBody(batch: Batch, indexOf: IndexOf): Uint8Array {
   return body.subarray(0, at);
 }
 
-/** About what an action takes besides the key of the batch. */
+/** The approximate bytes of an action, besides the key of the batch. */
 const actionBytes = 96;
 const lineFeed = 0x0a;
 const base = 36;
 
-/** So few bytes that a loop is quicker than a call of the engine. */
+/** Copies a few bytes, where a loop is quicker than a call of the engine. */
 function copyFew(bytes: Buffer, to: Buffer, at: number): number {
   for (let i = 0; i < bytes.length; i++) to[at + i] = bytes[i] as number;
   return at + bytes.length;
 }
 
-/** Writes a number as `toString(36)` has it. @returns where it ends. */
+/** Writes a number like `toString(36)`. @returns its end. */
 function writeDigits(number: number, to: Buffer, at: number): number {
   let end = at + 1;
   for (let rest = Math.trunc(number / base); rest > 0; rest = Math.trunc(rest / base)) end++;
@@ -206,7 +206,7 @@ function writeDigits(number: number, to: Buffer, at: number): number {
   return end;
 }
 
-/** Leaves out of the answer what is not looked at. */
+/** The path; the filter leaves unused parts out of the answer. */
 const bulkPath = "/_bulk?filter_path=errors,items.*.status,items.*.error.type,items.*.error.reason";
 
 interface BulkAnswer {
@@ -215,7 +215,7 @@ interface BulkAnswer {
   >[];
 }
 
-/** Names what an operator mends, by what the server says of a record, and how: no status tells it from a fault of the record. */
+/** Faults that an operator can mend, by the server's words for a record, with advice. No status distinguishes them from a record's own fault. */
 const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string])[] = [
   [/validation_exception/, /maximum .*shards open/, "raise cluster.max_shards_per_node or remove indices"],
   [/index_closed_exception/, /./, "open the index"],
@@ -240,7 +240,10 @@ const mendable: readonly (readonly [type: RegExp, reason: RegExp, advice: string
   ],
 ];
 
-/** Matches the server's words for a record while it, or the record's shard, is away. Other faults of its own may come with the record, whatever their status. */
+/**
+ * Matches the server's words for a record while the server, or the record's shard, is away. A record may cause its other faults, whatever
+ * their status.
+ */
 const ofServer =
   /unavailable_shards|no_shard_available|node_(closed|disconnected|not_connected)|rejected_execution|circuit_break|master_not_discovered|not_master|not_cluster_manager|cluster_event_timeout|receive_timeout|connect_transport|cluster_block/;
 
@@ -250,10 +253,10 @@ function blameOfRecord(status: number, type: string): Blame {
 }
 
 /**
- * The result of each record.
+ * Returns the result of each record.
  *
  * @param answer with status 200.
- * @throws DeliveryError when it does not say what happened to each record.
+ * @throws DeliveryError when it does not report on each record.
  */
 function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
   // The answer to most batches needs no parsing.
@@ -291,11 +294,11 @@ function bulkOutcome({ body, url }: HttpAnswer, batch: Batch): Outcome {
 
 const statusName = Buffer.from('"status":');
 
-/** Tells whether there is a status for each of so many records, and each is of success. */
+/** Reports whether an answer has a status for each of `count` records, and all are successes. */
 function saysAllCreated(body: Buffer, count: number): boolean {
   let found = 0;
   for (let at = body.indexOf(statusName); at >= 0; at = body.indexOf(statusName, at + statusName.length)) {
-    // 2xx, and nothing but digits.
+    // The status is 2xx, and only digits.
     if (body[at + statusName.length] !== 0x32) return false;
     found++;
   }
@@ -311,8 +314,8 @@ function parseAnswer(body: Buffer, url: string): BulkAnswer {
 }
 
 /**
- * Brings records to Elasticsearch or OpenSearch by `_bulk`. Each has an identity of its own, so a batch that is sent again is
- * kept once, as long as its index is the same: a data stream that was rolled over between two tries may keep it twice.
+ * Sends records to Elasticsearch or OpenSearch by `_bulk`. Each has an identity of its own, so a batch that is sent again is
+ * kept once, as long as its index is the same. A data stream that was rolled over between two tries may keep it twice.
  */
 export class SearchOutput implements OutputAdapter {
   readonly #target: SearchTarget;

@@ -24,7 +24,7 @@ const indexPart: SettingType<string> = {
   format: (value) => value,
 };
 
-/** The settings of servers that understand the API of Elasticsearch. @param user the name of the usual user. */
+/** Returns the settings of servers that understand the API of Elasticsearch. @param user the name of the usual user. */
 const serverRows = (store: string, user: string) => ({
   ...commonRows(store),
   ADDRESSES: addressesRow(["127.0.0.1:9200"]),
@@ -32,7 +32,7 @@ const serverRows = (store: string, user: string) => ({
   ...credentialRows(user),
 });
 
-/** The settings of indices, which stand behind those of the server. */
+/** The settings of indices, which follow those of the server. */
 const searchRows = {
   CLIENT_CA_CERT_FILEPATH: row(
     path,
@@ -90,7 +90,7 @@ const cloudId: SettingType<string> = {
   format: (value) => value,
 };
 
-/** The URL of Elasticsearch that a Cloud ID names; undefined when it names none. */
+/** Returns the URL of Elasticsearch from a Cloud ID; undefined when it has none. */
 export function cloudIdUrl(id: string): string | undefined {
   const encoded = id.slice(id.lastIndexOf(":") + 1);
   const [host = "", part = ""] = Buffer.from(encoded, "base64").toString("utf8").split("$");

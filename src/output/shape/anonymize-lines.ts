@@ -10,33 +10,31 @@ import {
 } from "../../base/ip/index.ts";
 import { LineWalker, type ShapeLines, copyBytes } from "../../record/index.ts";
 
-/** Short texts, and what takes their place, by their bytes. A text is forgotten when others come to its slot. */
+/** A cache of short texts and their replacements. A text is forgotten when others need its slot. */
 interface RecentTexts {
   /**
-   * Writes what takes the place of a text.
+   * Writes the replacement of a text.
    *
    * @param from ASCII.
-   * @returns where it ends; -1: the text stays.
+   * @returns the end of the replacement; -1: the text stays.
    */
   replace(from: Uint8Array, start: number, end: number, to: Uint8Array, at: number): number;
 }
 
-/** The longest text, and the longest that takes its place, bytes. */
+/** The longest text, and the longest replacement, bytes. */
 const longestText = 45;
 
-/*
- * A slot:   length, length of what takes its place (0: the text stays) | text | what takes its place
- */
+/* A slot:   length, length of the replacement (0: the text stays) | text | replacement */
 const textAt = 2;
 const otherAt = textAt + longestText;
 const slotBytes = otherAt + longestText;
 
 /**
  * @param slots a power of two. Each takes 92 bytes once it is used.
- * @param find what takes the place of a text that is not remembered; undefined: it stays. Neither may be empty.
+ * @param find returns the replacement of a text that is not cached; undefined: it stays. Neither may be empty.
  */
 function createRecentTexts(slots: number, find: (text: string) => string | undefined): RecentTexts {
-  // Not filled: the system gives zeros, and memory that is not used takes none.
+  // Do not fill it: the system supplies zeros, and untouched memory takes none.
   const table = Buffer.from(new ArrayBuffer(slots * slotBytes));
 
   const holds = (slot: number, from: Uint8Array, start: number, length: number): boolean => {
@@ -84,20 +82,20 @@ function createRecentTexts(slots: number, find: (text: string) => string | undef
 /** Bytes of a key: the first half is that of the cipher, the second makes the padding. */
 export const cryptoPanKeyBytes = 32;
 
-/** Gives an address another one of its family. */
+/** Replaces an address by another of its family. */
 type AnonymizeAddress = (address: Address) => Address;
 
 const blockBytes = 16;
 const wordsOfBlock = 4;
 const wordBits = 32;
 
-/** The first n bits of a word, in the order of the network; little-endian like all processors that Node runs on. */
+/** Masks for the first n bits of a word in network order; little-endian like all processors that Node runs on. */
 const masks = Int32Array.from({ length: wordBits }, (_, bits) => swapped(bits === 0 ? 0 : -1 << (wordBits - bits)));
 
 /**
- * Crypto-PAn (Xu, Fan, Ammar, Moon: "Prefix-Preserving IP Address Anonymization", 2002) with AES-128: each bit is turned or not by
- * the cipher's first bit for all bits before it, filled up with the padding. Two addresses that share their first n bits do so
- * afterwards. IPv6 is done alike with 128 bits.
+ * Returns Crypto-PAn (Xu, Fan, Ammar, Moon: "Prefix-Preserving IP Address Anonymization", 2002) with AES-128. The cipher encrypts all bits
+ * before each bit, filled up with the padding, and its first bit decides whether the bit is flipped. Two addresses that share their first n
+ * bits do so afterwards. IPv6 works likewise with 128 bits.
  *
  * @param key {@link cryptoPanKeyBytes}.
  */
@@ -105,7 +103,7 @@ export function createCryptoPan(key: Uint8Array): AnonymizeAddress {
   if (key.length !== cryptoPanKeyBytes) throw new RangeError(`a key has ${cryptoPanKeyBytes} bytes, not ${key.length}`);
   const cipher = createCipheriv("aes-128-ecb", key.subarray(0, blockBytes), null).setAutoPadding(false);
   const padding = Int32Array.from(wordsOf(cipher.update(key.subarray(blockBytes))));
-  // A block for each bit: they do not depend on each other, so the cipher is called once for an address.
+  // Use one block for each bit: they are independent, so one call of the cipher does for an address.
   const blocks = new Int32Array(128 * wordsOfBlock);
   const input = Buffer.from(blocks.buffer);
   const own = new Int32Array(wordsOfBlock);
@@ -146,7 +144,7 @@ function swapped(word: number): number {
   return (word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24);
 }
 
-/** Cuts addresses to the first bits. */
+/** Returns a function that cuts addresses to their first bits. */
 export function cutAddresses(ipv4Bits: number, ipv6Bits: number): AnonymizeAddress {
   return ({ family, value }) => {
     const cut = BigInt(family === 4 ? 32 - ipv4Bits : 128 - ipv6Bits);
@@ -154,7 +152,7 @@ export function cutAddresses(ipv4Bits: number, ipv6Bits: number): AnonymizeAddre
   };
 }
 
-/** RFC 1918, RFC 6598, RFC 4193, link-local, loopback (RFC 6890). */
+/** The prefixes of RFC 1918, RFC 6598, RFC 4193, link-local, and loopback (RFC 6890). */
 const privatePrefixes = [
   "10.0.0.0/8",
   "172.16.0.0/12",
@@ -167,12 +165,12 @@ const privatePrefixes = [
   "::1",
 ].map(parseKey);
 
-/** Returns the replacement of a text that may be an address; undefined: it is none, or stays. */
+/** Returns the replacement of a text that may be an address; undefined: it is not one, or stays. */
 type AnonymizeText = (text: string) => string | undefined;
 
 /**
- * An IPv4-mapped address is treated as the IPv4 address, the address within a route distinguisher (`192.0.2.1:5`) as one. The
- * unspecified address means that there is none, and stays.
+ * Returns a function that replaces addresses. An IPv4-mapped address is treated as the IPv4 address, and the address within a route
+ * distinguisher (`192.0.2.1:5`) as an address. The unspecified address means "none", and stays.
  */
 export function anonymizeTexts(anonymize: AnonymizeAddress, keepsPrivate: boolean): AnonymizeText {
   const isKept = (address: Address): boolean => {
@@ -197,21 +195,21 @@ export function anonymizeTexts(anonymize: AnonymizeAddress, keepsPrivate: boolea
 
 export interface AnonymizeLinesOptions {
   readonly anonymize: AnonymizeText;
-  /** The number of addresses that are remembered with what happens to them; a power of two. */
+  /** The number of addresses that are cached with their replacements; a power of two. */
   readonly maxRecent: number;
-  /** True if the addresses of exporters stay: those below `flow.export`. */
+  /** True if addresses of exporters stay: those below `flow.export`. */
   readonly keepsExporter: boolean;
-  /** Gives an identifier of sixteen hexadecimal digits another one; left out: these fields are left out. */
+  /** Replaces an identifier of sixteen hexadecimal digits; absent: these fields are left out. */
   readonly anonymizeId?: ((id: string) => string) | undefined;
-  /** Called with what was done for some lines. */
+  /** Called with the counts for some lines. */
   readonly count: (done: AnonymizedCounts) => void;
 }
 
 export interface AnonymizedCounts {
-  /** Addresses that were replaced, and of these those that were not known from before. */
+  /** The number of addresses that were replaced, and of those that were not cached. */
   readonly addresses: number;
   readonly computed: number;
-  /** Fields that were left out. */
+  /** The number of fields that were left out. */
   readonly fields: number;
 }
 
@@ -223,25 +221,25 @@ const colon = 0x3a;
 
 /** The shortest text of an address. */
 const minText = 2;
-/** An address may become this many times longer: `"::1"` as many as forty characters. */
+/** The greatest growth of an address: `"::1"` may become forty characters. */
 const maxGrowth = 9;
-/** Copies may write behind their end. */
+/** Bytes that a copy may write past its end. */
 const slack = 3;
 
 const exporterPrefix = "flow.export.";
 const hexPrefixes = ["flow.hex.", "flow.ie."];
 const hexValue = Buffer.from('"0x');
 const hexInList = Buffer.from('["0x');
-/** Made of the addresses, so that these can be found by trying. */
+/** The field of an identifier made of addresses, from which trial and error can find them. */
 const communityId = "flow.community.id";
 const ids: ReadonlySet<string> = new Set(["flow.conversation.id", "flow.session.id"]);
 
-/** Names what is done with the texts of a field. `bytes`: it is left out if they are bytes in hex. */
+/** The treatment of a field's texts. `bytes`: the field is left out if they are bytes in hex. */
 type Use = "addresses" | "bytes" | "id" | "leave out";
 
 /**
- * Replaces every text of a line that is an address, whatever its field is called, also in arrays. Bytes in hex, in which addresses may
- * be, are left out with their fields, and identifiers that are made of addresses are replaced or left out.
+ * Returns a function that replaces every text of a line that is an address, whatever its field is called, also in arrays. Fields of bytes in
+ * hex, which may contain addresses, are left out. Identifiers made of addresses are replaced or left out.
  */
 export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines {
   const { anonymize, keepsExporter, anonymizeId, count } = options;
@@ -261,7 +259,7 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
   let fromView = viewOf(from);
   let to = Buffer.alloc(0);
   let toView = viewOf(to);
-  /** The offset up to which the line was copied, and where the copy ends. */
+  /** The offset up to which the line was copied, and the end of the copy. */
   let copied = 0;
   let end = 0;
   let addresses = 0;
@@ -303,7 +301,7 @@ export function createAnonymizeLines(options: AnonymizeLinesOptions): ShapeLines
 
   const leaveOut = (name: number, valueEnd: number): void => {
     copyUpTo(name);
-    // One comma goes with the field: the one behind it, for the last field the one before it.
+    // Remove one comma with the field: the one after it, or for the last field the one before it.
     const isLast = from[valueEnd] !== comma;
     if (isLast && to[end - 1] === comma) end--;
     copied = isLast ? valueEnd : valueEnd + 1;
@@ -350,13 +348,13 @@ function startsWith(from: Buffer, at: number, beginning: Buffer): boolean {
   return true;
 }
 
-/** The offset of the quote that ends a text. */
+/** Returns the offset of the quote that ends a text. */
 function endOfText(from: Buffer, at: number): number {
   while (at < from.length && from[at] !== quote) at += from[at] === 0x5c ? 2 : 1;
   return at;
 }
 
-/** Tells whether a text has nothing but what addresses consist of, and is no MAC address. */
+/** Reports whether a text has only the characters of addresses, and is not a MAC address. */
 function mayBeAddress(from: Buffer, start: number, end: number): boolean {
   const length = end - start;
   if (length < minText || length > longestText) return false;

@@ -2,13 +2,11 @@ import { LineWalker, leaseLines, type Sink } from "../../record/index.ts";
 import type { Clock, Component } from "../../base/report/index.ts";
 import type { RollupReport } from "../output-metrics.ts";
 
-/*
- * A key:    for each field: length of its value in four bytes, the lowest one first (0: it has none) | value
- */
+/* A key:    for each field: length of its value in four bytes, the lowest one first (0: it has none) | value */
 
 const lengthBytes = 4;
 
-/** Makes one key of the values of several fields of a line, without a text for any of them. */
+/** Builds one key from the values of several fields of a line, without making strings of them. */
 class GroupKey {
   readonly #starts: Uint32Array;
   readonly #ends: Uint32Array;
@@ -20,18 +18,18 @@ class GroupKey {
     this.#ends = new Uint32Array(fields);
   }
 
-  /** Forgets what was set. */
+  /** Forgets the values that were set. */
   clear(): void {
     this.#ends.fill(0);
   }
 
-  /** Says where the value of a field lies. */
+  /** Sets the start and end of a field's value. */
   set(index: number, start: number, end: number): void {
     this.#starts[index] = start;
     this.#ends[index] = end;
   }
 
-  /** Puts the values together. @returns a hash of them. */
+  /** Packs the values into the key. @returns a hash of them. */
   pack(from: Uint8Array): number {
     let at = 0;
     let hash = 0;
@@ -52,7 +50,7 @@ class GroupKey {
     return hash ^ (hash >>> 15);
   }
 
-  /** Tells whether what was packed equals another key. */
+  /** Reports whether the packed key equals another one. */
   is(key: Uint8Array): boolean {
     const packed = this.#packed;
     if (key.length !== this.#length) return false;
@@ -60,7 +58,7 @@ class GroupKey {
     return true;
   }
 
-  /** Returns what was packed. */
+  /** Returns a copy of the packed key. */
   copy(): Uint8Array {
     return this.#packed.slice(0, this.#length);
   }
@@ -75,7 +73,7 @@ class GroupKey {
   }
 }
 
-/** The values of a key, in the order of the fields; empty: the record had none. */
+/** Returns the values of a key, in the order of the fields; empty: the record had none. */
 function valuesOf(key: Uint8Array): string[] {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.length);
   const values: string[] = [];
@@ -93,22 +91,22 @@ const summedFields: readonly string[] = ["", "reverse."].flatMap((direction) =>
   ["", "raw.", "scaled."].flatMap((kind) => ["bytes", "packets"].map((unit) => `flow.${direction}${kind}${unit}`)),
 );
 
-/** Digits that are exact in a double. */
+/** The number of digits that are exact in a double. */
 const exactDigits = 15;
 
-/** Tells whether a value is a whole number without a sign. */
+/** Reports whether a value is an unsigned whole number. */
 function isWhole(from: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (((from[at] as number) ^ 0x30) > 9) return false;
   return end > start;
 }
 
-/** Whole numbers that are added up: exact, whatever they grow to. */
+/** Sums of whole numbers, exact at any size. */
 class Sums {
-  /** Sums as doubles; what does not fit any longer goes from them to the bigints. */
+  /** Sums as doubles; sums that become too large move to the bigints. */
   readonly #small: (number | undefined)[] = [];
   readonly #large: bigint[] = [];
 
-  /** Adds the digits from one offset up to another to a number. */
+  /** Adds the digits between two offsets to a sum. */
   add(index: number, from: Buffer, start: number, end: number): void {
     const small = this.#small;
     if (end - start > exactDigits) {
@@ -127,7 +125,7 @@ class Sums {
     small[index] = value;
   }
 
-  /** Undefined for a number that nothing was added to. */
+  /** Returns a sum as text; undefined: nothing was added to it. */
   text(index: number): string | undefined {
     const rest = this.#small[index];
     const whole = this.#large[index];
@@ -150,23 +148,23 @@ interface RollupOptions {
   readonly report: RollupReport;
 }
 
-/** Names what happened to a line. `other`: it has no counters that can be added, or is no flow. `full`: there is no room for its group. */
+/** The result for a line. `other`: it has no counters that can be added, or is not a flow. `full`: there is no room for its group. */
 type RollupOutcome = "added" | "other" | "full";
 
 interface Group {
-  /** The values of the chosen fields, one behind the other. */
+  /** The values of the chosen fields, one after the other. */
   readonly key: Uint8Array;
   readonly sums: Sums;
   records: number;
-  /** With their quotes; empty where no record had one. */
+  /** Times with their quotes; empty if no record had one. */
   start: string;
   end: string;
 }
 
-/** Names what a field is for: a position among the chosen ones, a number to be added, a time; or that the record stays as it is. */
+/** The use of a field: a position among the chosen ones, a number to add, a time, or a sign that the record stays unchanged. */
 type Use = { readonly kind: "group" | "sum"; readonly index: number } | { readonly kind: "start" | "end" | "type" };
 
-/** Names that cannot be chosen, because they are made of all records of a group. */
+/** Names that cannot be chosen, because their values come from all records of a group. */
 export const rolledUpFields: ReadonlySet<string> = new Set([
   "@timestamp",
   "flow.start.timestamp",
@@ -176,7 +174,7 @@ export const rolledUpFields: ReadonlySet<string> = new Set([
   ...summedFields,
 ]);
 
-/** Adds flow records up: one for all whose chosen fields are the same. */
+/** Aggregates flow records: one for all whose chosen fields are the same. */
 class Rollup {
   readonly #maxGroups: number;
   readonly #walker: LineWalker<Use>;
@@ -184,7 +182,7 @@ class Rollup {
   readonly #key: GroupKey;
   readonly #starts = new Uint32Array(summedFields.length);
   readonly #ends = new Uint32Array(summedFields.length);
-  /** By the hash of their keys; those of one hash are in a list. */
+  /** Groups by the hash of their keys; those of one hash are in a list. */
   #groups = new Map<number, Group[]>();
   #groupCount = 0;
   #counters = 0;
@@ -206,7 +204,7 @@ class Rollup {
     return this.#groupCount;
   }
 
-  /** Takes the record of a line, with its line feed or without. What is not `added` is to be passed on as it is. */
+  /** Takes the record of a line, with its line feed or without. If the result is not `added`, the caller passes the line on unchanged. */
   add(bytes: Buffer, lineStart: number, lineEnd: number): RollupOutcome {
     this.#from = bytes;
     this.#key.clear();
@@ -230,10 +228,10 @@ class Rollup {
   }
 
   /**
-   * Takes the groups away.
+   * Removes and returns the groups.
    *
    * @param time of the records, RFC 3339.
-   * @returns the line of each group, one after the other as it is asked for.
+   * @returns the line of each group, built when it is requested.
    */
   take(time: string): Iterable<string> {
     const taken = this.#groups;
@@ -264,7 +262,7 @@ class Rollup {
     }
   };
 
-  /** The group of the record that was read; undefined: there is no room for it. */
+  /** Returns the group of the record that was read; undefined: there is no room for it. */
   #groupOfKey(): Group | undefined {
     const hash = this.#key.pack(this.#from);
     const known = this.#groups.get(hash);
@@ -299,20 +297,20 @@ function* linesOf(
   }
 }
 
-/** A time with its quotes. */
+/** Returns a time with its quotes. */
 function timeAt(from: Buffer, start: number): string {
   return from.toString("latin1", start, from.indexOf(0x22, start + 1) + 1);
 }
 
 /**
- * Compares a time with another one: in UTC, with decimals or without, each in quotes.
+ * Compares a time in a line with another one. Both are in UTC, with decimals or without, in quotes.
  *
  * @param time empty: later than any.
- * @returns below 0: that of the line is earlier.
+ * @returns below 0: the one in the line is earlier.
  */
 function compareTimes(from: Buffer, start: number, time: string): number {
   if (time === "") return -1;
-  // Without the Z, which is above the point and all digits.
+  // Ignore the Z, which sorts after the point and all digits.
   for (let i = 0; ; i++) {
     const one = digitOrEnd(from[start + i] as number);
     const other = digitOrEnd(time.charCodeAt(i));
@@ -320,7 +318,7 @@ function compareTimes(from: Buffer, start: number, time: string): number {
   }
 }
 
-/** Returns what a character of a time counts: nothing for the Z that ends it. */
+/** Returns the rank of a character of a time: zero for the Z that ends it. */
 function digitOrEnd(code: number): number {
   return code === 0x5a ? 0 : code;
 }
@@ -335,12 +333,12 @@ function usesByName(fields: readonly string[]): ReadonlyMap<string, Use> {
   ]);
 }
 
-/** Lines of groups are handed over in chunks of about this size, with other work between them. */
+/** The approximate size of chunks in which lines of groups are passed on, with other work between them. */
 const chunkBytes = 512 * 1024;
 
 /**
- * Gives a sink the sums of flow records instead of these: at the end of each interval, which begin with the epoch, and when it
- * stops. All other records pass as they come.
+ * Passes sums of flow records to a sink instead of the records: at the end of each interval, counted from the epoch, and when it
+ * stops. All other records pass unchanged.
  */
 export class RollupSink implements Sink, Component {
   readonly name: string;
@@ -349,10 +347,10 @@ export class RollupSink implements Sink, Component {
   readonly #clock: Pick<Clock, "now">;
   readonly #report: RollupReport;
   readonly #rollup: Rollup;
-  /** When the interval began. */
+  /** The start of the interval. */
   #from: number;
   #timer: NodeJS.Timeout | undefined;
-  /** Lines of an interval that is over which are still to be handed over. */
+  /** Lines of an ended interval that are still to be passed on. */
   #lines: Iterator<string> | undefined;
   #next: NodeJS.Immediate | undefined;
 
@@ -408,7 +406,7 @@ export class RollupSink implements Sink, Component {
 
   #isOver(): boolean {
     const now = this.#clock.now();
-    // A clock that was set back begins another interval, too.
+    // A clock that was set back starts another interval, too.
     return now >= this.#from + this.#intervalMs || now < this.#from;
   }
 
@@ -424,7 +422,7 @@ export class RollupSink implements Sink, Component {
   }
 
   #endInterval(): void {
-    // Lines that the interval before has left go first.
+    // Lines of the interval before go first.
     this.#handOverAll();
     if (this.#rollup.groups > 0) this.#lines = this.#rollup.take(new Date(this.#from).toISOString())[Symbol.iterator]();
     this.#from = this.#beginOf(this.#clock.now());
@@ -444,7 +442,7 @@ export class RollupSink implements Sink, Component {
     if (rest !== undefined) while (this.#handOver(rest));
   }
 
-  /** @returns whether there is more. */
+  /** Passes on a chunk of lines. @returns whether there are more. */
   #handOver(lines: Iterator<string>): boolean {
     let text = "";
     let count = 0;

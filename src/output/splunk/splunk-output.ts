@@ -14,12 +14,12 @@ import { postConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { SplunkSettings } from "./settings.ts";
 
-/** Metadata that goes with every event; empty: as the token says. */
+/** Metadata of every event; empty: the token's defaults. */
 type EventSettings = Pick<SplunkSettings, "INDEX" | "SOURCE" | "SOURCETYPE">;
 
 const hostFields = ["flow.export.ip.addr", "system.ip.addr"];
 
-/** Fields of the data model Network Traffic (Common Information Model) by those of records. */
+/** Fields of the data model Network Traffic (Common Information Model), with the record fields they come from. */
 const cimFields = {
   src_ip: "flow.src.ip.addr",
   dest_ip: "flow.dst.ip.addr",
@@ -37,16 +37,16 @@ const cimFields = {
   vlan_id: "flow.src.vlan.tag.id",
 };
 
-/** Finds in a line what Splunk asks for; it remembers names, so that it is made once. */
+/** Finds the fields in a line that Splunk needs. It caches names, so it is made only once. */
 interface EventReader {
   readonly hosts: readonly Buffer[];
   /** The text before each field of the data model. */
   readonly starts: readonly string[];
-  /** Calls back with the position of a field among these. */
+  /** Calls back with the index of a field among these. */
   readonly cim: LineWalker<number>;
 }
 
-/** @param hasCimFields whether the fields of the data model are looked for, too. */
+/** @param hasCimFields true if the fields of the data model are included. */
 export function createEventReader(nameOf: NameOf, hasCimFields: boolean): EventReader {
   const fields = hasCimFields ? Object.entries(cimFields) : [];
   const uses = new Map(fields.map(([, field], use) => [nameOf(field), use]));
@@ -61,7 +61,7 @@ function metadataOf({ INDEX, SOURCE, SOURCETYPE }: EventSettings): Record<string
   return { ...(INDEX && { index: INDEX }), ...(SOURCE && { source: SOURCE }), sourcetype: SOURCETYPE };
 }
 
-/** The records of a batch as events: metadata of Splunk around each line, which stays as it is. */
+/** Encodes the records of a batch as events: metadata of Splunk around each line, which stays unchanged. */
 export function encodeEvents(batch: Batch, settings: EventSettings, reader: EventReader): Uint8Array {
   const { hosts, starts, cim } = reader;
   const fixed = JSON.stringify(metadataOf(settings)).slice(0, -1);
@@ -96,7 +96,7 @@ export function encodeEvents(batch: Batch, settings: EventSettings, reader: Even
   return out.body();
 }
 
-/** The answer of the collector; https://docs.splunk.com names the codes. */
+/** The answer of Splunk's HTTP Event Collector; https://docs.splunk.com lists the codes. */
 interface HecAnswer {
   readonly text?: string;
   readonly code?: number;
@@ -108,7 +108,7 @@ interface HecAnswer {
 const hec = "Splunk's HTTP Event Collector";
 const noData = 5;
 const success = 0;
-/** Names who is at fault by the collector's code, whatever the status, and what to do; others: by the status. */
+/** Who is at fault by the collector's code, whatever the status, and what to do; others: by the status. */
 const blames: Readonly<Record<number, readonly [Blame, advice: string]>> = {
   1: ["operator", "turn the token on"],
   2: ["operator", "set the token"],
@@ -129,8 +129,8 @@ const blames: Readonly<Record<number, readonly [Blame, advice: string]>> = {
 const ackPollMs = 250;
 
 /**
- * Posts events. Where the token has indexer acknowledgement, a batch is delivered when Splunk says that it is indexed, else when it is
- * received. A batch that is sent again is not recognised: at least once.
+ * Posts events. If the token has indexer acknowledgement, a batch is delivered when Splunk reports it as indexed, else when it is
+ * received. Splunk does not recognise a batch that is sent again: at least once.
  */
 export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: AdapterContext): OutputAdapter {
   const { FORMAT: format, TOKEN: token } = settings;
@@ -181,7 +181,7 @@ export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: 
       encode: (batch) => (format === "event" ? [encodeEvents(batch, settings, reader)] : batch.chunks),
       headersOf: ({ id }) => ({ "x-splunk-request-channel": channelOf(id) }),
       async open(client, signal) {
-        // Without an event: the token is judged, and nothing is indexed.
+        // Send no event: this checks the token, and indexes nothing.
         const answer = await client.request({
           method: "POST",
           path,
@@ -214,9 +214,9 @@ export function createSplunkOutput(settings: SplunkSettings, { clock, nameOf }: 
 }
 
 /**
- * Returns what the code of an answer says of the records. The number of an event that cannot be read is known: the others are sent again.
+ * Returns the outcome for the code of an answer. The answer gives the number of an event that cannot be read: the others are sent again.
  *
- * @returns undefined without a code: what the status means counts.
+ * @returns undefined without a code: the status counts.
  * @throws DeliveryError
  */
 function refusedOutcome(answer: HttpAnswer, batch: Batch): Outcome | undefined {
@@ -232,7 +232,7 @@ function refusedOutcome(answer: HttpAnswer, batch: Batch): Outcome | undefined {
   return { refused: [{ index: bad, reason: text }], retry };
 }
 
-/** Splunk counts acknowledgements by channels, which are UUIDs; each run of the collector has its own. */
+/** Returns the channel, a UUID, in which Splunk counts acknowledgements; each run of the collector has its own. */
 function channelOf({ instance }: BatchId): string {
   const hex = createHash("sha256").update(instance).digest("hex");
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;

@@ -66,7 +66,7 @@ const rows = {
 };
 export type SyslogSettings = OwnSettings<typeof rows>;
 
-/** The number of the facility and the severity, which a message begins with (RFC 5424, 6.2.1). */
+/** Returns the number of the facility and the severity at the start of a message (RFC 5424, 6.2.1). */
 export function priorityOf({ FACILITY, SEVERITY }: Pick<SyslogSettings, "FACILITY" | "SEVERITY">): number {
   return 8 * Number(facilities[FACILITY]) + Number(severities[SEVERITY]);
 }

@@ -21,7 +21,7 @@ import { priorityOf, syslog, type SyslogSettings } from "./settings.ts";
 import type { Clock } from "../../base/report/index.ts";
 import { Endpoints } from "../delivery/backoff.ts";
 
-/** Takes `host:port` or `[2001:db8::1]:514` apart. */
+/** Splits `host:port` or `[2001:db8::1]:514`. */
 function hostAndPort(server: string): { readonly host: string; readonly port: number } {
   const at = server.lastIndexOf(":");
   return { host: server.slice(0, at).replace(/^\[(.*)\]$/, "$1"), port: Number(server.slice(at + 1)) };
@@ -29,10 +29,10 @@ function hostAndPort(server: string): { readonly host: string; readonly port: nu
 
 /** The longest datagram over IPv4: 65535 less its headers. */
 const maxBytes = 65_507;
-/** Datagrams that are with the system at the same time. */
+/** The most datagrams that the system holds at a time. */
 const atOnce = 64;
 
-/** A socket that sends to one server. @throws DeliveryError when its name is not known. */
+/** Opens a socket that sends to one server. @throws DeliveryError when its name is not known. */
 async function openDatagrams(server: string): Promise<DatagramSocket> {
   const { host, port } = hostAndPort(server);
   try {
@@ -51,7 +51,7 @@ async function openDatagrams(server: string): Promise<DatagramSocket> {
 }
 
 /**
- * Sends each record as a datagram. What the system takes counts as delivered.
+ * Sends each record as a datagram. Datagrams that the system takes count as delivered.
  *
  * @param encode makes the datagram of a line.
  * @throws DeliveryError when none could be sent.
@@ -90,10 +90,10 @@ function send(socket: DatagramSocket, datagram: Uint8Array): Promise<Error | und
   return new Promise((resolve) => socket.send(datagram, (error) => resolve(error ?? undefined)));
 }
 
-/** A receiver without TLS takes the handshake for a message, and is silent. */
+/** The time limit of a handshake: a receiver without TLS takes it for a message, and is silent. */
 const handshakeMs = 10_000;
 
-/** Connects, and ends the handshake of TLS. @throws DeliveryError; the reason of `signal` */
+/** Connects, and completes the handshake of TLS. @throws DeliveryError; the reason of `signal` */
 async function openStream(server: string, tls: TlsConfig | undefined, signal: AbortSignal): Promise<Socket> {
   const { host, port } = hostAndPort(server);
   const options = { host, port, allowHalfOpen: true };
@@ -113,10 +113,10 @@ async function openStream(server: string, tls: TlsConfig | undefined, signal: Ab
 }
 
 /**
- * Writes messages to a server that has not shown yet what it speaks, and waits for a moment: one of TLS gives up at the first bytes,
- * one of syslog is silent.
+ * Writes messages to a server whose protocol is unknown, and waits for a moment: a TLS server gives up at the first bytes, while a syslog
+ * server is silent.
  *
- * @param silenceMs how long it may take to show that it is none of syslog: longer than the way there and back.
+ * @param silenceMs the time in which another server would react: longer than a round trip.
  * @throws DeliveryError when it answers or closes the connection.
  */
 async function writeFirst(
@@ -139,12 +139,12 @@ function notSyslog(server: string): DeliveryError {
   return new DeliveryError("operator", "not_syslog", text);
 }
 
-/** Writes; resolves when the system has taken everything. The connection stays. */
+/** Writes bytes; resolves when the system has taken them all. The connection stays open. */
 function writeAll(socket: Socket, bytes: Uint8Array, server: string, signal: AbortSignal): Promise<void> {
   return settle(socket, server, signal, (done) => socket.write(bytes, () => done()));
 }
 
-/** Writes what is left and ends; resolves when the server, having read to the end, ends the connection from its side. */
+/** Writes the rest and ends; resolves when the server has read everything and ends the connection from its side. */
 function writeAndEnd(
   socket: Socket,
   bytes: Uint8Array | undefined,
@@ -152,9 +152,9 @@ function writeAndEnd(
   signal: AbortSignal,
 ): Promise<void> {
   return settle(socket, server, signal, (done) => {
-    // A receiver of syslog says nothing.
+    // A syslog receiver sends nothing.
     socket.once("data", () => void socket.destroy(notSyslog(server)));
-    // An end that comes before ours is a server that hangs up; what it has read is not known.
+    // If the server ends first, it has hung up; how much it has read is unknown.
     socket.once("end", () => {
       if (socket.writableFinished) done();
       else socket.destroy();
@@ -164,7 +164,7 @@ function writeAndEnd(
   });
 }
 
-/** Waits for something of a socket. An error, the end of the socket, and an abort destroy it and are thrown. */
+/** Waits for an event of a socket. An error, the end of the socket, and an abort destroy it and are thrown. */
 function settle(socket: Socket, server: string, signal: AbortSignal, begin: (done: () => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const settled = (): void => {
@@ -198,8 +198,8 @@ const timestampKey = fieldKey("@timestamp");
 type HeaderOf = (lines: Buffer, from: number, to: number) => string;
 
 /**
- * Makes the head of a message (RFC 5424, 6): the record's time and type, no structured data. The message is the JSON object
- * as it is, without a byte order mark: receivers that parse JSON do not expect one.
+ * Returns a function that makes the head of a message (RFC 5424, 6): the record's time and type, no structured data. The message is the
+ * unchanged JSON object without a byte order mark, which receivers that parse JSON do not expect.
  */
 export function createHeaderOf(
   settings: Pick<SyslogSettings, "FACILITY" | "SEVERITY" | "HOSTNAME" | "APP_NAME">,
@@ -213,7 +213,7 @@ export function createHeaderOf(
   };
 }
 
-/** All messages of a batch, each with its length in bytes before it (RFC 6587, 3.4.1; RFC 5425, 4.3). */
+/** Returns all messages of a batch, each preceded by its length in bytes (RFC 6587, 3.4.1; RFC 5425, 4.3). */
 export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
   const out = new BodyWriter(batch.byteLength + 128 * batch.count);
   forEachLine(batch, (lines, from, to) => {
@@ -224,7 +224,7 @@ export function frameMessages(batch: Batch, headerOf: HeaderOf): Uint8Array {
   return out.body();
 }
 
-/** One message in memory of its own: a datagram (RFC 5426, 3.1). */
+/** Returns one message in memory of its own: a datagram (RFC 5426, 3.1). */
 function datagramOf(lines: Buffer, from: number, to: number, headerOf: HeaderOf): Uint8Array {
   const header = headerOf(lines, from, to);
   const out: BodyWriter = new BodyWriter(3 * header.length + to - from);
@@ -233,17 +233,17 @@ function datagramOf(lines: Buffer, from: number, to: number, headerOf: HeaderOf)
   return out.body();
 }
 
-/** The time that a server must be silent at its first message, besides the way there and back: longer than its threads wait. */
+/** The time that a server must be silent at its first message, in addition to the round trip: longer than its threads wait. */
 const leastSilenceMs = 50;
 
-/** Sends each record as a message of syslog (RFC 5424), over TCP, TLS or UDP. */
+/** Creates an output that sends each record as a syslog message (RFC 5424), over TCP, TLS or UDP. */
 export function createSyslogOutput(settings: SyslogSettings, { clock }: AdapterContext): OutputAdapter {
   return settings.PROTOCOL === "udp" ? new DatagramOutput(settings, clock) : new StreamOutput(settings, clock);
 }
 
 /**
- * Syslog has no acknowledgements. So each batch has a connection of its own, which the server closes when it has read it:
- * at least once. With `CONFIRM` of `write` connections stay, and what a server had not read when it went away is lost.
+ * Sends messages over streams. Syslog has no acknowledgements, so each batch has a connection of its own, which the server closes when it
+ * has read it: at least once. With `CONFIRM` of `write` connections stay open, and messages that a server had not read when it went away are lost.
  */
 class StreamOutput implements OutputAdapter {
   readonly #isConfirmed: boolean;
@@ -251,7 +251,7 @@ class StreamOutput implements OutputAdapter {
   readonly #clock: Clock;
   readonly #endpoints: Endpoints;
   readonly #headerOf: HeaderOf;
-  /** Connections that stay and are free, the server of each. */
+  /** Free connections that stay open, with the server of each. */
   readonly #idle = new Map<Socket, string>();
   /** Servers that took the last batch: they speak syslog, not TLS. */
   readonly #known = new Set<string>();
@@ -290,7 +290,7 @@ class StreamOutput implements OutputAdapter {
     else if (isKnown) await writeAll(socket, messages, server, signal);
     this.#known.add(server);
     if (this.#isConfirmed) return;
-    // A server that closes is seen at once, and not with the next batch.
+    // Notice a server that closes at once, not with the next batch.
     socket.resume().once("end", () => socket.destroy());
     this.#idle.set(socket, server);
   }
@@ -321,7 +321,7 @@ class StreamOutput implements OutputAdapter {
   }
 }
 
-/** Sends datagrams. Whether one has arrived is not known: at most once. */
+/** Sends datagrams. Their arrival is unknown: at most once. */
 class DatagramOutput implements OutputAdapter {
   readonly #servers: readonly string[];
   readonly #endpoints: Endpoints;
@@ -349,7 +349,7 @@ class DatagramOutput implements OutputAdapter {
       return outcome;
     } catch (error) {
       this.#endpoints.failed(server);
-      // The next one looks the name up again.
+      // The next socket looks the name up again.
       this.#sockets.get(server)?.close();
       this.#sockets.delete(server);
       throw error;

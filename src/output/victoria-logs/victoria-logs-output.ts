@@ -8,7 +8,7 @@ import { logPostConfig } from "../http/server-settings.ts";
 import type { AdapterContext } from "../output-kind.ts";
 import type { VictoriaLogsSettings } from "./settings.ts";
 
-/** Posts lines, each with its record type as the message, which VictoriaLogs demands. At least once. */
+/** Posts lines, each with its record type as the message, which VictoriaLogs requires. At least once. */
 export function createVictoriaLogsOutput(
   settings: VictoriaLogsSettings,
   { clock, nameOf }: AdapterContext,
