@@ -74,7 +74,7 @@ import { createSettingsView, type SettingsPlace } from "./views/settings-view.ts
 import { plainSettings, type Settings } from "./settings/index.ts";
 import { missingForMetadataApi } from "../metadata/settings.ts";
 
-/** The questions of the API to Explore. */
+/** Returns the API's operations on Explore. */
 function exploreOperations(explore: ExploreQuestions, trials: RuleTrials, clock: Clock): ExploreOperations {
   const files: Readonly<
     Record<Exclude<ExploreFormat, "json">, (table: AnswerTable) => Uint8Array | Promise<Uint8Array>>
@@ -109,7 +109,7 @@ function exploreOperations(explore: ExploreQuestions, trials: RuleTrials, clock:
   };
 }
 
-/** @throws ConnectError in place of an ExploreError. */
+/** Runs an operation of Explore. @throws ConnectError in place of an ExploreError. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -117,21 +117,21 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
     if (!(error instanceof ExploreError)) throw error;
     const { code, message, field } = error;
     const violations = field === undefined ? [] : [{ field, description: message }];
-    // A client that has gone does not read it.
+    // A client that canceled does not read the answer.
     const shown = code === "canceled" ? "unavailable" : code;
     throw apiError(shown, "EXPLORE_REFUSED", message, { violations });
   }
 }
 
-/** The name of the lock's file in the directory, before `.lock`: it shows people who holds it. */
+/** The name of the lock file in the directory, without `.lock`; it shows people who holds the lock. */
 const lockName = "collector";
 
 /**
- * Makes the directory of what outlives a restart, and keeps a second collector off it: each would take the other's files
- * for its own. Whoever uses the directory starts after this and ends before it.
+ * Creates the directory for data that outlive a restart, and locks it: two collectors would take each other's files
+ * for their own. Users of the directory start after this component and end before it.
  *
- * `start` throws LockedError naming the holder. A directory that cannot be made or locked otherwise is a warning: who
- * writes to it says what that costs.
+ * `start` throws LockedError naming the holder. A directory that cannot be created, or not locked for another reason, is a warning:
+ * the parts that write to it report the consequences.
  */
 export function createStateDirectory(
   path: string,
@@ -158,13 +158,13 @@ export function createStateDirectory(
   };
 }
 
-/** Evaluates expressions, one at a time: who shares it waits for the others. */
+/** Returns an evaluator of expressions, one at a time: callers that share it wait for each other. */
 export function createSelect(limits: Partial<SelectionLimits> = {}): Select {
   const selections = new Selections(startSelectProcess, limits);
   return (text, expression, signal) => selections.select(text, expression, signal);
 }
 
-/** Starts a process for an expression of a user. It has nothing of the collector's environment, which may hold secrets. */
+/** Starts a process for an expression of a user. It gets nothing of the collector's environment, which may hold secrets. */
 export function startSelectProcess(memoryMb: number): ChildProcess {
   const entry = fileURLToPath(new URL("select-process.js", import.meta.url));
   return fork(entry, [String(memoryMb)], { env: {}, execArgv: [], stdio: ["pipe", "pipe", "ignore", "ipc"] });
@@ -175,9 +175,9 @@ export interface CollectorOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly version: string;
-  /** The origin of the settings, for those who look at them. */
+  /** The origin of the settings, to be shown. */
   readonly settingsPlace?: SettingsPlace;
-  /** Further takers of records, in addition to the outputs of the settings. */
+  /** Further sinks of records, in addition to the outputs of the settings. */
   readonly sinks?: readonly Sink[];
 }
 
@@ -187,25 +187,25 @@ export interface Collector extends Component {
   readonly metrics: Metrics;
   /** The readiness that /readyz shows. */
   readonly health: Health;
-  /** The port of the API, once started. */
+  /** Returns the port of the API, once started. */
   apiPort(): number;
-  /** The ports on which flows are received by UDP, once started. */
+  /** Returns the UDP ports for flows, once started. */
   flowPorts(): readonly number[];
   /** Returns the ports of TCP and TLS. */
   flowStreamPorts(): readonly number[];
-  /** SIGHUP: reads the certificates and the SNMP definitions again, and the metadata file unless the collector owns it and could read it. */
+  /** Handles SIGHUP: rereads the certificates and the SNMP definitions. It also rereads the metadata file, unless the collector owns it and has read it. */
   reload(): void;
-  /** SIGUSR2: opens the output files again, because they may have been renamed. */
+  /** Handles SIGUSR2: opens the output files again, because they may have been renamed. */
   reopen(): void;
 }
 
-/** Without enrichers records stay as they are. */
+/** Used without enrichers: records stay unchanged. */
 const nothingKnown: Enricher = { enrich() {}, lines: joinLineEnrichers([]) };
 
 /** Name of the readiness check of the collector as a whole. */
 const checkName = "collector";
 
-/** @throws SettingsError with what is wrong with filters, rollups and the key for anonymising. */
+/** Creates a collector. @throws SettingsError with the faults of filters, rollups and the key for anonymising. */
 export function createCollector(options: CollectorOptions): Collector {
   const { settings, log, clock, version, sinks = [] } = options;
   checkShaping(settings);
@@ -364,7 +364,7 @@ export function createCollector(options: CollectorOptions): Collector {
     pagesFolder: packagePath("dist/pages"),
   });
 
-  // Each part runs before what feeds it starts, and outlives it.
+  // Each part starts before its sources, and ends after them.
   const components: Component[] = [createProcessMetrics(metrics, version, settings.SVC_INSTANCE_NAME)];
   if (stateDirectory !== "") components.push(createStateDirectory(stateDirectory, { io: nodeFileIo, clock, log }));
   const enrichedBy = enrichmentFiles(settings);
@@ -442,7 +442,7 @@ export function createCollector(options: CollectorOptions): Collector {
   };
 }
 
-/** Parts that start and stop at the same time, because each may wait for something else. */
+/** Combines parts that start and stop at the same time, because each may have to wait. */
 function together(name: string, parts: readonly Component[]): Component {
   return {
     name,

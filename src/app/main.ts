@@ -7,9 +7,9 @@ import { exitCodes } from "./cli/terminal.ts";
 import { runProgram } from "./cli/program.ts";
 
 /**
- * Asks at the terminal of the process, which is another thing than its standard input: that may be a file.
+ * Asks at the terminal of the process. The standard input cannot be used, because it may be a file.
  *
- * @param hidden whether what is typed must not be seen.
+ * @param hidden true if the typed text must not be visible.
  * @returns undefined when the process has no terminal, or the answer is the end of input.
  */
 async function askPerson(question: string, hidden: boolean): Promise<string | undefined> {
@@ -22,7 +22,7 @@ async function askPerson(question: string, hidden: boolean): Promise<string | un
   const input = new ReadStream(descriptor);
   writeSync(descriptor, question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // With an output that goes nowhere and `terminal`, what is typed is neither echoed by the kernel nor by readline.
+  // With an output that discards, and `terminal`, neither the kernel nor readline echoes the typed text.
   const lines = createInterface({ input, output: hidden ? silent : undefined, terminal: hidden });
   try {
     return await new Promise<string | undefined>((resolve) => {
@@ -37,7 +37,7 @@ async function askPerson(question: string, hidden: boolean): Promise<string | un
   }
 }
 
-/** Returns what a person types to start it again: the name of its link, else the file with its path from here. */
+/** Returns the words that start the program again: the name of its link, else the file with its relative path. */
 function startedAs(process: NodeJS.Process): string {
   const path = process.argv[1] ?? "";
   if (basename(path) === "netgloss") return "netgloss";
@@ -46,14 +46,14 @@ function startedAs(process: NodeJS.Process): string {
 }
 
 /**
- * The program. What it writes has been taken by its reader when this ends; a reader that is gone (`| head`) is a clean end.
+ * Runs the program. It ends after the reader has taken all output; a reader that is gone (`| head`) is a clean end.
  *
  * @returns its exit code.
  */
 export async function main(process: NodeJS.Process): Promise<number> {
   const { stdout, stderr } = process;
   let failure: NodeJS.ErrnoException | undefined;
-  // Whoever reads the log may go away; that is no reason to stop.
+  // The reader of the log may go away; that is no reason to stop.
   stderr.on("error", () => {});
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (failure === undefined && process.listenerCount("SIGTERM") > 0) process.emit("SIGTERM", "SIGTERM");
@@ -86,7 +86,7 @@ export async function main(process: NodeJS.Process): Promise<number> {
   return isWhole || code !== exitCodes.ok ? code : exitCodes.failure;
 }
 
-/** Ends when all that was written before has been taken, or never will be. */
+/** Resolves when all earlier output has been taken, or never will be. */
 function taken(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     if (stream.destroyed) resolve();

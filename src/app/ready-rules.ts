@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { readReadyRules, type ReadyRule } from "../watch/index.ts";
 import { packagePath } from "./package-root.ts";
 
-/** The file of the rules that come with the program. */
+/** Returns the path of the rules that come with the program. */
 export function readyRulesPath(): string {
   return packagePath("definitions/watch.yml");
 }

@@ -29,10 +29,10 @@ import { type PlainSettings, storesOf, outputsOf, SettingsError } from "./settin
 import { columnOf, exploreColumns, isMetadataName } from "../explore/index.ts";
 import { quote } from "../base/text/index.ts";
 
-/** Addresses that are remembered with what happens to them, in each thread that decodes. */
+/** The number of addresses that each decoding thread caches with their replacements. */
 const maxRecent = 131_072;
 
-/** Anonymises addresses in lines as the settings say; undefined: they stay. */
+/** Returns the anonymiser of addresses in lines by the settings; undefined: they stay. */
 function anonymizing(settings: PlainSettings, metrics: Metrics): ShapeLines | undefined {
   const counter = (name: string, help: string) => {
     const counted = metrics.counter(name, help);
@@ -71,7 +71,7 @@ function anonymizing(settings: PlainSettings, metrics: Metrics): ShapeLines | un
   });
 }
 
-/** Finds what is wrong with the key for anonymising. */
+/** Finds faults of the key for anonymising. */
 function anonymizingProblems(settings: PlainSettings): string[] {
   if (settings.SVC_PROCESSOR_ANONYMIZE_METHOD !== "cryptopan") return [];
   try {
@@ -82,7 +82,7 @@ function anonymizingProblems(settings: PlainSettings): string[] {
   }
 }
 
-/** A key as nfanon takes it: 32 characters, or 64 hexadecimal digits behind 0x. A line feed at the end does not count. */
+/** Reads a key in nfanon's form: 32 characters, or 64 hexadecimal digits after 0x. A line feed at the end does not count. */
 function readKey(path: string): Buffer {
   const setting = "SVC_PROCESSOR_ANONYMIZE_KEY_PATH";
   if (path === "") throw new Error(`${setting}: the method cryptopan needs a key`);
@@ -99,7 +99,7 @@ function readKey(path: string): Buffer {
   );
 }
 
-/** Identifiers of 64 bits become others, the same ones the same: the first half of a block of AES with a key of its own. */
+/** Returns a function that replaces identifiers of 64 bits, equal ones equally: by the first half of an AES block with a key of its own. */
 function anonymizeIds(key: Buffer): (id: string) => string {
   const own = createHash("sha256").update("flow identifiers").update(key).digest().subarray(0, 16);
   const cipher = createCipheriv("aes-128-ecb", own, null).setAutoPadding(false);
@@ -111,8 +111,8 @@ function anonymizeIds(key: Buffer): (id: string) => string {
 }
 
 /**
- * Warns of names in lists of fields to leave out that are no fields and nearly are: nothing would be left out by them. Other names that the table
- * of fields lacks may be metadata.
+ * Warns of names in lists of fields to drop that are nearly fields, and so would drop nothing. Other unknown names
+ * may be metadata.
  */
 export function droppedFieldWarnings(settings: PlainSettings): string[] {
   const all = [
@@ -127,7 +127,7 @@ export function droppedFieldWarnings(settings: PlainSettings): string[] {
   );
 }
 
-/** The fields that a name would mean in a filter or in ECS, or that it nearly is; none for the name of a field, and for one of something else. */
+/** Returns the fields that a name would mean in a filter or in ECS, or nearly is; none for the name of a field, and for an unrelated one. */
 function fieldsMeant(name: string): readonly string[] {
   const known = recordVocabulary.find(name);
   if (known !== undefined && !known.fields.includes(name)) return known.fields;
@@ -137,7 +137,7 @@ function fieldsMeant(name: string): readonly string[] {
 }
 
 /**
- * The filter that a setting has; undefined when it is empty.
+ * Returns the filter of a setting; undefined when it is empty.
  *
  * @throws FilterError, which names the setting.
  */
@@ -146,7 +146,7 @@ export function filterOf(name: string, text: string): Filter | undefined {
 }
 
 /**
- * The filter that records must be true of, whatever output they go to; undefined: all are wanted.
+ * Returns the filter that records must match for any output; undefined: all are wanted.
  *
  * @throws FilterError, which names the setting.
  */
@@ -158,12 +158,12 @@ export function recordFilter(settings: PlainSettings): Filter | undefined {
   return keep === undefined ? isNotDropped : { kind: "and", filters: [keep, isNotDropped] };
 }
 
-/** The condition of a rule for traps. @throws FilterError */
+/** Compiles the condition of a rule for traps. @throws FilterError */
 export function compileTrapCondition(text: string): Matches {
   return compileFilter(parseFilter(text, "", recordVocabulary));
 }
 
-/** Finds what is wrong with the filters of the settings. */
+/** Finds faults of the filters in the settings. */
 function filterProblems(settings: PlainSettings): string[] {
   const all = [
     { name: "SVC_PROCESSOR_FILTER_KEEP", text: settings.SVC_PROCESSOR_FILTER_KEEP },
@@ -182,10 +182,10 @@ function filterProblems(settings: PlainSettings): string[] {
 }
 
 /**
- * The fields by which records are added up: names of fields, or short names of filters that stand for one.
+ * Returns the fields of a rollup's groups, from names of fields, or short names of filters for a single field.
  *
  * @param setting for messages.
- * @throws Error for one that cannot be, with the reason.
+ * @throws Error for a name that cannot be used, with the reason.
  */
 export function rollupFields(setting: string, names: readonly string[]): string[] {
   return [...new Set(names.map((name) => fieldOf(setting, name)))];
@@ -203,7 +203,7 @@ function fieldOf(setting: string, name: string): string {
 
 const fault = (setting: string, why: string): Error => new Error(`${setting}: ${why}`);
 
-/** Finds what is wrong with the fields of rollups of the settings. */
+/** Finds faults of the fields for rollups in the settings. */
 function rollupProblems(settings: PlainSettings): string[] {
   return outputsOf(settings).flatMap(({ values, show }) =>
     values.ROLLUP_FIELDS.flatMap((field) => {
@@ -217,7 +217,7 @@ function rollupProblems(settings: PlainSettings): string[] {
   );
 }
 
-/** Finds what is wrong with the fields that Explore is to keep. */
+/** Finds faults of the fields that Explore is to keep. */
 function exploreFieldProblems(settings: PlainSettings): string[] {
   const unknown = settings.SVC_EXPLORE_FIELDS.filter((field) => columnOf(field) === undefined);
   if (unknown.length > 0) {
@@ -230,7 +230,7 @@ function exploreFieldProblems(settings: PlainSettings): string[] {
   );
 }
 
-/** Finds what is wrong with filters, with fields to add records up by or to keep, and with the key for anonymising. */
+/** Finds faults of filters, of fields for rollups and Explore, and of the key for anonymising. */
 export function shapingProblems(settings: PlainSettings): string[] {
   return [
     ...filterProblems(settings),
@@ -240,7 +240,7 @@ export function shapingProblems(settings: PlainSettings): string[] {
   ];
 }
 
-/** @throws SettingsError with {@link shapingProblems}, if there are some. */
+/** Checks the settings. @throws SettingsError with {@link shapingProblems}, if there are some. */
 export function checkShaping(settings: PlainSettings): void {
   const problems = shapingProblems(settings);
   if (problems.length > 0) throw new SettingsError(problems);
@@ -250,7 +250,7 @@ const decimals = { s: 0, ms: 3, us: 6 } as const;
 
 const isTime = (type: string): boolean => type === "date" || type === "date_nanos";
 
-/** Makes what shapes the lines of flows before they go to the outputs; undefined: they stay as they are. */
+/** Returns the function that shapes the lines of flows before the outputs; undefined: they stay as they are. */
 export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Clock): ShapeLines | undefined {
   const thinned = metrics.counter(
     "netgloss_flow_thinned_records_total",
@@ -266,7 +266,7 @@ export function flowShape(settings: PlainSettings, metrics: Metrics, clock: Cloc
   return inTurn(filter, anonymizing(settings, metrics));
 }
 
-/** One after the other. */
+/** Returns a function that applies both in order. */
 export function inTurn(first: ShapeLines | undefined, second: ShapeLines | undefined): ShapeLines | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   return (lines, count) => {
@@ -275,7 +275,7 @@ export function inTurn(first: ShapeLines | undefined, second: ShapeLines | undef
   };
 }
 
-/** Undefined without a limit. */
+/** Returns the thinning of records; undefined without a limit. */
 export function thinningOf(
   settings: PlainSettings,
   options: Pick<ThinningOptions, "maxRate" | "byExporter" | "clock" | "thinned">,

@@ -41,7 +41,7 @@ import { shippedReadyRules } from "../ready-rules.ts";
 import type { Settings } from "../settings/index.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 
-/** The files of an operator that are read by a shape, with the setting that names each. */
+/** The operator's files that have a shape, with the setting that names each. */
 const formats: readonly (readonly [title: string, setting: string, shape: Shape<unknown>])[] = [
   ["Users and tokens", "SVC_API_USERS_PATH", accessShape],
   ["Sources of metadata", "SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH", sourcesShape],
@@ -83,7 +83,7 @@ const formats: readonly (readonly [title: string, setting: string, shape: Shape<
   ["Labels of OIDs, `oid/`", "SVC_PROCESSOR_SNMP_ENUM_DEFINITIONS_DIRECTORY_PATH", definitionFormat("enum_oid")],
 ];
 
-/** Renders the page of all formats. */
+/** Renders the page of all file formats. */
 export function fileFormatsPage(): string {
   const sections = formats.map(([title, setting, shape]) => {
     const table = shape.rows.length === 0 ? "" : `\n${shapeTable(shape)}`;
@@ -93,9 +93,9 @@ export function fileFormatsPage(): string {
 }
 
 /**
- * Judges filters, lists of fields, the metadata file, the files that the enrichers would read, as they would read them, and whether flows can be decoded here.
+ * Checks filters, lists of fields, the metadata file, the files of enrichers as these would read them, and whether flows can be decoded here.
  *
- * @returns what makes a file useless, and what of it is ignored: one line each, beginning with the file's name.
+ * @returns faults that make a file useless, and parts of it that are ignored: one line each, starting with the file's name.
  */
 export async function checkFiles(settings: Settings): Promise<{ problems: string[]; warnings: string[] }> {
   const problems = shapingProblems(settings);
@@ -176,7 +176,7 @@ async function checkSources(path: string): Promise<string[]> {
   }
 }
 
-/** A missing file is an empty database, unless its folder is missing, too: it may be on a volume that is not mounted. */
+/** Checks the metadata file. A missing file is an empty database, unless its folder is missing, too: it may be on a volume that is not mounted. */
 async function checkMetadata(
   path: string,
   isInScope = false,
@@ -199,7 +199,7 @@ async function checkMetadata(
   return { problems: linesOf("error"), warnings: linesOf("warning") };
 }
 
-/** The files of entries that a file of scopes names; none where it cannot be used, which is reported elsewhere. */
+/** Returns the files of entries that a file of scopes names; none if it cannot be used, which is reported elsewhere. */
 async function entriesOfScopes(path: string): Promise<readonly string[]> {
   if (path === "") return [];
   try {

@@ -16,12 +16,12 @@ import { checkFiles } from "./check-files.ts";
 interface Port {
   readonly setting: string;
   readonly transport: "TCP" | "UDP";
-  /** Empty: all. */
+  /** The address; empty: all. */
   readonly address: string;
   readonly port: number;
 }
 
-/** Opens all ports for an instant. One that is in use, that this user may not open, or that two settings have, is a problem. */
+/** Opens all ports for an instant. A port that is in use, that this user may not open, or that two settings share, is a problem. */
 async function checkPorts(settings: Settings): Promise<Findings> {
   const problems: string[] = [];
   const opened: { readonly port: Port; readonly close: Close }[] = [];
@@ -47,7 +47,7 @@ function portFault(error: unknown, other: Port | undefined): string {
   return other === undefined ? "is in use by another process" : `${other.setting} has it, too`;
 }
 
-/** The ports that a start opens, but for those that the system chooses. */
+/** Returns the ports that a start opens, except those that the system chooses. */
 function portsOf(settings: Settings): Port[] {
   const ports: Port[] = [];
   const add = (setting: string, transport: Port["transport"], address: string, port: number): void => {
@@ -84,7 +84,7 @@ async function listen(host: string, port: number): Promise<Close> {
   };
 }
 
-/** As the collector does: all addresses are those of both families, or of IPv4 on a host without IPv6. */
+/** Opens a port as the collector does: all addresses are those of both families, or of IPv4 on a host without IPv6. */
 async function onAny({ address, port }: Port, open: (address: string, port: number) => Promise<Close>): Promise<Close> {
   if (address !== "") return open(address, port);
   try {
@@ -111,9 +111,9 @@ async function bind(address: string, port: number): Promise<Close> {
   return close;
 }
 
-/** Holds the findings of a check, one line each. */
+/** The findings of a check, one line each. */
 interface Findings {
-  /** Names faults that stop a start, or a part after it. */
+  /** Faults that prevent a start, or stop a part after it. */
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
 }
@@ -125,7 +125,7 @@ function joinFindings(all: readonly Findings[]): Findings {
   };
 }
 
-/** The message of an error without the name of the system's call, which says little to an operator. */
+/** Returns the message of an error without the name of the system call, which says little to an operator. */
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.replace(/, \w+(?: '.*')?$/, "") : String(error);
 }
@@ -133,8 +133,8 @@ function messageOf(error: unknown): string {
 const soonMs = 14 * 86_400_000;
 
 /**
- * Judges the certificates and keys of the API, of its issuer, of the flow port and of the outputs that are on: whether they can be read and belong together.
- * One that has ended or soon will is a warning.
+ * Checks the certificates and keys of the API, of its issuer, of the flow port and of the enabled outputs: whether they can be read and
+ * belong together. One that has expired or soon will is a warning.
  *
  * @param now milliseconds since the epoch.
  */
@@ -199,7 +199,7 @@ function checkDatabase(
   if (certPath !== "" && keyPath !== "") checkPair(subject, certPath, keyPath);
 }
 
-/** Judges whether what the collector writes can be written: directories that are missing are made by a start, if they can be. */
+/** Checks whether all paths that the collector writes are writable. A start creates missing directories, if it can. */
 async function checkDirectories(settings: Settings): Promise<Findings> {
   const problems: string[] = [];
   const warnings: string[] = [];
@@ -223,21 +223,21 @@ async function checkDirectories(settings: Settings): Promise<Findings> {
     const name = "SVC_INPUT_SNMP_DISCOVERY_DEVICES_DIRECTORY_PATH";
     await check(problems, name, discoveredDirectory(settings), false);
   }
-  // Metadata can be read from there nevertheless.
+  // Metadata can still be read from there.
   if (missingForMetadataApi(settings).length === 0 && settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file") {
     const name = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH";
     const fault = await pathFault(dirname(resolve(settings[name])), false);
     if (fault !== undefined)
       warnings.push(`${name}: changes by the API cannot be written to ${settings[name]}: ${fault}`);
   }
-  // The collector runs without its log in a file.
+  // The collector runs without its log file.
   if (settings.SVC_LOGGER_FILE_LOG_ENABLE) {
     await check(warnings, "SVC_LOGGER_FILE_LOG_FILENAME", settings.SVC_LOGGER_FILE_LOG_FILENAME, true);
   }
   return { problems, warnings };
 }
 
-/** Why a path cannot be written; undefined when it can be. */
+/** Returns why a path cannot be written; undefined when it can be. */
 async function pathFault(path: string, isFile: boolean): Promise<string | undefined> {
   try {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -254,7 +254,7 @@ async function pathFault(path: string, isFile: boolean): Promise<string | undefi
   }
 }
 
-/** The nearest directory that is there must let others be made in it. */
+/** Returns the fault of the nearest existing directory, which must allow others to be created in it. */
 async function parentFault(path: string): Promise<string | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
@@ -267,9 +267,9 @@ async function parentFault(path: string): Promise<string | undefined> {
 }
 
 /**
- * Finds what a start with these settings would find, without one: files, certificates, directories, ports.
+ * Finds the faults that a start with these settings would meet, without starting: files, certificates, directories, ports.
  *
- * @param isRunning whether a collector with these settings runs, which has its ports open.
+ * @param isRunning true if a collector with these settings is running and has its ports open.
  */
 export async function checkStart(settings: Settings, isRunning: boolean, now: number): Promise<Findings> {
   return joinFindings([
@@ -284,7 +284,7 @@ export async function checkStart(settings: Settings, isRunning: boolean, now: nu
 
 const signIns = "SVC_API_BASIC_AUTH_ENABLE, SVC_API_USERS_PATH or SVC_API_OIDC_ENABLE";
 
-/** Who reaches a port that does not ask who they are has routes announced, and withdrawn. */
+/** Warns of an API without authentication, where anyone can allow or withdraw routes, and of approvals that need more users. */
 function checkAnswers(settings: Settings): Findings {
   if (settings.SVC_WATCH_RULES_PATH === "") return { problems: [], warnings: [] };
   const { SVC_WATCH_ANSWERS: mode, SVC_WATCH_ANSWERS_APPROVALS: approvals } = settings;
@@ -301,7 +301,7 @@ function checkAnswers(settings: Settings): Findings {
   return { problems: [], warnings };
 }
 
-/** A port that other hosts reach lets anybody there change everything, unless it asks who they are. */
+/** Warns of an API port that other hosts reach without authentication: anybody there can change everything. */
 function checkAccess(settings: Settings): Findings {
   const isGuarded =
     settings.SVC_API_BASIC_AUTH_ENABLE || settings.SVC_API_USERS_PATH !== "" || settings.SVC_API_OIDC_ENABLE;

@@ -11,7 +11,7 @@ import { callTools } from "./udm/udm-json.ts";
 type FlowRecord = Readonly<Record<string, unknown>>;
 type Ranking = NonNullable<ExploreProfile["rankings"]>[number];
 
-/** All that is known of a value; what the collector does not offer is left out. */
+/** All known facts about a value, except those that the collector does not offer. */
 interface Known {
   readonly explanation?: ExplainAddressResponseJson | undefined;
   readonly profile?: ExploreProfile | undefined;
@@ -24,7 +24,7 @@ interface Options {
   readonly output: OutputFormat;
 }
 
-/** `address`: what the page of an address shows. */
+/** Defines `address`: shows the content of an address's page. */
 export const defineAddress: DefineCommand = (command, { terminal }) => {
   addOptions(addScopedOptions(command)).action(async (ip: string, options: Options) => {
     const field = ip.includes("/") ? "prefix" : "address";
@@ -42,7 +42,7 @@ export const defineAddress: DefineCommand = (command, { terminal }) => {
   });
 };
 
-/** `value`: what the page of any other value shows. */
+/** Defines `value`: shows the content of any other value's page. */
 export const defineValue: DefineCommand = (command, { terminal }) => {
   addOptions(addClientOptions(command)).action(async (field: string, value: string, options: Options) => {
     await show({ field, value }, {}, await clientOf(command, terminal), options, terminal);
@@ -53,7 +53,7 @@ function addOptions(command: Command): Command {
   return addOutput(command).option("--last <time>", "how far to look back", timeSpan, "1h");
 }
 
-/** Returns the answer; undefined where the collector has the part switched off. */
+/** Returns the answer; undefined where that part of the collector is switched off. */
 async function offered(asked: Promise<unknown>): Promise<unknown> {
   return asked.catch((error: unknown) => {
     if (error instanceof CommandError && ["not_found", "unimplemented"].includes(error.code)) return undefined;
@@ -162,7 +162,7 @@ const keyText = (key: readonly unknown[]): string =>
     .join(" ");
 const shareText = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-/** Bits per second with an SI prefix: `1.25 Mbit/s`. */
+/** Returns bits per second with an SI prefix: `1.25 Mbit/s`. */
 function bitsText(value: number): string {
   const step = Math.min(5, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
   return `${Number((value / 1000 ** step).toPrecision(3))} ${["", "k", "M", "G", "T", "P"][step] ?? ""}bit/s`;

@@ -15,9 +15,9 @@ import type { Settings } from "../settings/index.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * Judges SNMP definitions as the collector would read them, and writes what it finds.
+ * Checks SNMP definitions as the collector would read them, and writes the findings.
  *
- * @param from a directory of definitions, or the settings that name theirs.
+ * @param from a directory of definitions, or the settings that name their directories.
  * @returns whether they can be used.
  */
 export async function checkDefinitions(
@@ -47,7 +47,7 @@ export async function checkDefinitions(
   return true;
 }
 
-/** Devices of a fleet that may be missed for longer than two intervals when their collector dies; one line for all. */
+/** Warns, in one line, of fleet devices that may be missed for longer than two intervals when their collector dies. */
 function takeOverWarnings(definitions: Definitions, settings: Settings): string[] {
   if (settings.SVC_FLEET_NAME === "" || !settings.SVC_FLEET_SNMP_ENABLE) return [];
   const { SVC_FLEET_LEASE_SECONDS: lease } = settings;
@@ -77,8 +77,8 @@ const folders: { readonly [Kind in keyof DefinitionPaths]: string } = {
 };
 
 /**
- * Returns what to check of a directory. One with all kinds stands for itself. One with some of them, or one that is itself the
- * folder of a kind, is checked together with the definitions of the program, as it is used.
+ * Returns the definitions to check for a directory. A directory with all kinds stands for itself. One with some of them, or a folder
+ * of one kind, is checked together with the definitions of the program, as it is used.
  *
  * @returns undefined for any other directory.
  */

@@ -12,7 +12,7 @@ export function addConfigOption(command: Command): Command {
 }
 
 /**
- * The settings of a command: its settings files, the environment and its flags. Loads their table.
+ * Reads the settings of a command: its settings files, the environment and its flags. Loads the table of settings.
  *
  * @throws SettingsError
  */
@@ -21,12 +21,12 @@ export async function commandSettings(command: Command, terminal: Terminal): Pro
   return readCommandSettings(command, terminal);
 }
 
-/** A further value of an option that may be repeated. */
+/** Adds a value of an option that may be repeated. */
 export function collect(value: string, previous: readonly string[] = []): readonly string[] {
   return [...previous, value];
 }
 
-/** A time span as Explore takes it: `15m`, `1h`, `7d`. */
+/** Checks a time span in Explore's form: `15m`, `1h`, `7d`. */
 export function timeSpan(text: string): string {
   if (!/^[1-9]\d{0,5}[smhdw]$/.test(text)) throw new InvalidArgumentError("expected a time such as 15m, 1h or 7d.");
   return text;
@@ -38,27 +38,27 @@ export const sourceListDescription = "list the sources of metadata with their st
 /** The parts of the program that a command uses. */
 export interface CommandContext {
   readonly terminal: Terminal;
-  /** For a command that ends with another code than 0. */
+  /** Sets an exit code other than 0. */
   readonly setExitCode: (code: number) => void;
-  /** Tells whether a command of this name is to be defined whole: the command line has the word, or all are wanted. */
+  /** Reports whether a command of this name must be defined completely: the command line names it, or all are wanted. */
   readonly isNamed: (name: string) => boolean;
 }
 
-/** Gives a command its options, the commands below it, and what it does. */
+/** Gives a command its options, its subcommands, and its action. */
 export type DefineCommand = (command: Command, context: CommandContext) => void | Promise<void>;
 
-/** A command as the help of its parent shows it. All else is loaded when the command line names it: a start stays quick. */
+/** A command as its parent's help shows it. All else is loaded only when the command line names it, so that a start stays quick. */
 export interface CommandRow {
   /** Its name and its arguments: `get <keys...>`. */
   readonly usage: string;
   readonly description: string;
-  /** The heading that it stands under in the help of its parent. */
+  /** Its heading in the help of its parent. */
   readonly helpGroup?: string;
   readonly hidden?: true;
   readonly load: () => DefineCommand | Promise<DefineCommand>;
 }
 
-/** Adds the commands of a table, in its order. @param under the heading of those that name none */
+/** Adds the commands of a table, in order. @param under the default heading */
 export async function addCommands(
   parent: Command,
   rows: readonly CommandRow[],

@@ -1,7 +1,7 @@
 import { Command, type Option } from "commander";
 import { addClientOptions } from "./client/client-options.ts";
 
-/** Makes the page docs/reference/commands.md: the whole help of each command, but for options that many commands have, which it shows once. */
+/** Returns the page docs/reference/commands.md: the whole help of each command. Options that many commands share appear once. */
 export function commandsPage(program: Command): string {
   const ofClients = addClientOptions(new Command("COMMAND")).options;
   const clients = addClientOptions(new Command("netgloss")).usage("COMMAND [options]");
@@ -22,12 +22,12 @@ const intro = `# Commands
 Generated from the help of each command. [command-line.md](../command-line.md) has exit codes, formats and examples.`;
 
 interface NamedCommand {
-  /** Without the program's name, but for the program itself: `udm set`. */
+  /** The name without the program's, except for the program itself: `udm set`. */
   readonly name: string;
   readonly command: Command;
 }
 
-/** The program, its groups and commands, in the order of the help. */
+/** Returns the program, its groups and commands, in the order of the help. */
 export function commandsBelow(command: Command, path: readonly string[]): readonly NamedCommand[] {
   const below = command
     .createHelp()
@@ -54,7 +54,7 @@ function sectionOf({ name, command }: NamedCommand, ofClients: readonly Option[]
   ];
 }
 
-/** Returns what `--help` of a command shows, without some of its options. */
+/** Returns the `--help` of a command, without some of its options. */
 function helpOf(command: Command, isLeftOut: (option: Option) => boolean): string {
   const parts: string[] = [];
   command.configureOutput({ ...command.configureOutput(), writeOut: (text) => parts.push(text) });

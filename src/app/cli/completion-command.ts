@@ -5,7 +5,7 @@ import { callUdm, readUdmKeys } from "./udm/udm-json.ts";
 import { pathOfProfiles, profileNames } from "./client/profile.ts";
 import type { DefineCommand } from "./command.ts";
 
-/** The word that stands for the names of files among the candidates. */
+/** The candidate that stands for names of files. */
 const fileCandidates = ":files";
 
 const bash = String.raw`# netgloss: completion for bash
@@ -65,13 +65,13 @@ complete -c netgloss -f -a '(__netgloss_complete)'
 
 const completionScripts = { bash, zsh, fish } as const;
 
-/** A shell waits meanwhile. */
+/** The time limit in milliseconds, because a shell waits meanwhile. */
 const patience = 2_000;
 const most = 500;
-/** With more entries only a part is asked for. */
+/** The number of entries above which only a part is requested. */
 const listedWhole = 20_000;
 
-/** Keys of the collector that the command line so far means; none when it does not answer at once, or wants a password. */
+/** Returns keys of the collector that the command line so far selects; none when it does not answer at once, or wants a password. */
 async function keyCandidates(
   command: Command,
   words: readonly string[],
@@ -97,14 +97,14 @@ async function keyCandidates(
   return found.slice(0, most);
 }
 
-/** The network of the octets that are complete: `10.1.2` is in 10.1.0.0/16. */
+/** Returns the network of the complete octets: `10.1.2` is in 10.1.0.0/16. */
 function prefixOf(begun: string): string | undefined {
   const octets = /^(?:\d{1,3}\.){1,3}/.exec(begun)?.[0].split(".").slice(0, -1) ?? [];
   if (octets.length === 0) return undefined;
   return `${[...octets, "0", "0", "0"].slice(0, 4).join(".")}/${8 * octets.length}`;
 }
 
-/** Names of fields after what was written of an expression: `src.ip=10.0.0.1,dst.na` ends in a name. */
+/** Returns field names that complete the end of an expression: `src.ip=10.0.0.1,dst.na` ends in a name. */
 async function fieldCandidates(written: string, of: "records" | "udm" = "records"): Promise<readonly Candidate[]> {
   const { recordVocabulary, udmVocabulary } = await import("../../record/index.ts");
   const begun = /[\w.]*$/.exec(written)?.[0] ?? "";
@@ -124,13 +124,13 @@ interface Place {
   readonly command: Command;
   /** The option whose value it is. */
   readonly option: Option | undefined;
-  /** Arguments of the command before it. */
+  /** The number of the command's arguments before it. */
   readonly given: number;
   /** The words after those that name the command, without the last one. */
   readonly rest: readonly string[];
 }
 
-/** Finds completions of the last word, by the commands and options of the program and by what the collector has. */
+/** Finds completions of the last word from the program's commands and options, and from the collector's data. */
 async function candidates(
   program: Command,
   words: readonly string[],
@@ -224,13 +224,13 @@ async function profileCandidates({ env }: Terminal): Promise<readonly Candidate[
   }
 }
 
-/** One line that fits next to the candidate. */
+/** Returns one line that fits next to the candidate. */
 function short(text: string): string {
   const line = text.split(/[;:(\n\t]/)[0] ?? "";
   return line.trim();
 }
 
-/** `completion`: a script that makes a shell complete commands, options, keys and names. */
+/** Defines `completion`: writes a script that makes a shell complete commands, options, keys and names. */
 export const defineCompletion: DefineCommand = (completion, { terminal }) => {
   for (const shell of completion.registeredArguments) shell.choices(["bash", "zsh", "fish"]);
   completion.action(async (shell: "bash" | "zsh" | "fish") => {
@@ -238,7 +238,7 @@ export const defineCompletion: DefineCommand = (completion, { terminal }) => {
   });
 };
 
-/** `complete-words`: what the scripts call. The last word is the one to be completed. */
+/** Defines `complete-words`, which the scripts call. The last word is the one to be completed. */
 export const defineCompleteWords: DefineCommand = (command, { terminal }) => {
   command.action(async (words: readonly string[]) => {
     const found = command.parent === null ? [] : await candidates(command.parent, words, terminal);

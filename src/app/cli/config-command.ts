@@ -23,7 +23,7 @@ const rows: readonly CommandRow[] = [
   },
 ];
 
-/** `config …`: the settings, without starting anything. */
+/** Defines `config …`: handles the settings, without starting anything. */
 export const defineConfig: DefineCommand = (config, context) => addCommands(config, rows, context);
 
 const defineCheck: DefineCommand = (check, { terminal, setExitCode }) => {
@@ -70,7 +70,7 @@ const definePrint: DefineCommand = (print, { terminal }) => {
   });
 };
 
-/** Only what the definitions are checked for is worth a line here. */
+/** Checks the definitions, and prints only their faults. */
 async function areDefinitionsWell(settings: Settings, terminal: Terminal): Promise<boolean> {
   if (!settings.SVC_INPUT_SNMP_ENABLE) return true;
   const { checkDefinitions } = await import("./check-definitions.ts");

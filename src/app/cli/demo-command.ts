@@ -9,8 +9,8 @@ export interface DemoCommandOptions {
 }
 
 /**
- * `demo`: a collector with data of its own in a temporary directory, exporters that send to it and SNMP agents that it
- * polls. The system chooses its ports, so several run at a time.
+ * Defines `demo`: runs a collector with its own data in a temporary directory, exporters that send to it and SNMP agents that it
+ * polls. The system chooses its ports, so several demonstrations can run at a time.
  */
 export const defineDemo: DefineCommand = (demo, { terminal, setExitCode }) => {
   demo

@@ -24,13 +24,13 @@ export interface DiscoverOptions {
 
 type Output = Pick<Terminal, "out" | "err" | "isWatched">;
 
-/** The time between two reports of a search's progress, milliseconds. */
+/** The interval of reporting a search's progress, milliseconds. */
 const lookMs = 500;
 /** The rate of a search without a collector. */
 const usualRate = 100;
 const maxAddresses = 65_536;
 
-/** Lets a running collector search its networks, and writes what it found. @returns whether that succeeded. */
+/** Makes a running collector search its networks, and writes the findings. @returns whether that succeeded. */
 export async function discoverThere(api: ApiClient, options: DiscoverOptions, terminal: Output): Promise<boolean> {
   if (options.out !== undefined || options.rate !== undefined) {
     throw new CommandError("usage", "--out and --rate go with --from: a collector has settings for them");
@@ -99,7 +99,7 @@ export async function discoverFromHere(file: string, options: DiscoverOptions, t
   }
 }
 
-/** One line at a terminal that says how far the search is. */
+/** Returns one line at a terminal that shows the progress of a search. */
 function createLine({ isWatched, err }: Output): { show(view: DiscoveryView): void; end(): void } {
   let shown = "";
   return {
@@ -131,7 +131,7 @@ function showReport(
   return report.problem === undefined;
 }
 
-/** Writes the result of a run for people: a line for each difference, and the sums. */
+/** Returns the result of a run as text: a line for each difference, and the sums. */
 function reportText(report: DiscoveryReport): string {
   const { isDryRun, addresses, durationSeconds, networks, known, refused } = report;
   const what = (words: readonly (string | undefined)[]): string => words.filter((word) => word !== undefined).join(" ");

@@ -8,7 +8,7 @@ import { addOutput, print, type OutputFormat } from "./print.ts";
 
 type Findings = CollectorAnswer<"diagnose">;
 
-/** `doctor`: asks a running collector why flows are missing or wrong. */
+/** Defines `doctor`: asks a running collector why flows are missing or wrong. */
 export const defineDoctor: DefineCommand = (doctor, { terminal, setExitCode }) => {
   addOutput(addClientOptions(doctor)).action(
     async (exporter: string | undefined, { output }: { output: OutputFormat }) => {
@@ -43,7 +43,7 @@ function formatDiagnosis({ diagnoses, ports, exporters }: Findings): string {
     const all = Object.entries(evidence).flatMap(([name, value]) =>
       value === undefined ? [] : [`${name}=${JSON.stringify(value)}`],
     );
-    // Facts that several findings share are printed with the first of them.
+    // Print facts that several findings share with the first of them.
     const facts = all.filter((fact) => !printed.has(fact));
     for (const fact of facts) printed.add(fact);
     if (facts.length < all.length) facts.push("(the rest as above)");
@@ -60,7 +60,7 @@ function formatDiagnosis({ diagnoses, ports, exporters }: Findings): string {
   return [...parts, `${end}\n`].join("\n");
 }
 
-/** Without control characters, which could steer a terminal. */
+/** Replaces control characters, which could steer a terminal. */
 function printable(line: string): string {
   return line.replace(/\p{Cc}/gu, "?");
 }

@@ -11,10 +11,10 @@ import { type Terminal, exitCodes } from "./terminal.ts";
 import type { DefineCommand } from "./command.ts";
 
 /**
- * Writes the lines of files, or of the standard input, that match a filter. A line that is no JSON object is reported by its number, and
- * the others are still filtered.
+ * Writes the lines of files, or of the standard input, that match a filter. It reports a line that is not a JSON object by its number, and
+ * goes on.
  *
- * @returns whether all was well.
+ * @returns whether there were no faults.
  */
 async function filterRecords(
   expression: string,
@@ -47,7 +47,7 @@ async function filterRecords(
         }
         if (count || kept === "") continue;
         terminal.out(kept);
-        // Whoever reads may be slower, or gone.
+        // The reader may be slower, or gone.
         if (!(await terminal.drained())) return isWell;
       }
     } catch (error) {
@@ -69,7 +69,7 @@ function compile(expression: string, terminal: Terminal): Matches | undefined {
   }
 }
 
-/** Lines as they come, without their line feeds. */
+/** Yields lines as they arrive, without their line feeds. */
 async function* linesOf(input: AsyncIterable<string | Uint8Array>): AsyncIterable<readonly string[]> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -95,12 +95,12 @@ function readRecord(line: string): { get(name: string): Value | undefined } | un
   return { get: (name) => (Object.hasOwn(record, name) && isValue(record[name]) ? record[name] : undefined) };
 }
 
-/** Others do not come from the collector. */
+/** Reports whether a value may come from the collector. */
 function isValue(value: unknown): boolean {
   return value !== null && (typeof value !== "object" || Array.isArray(value));
 }
 
-/** `filter`: passes on the records that match a filter. Needs no collector. */
+/** Defines `filter`: passes on the records that match a filter. It needs no collector. */
 export const defineFilter: DefineCommand = (filter, { terminal, setExitCode }) => {
   filter
     .option("--check", "only check the expression")

@@ -6,7 +6,7 @@ import type { DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./command.ts";
 import { makeTables } from "./make-tables.ts";
 
-/** `fleet`: what several collectors share, without a collector. */
+/** Defines `fleet`: prepares the data that several collectors share, without a collector. */
 export const defineFleet: DefineCommand = (fleet, { terminal }) => {
   const migrate = addConfigOption(fleet.command("migrate"))
     .description("make the tables of the fleet in the PostgreSQL database of the settings, or bring them up to date")

@@ -8,7 +8,7 @@ import { throughApi, timeSpan, type DefineCommand } from "./command.ts";
 import { addClientOptions, clientOf } from "./client/client-options.ts";
 import { collect } from "./command.ts";
 
-/** Counts of all that went by in some time; the lines are a part of it. */
+/** Counts of all flows that passed in some time, including those not among the lines. */
 interface TailCounts {
   readonly seen: number;
   readonly examined: number;
@@ -16,7 +16,7 @@ interface TailCounts {
   readonly passed: number;
 }
 
-/** The lines of flows that went by, some at a time; counts come about once a second. */
+/** Yields lines of passing flows, some at a time; counts come about once a second. */
 async function* readTail(
   client: ApiClient,
   query: Readonly<Record<string, string>>,
@@ -40,7 +40,7 @@ async function* readTail(
   }
 }
 
-/** Writes flows while they go by, until there were `limit` or nobody reads them any more. What was left out is said on the standard error. */
+/** Writes flows as they pass, until there are `limit` or nobody reads them any more. The standard error says how many were left out. */
 async function tailFlows(
   client: ApiClient,
   { filter = "", rate, limit = Infinity, output }: TailOptions,
@@ -61,7 +61,7 @@ async function tailFlows(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** `12:00:01.250 10.0.0.1:443 (web) > 192.0.2.1:50000 tcp 1500 B 3 packets from 198.51.100.1`. */
+/** Returns a flow as text: `12:00:01.250 10.0.0.1:443 (web) > 192.0.2.1:50000 tcp 1500 B 3 packets from 198.51.100.1`. */
 function textOf(line: string): string {
   const fields = JSON.parse(line) as Fields;
   const time = new Date(String(fields["@timestamp"]));
@@ -84,7 +84,7 @@ function fieldText(value: unknown): string {
   return value === undefined ? "?" : JSON.stringify(value).replace(/^"(.*)"$/s, "$1");
 }
 
-/** Rows that are summed up; what comes beyond is one row. */
+/** The most rows of sums; further ones share one row. */
 const maxRows = 100_000;
 const othersRow = "(others)";
 const tailRate = 10_000;
@@ -96,7 +96,7 @@ interface Sums {
   flows: number;
 }
 
-/** Sums up flows by fields for some seconds. Sums are estimates when not all flows could be looked at; a line says so then. */
+/** Sums up flows by fields for some seconds. Sums are estimates when not all flows could be examined; a line then says so. */
 async function topFlows(connect: () => Promise<ApiClient>, options: TopOptions, terminal: Terminal): Promise<void> {
   const columns = options.by.map(fieldsOf);
   const client = await connect();
@@ -139,7 +139,7 @@ async function topFlows(connect: () => Promise<ApiClient>, options: TopOptions, 
   if (factor > 1) terminal.err(`estimated from ${total.passed} of some ${Math.round(total.passed * factor)} flows\n`);
 }
 
-/** Tells whether Explore is on. A collector that cannot say so is watched all the same. */
+/** Reports whether Explore is on. If a collector cannot say so, its flows are watched instead. */
 async function keepsFlows(client: ApiClient): Promise<boolean> {
   return client.ask("GET", "/api/v1/explore/status").then(
     () => true,
@@ -147,7 +147,7 @@ async function keepsFlows(client: ApiClient): Promise<boolean> {
   );
 }
 
-/** The fields that a name stands for: the first that a flow has counts. */
+/** Returns the fields for a name; the first one that a flow has counts. */
 function fieldsOf(name: string): readonly string[] {
   const known = recordVocabulary.find(name);
   const near = known === undefined ? nearName(name, recordVocabulary.names()) : recordVocabulary.slip(name);
@@ -182,7 +182,7 @@ const ratio = (all: number, part: number): number => (part === 0 ? 1 : all / par
 
 const maxFields = 4;
 
-/** The part of an answer of Explore that is read. */
+/** The parts of Explore's answer that this command reads. */
 interface Answer {
   readonly rows: readonly { readonly key: readonly unknown[]; readonly value: number; readonly share: number }[];
   readonly from: string;
@@ -191,7 +191,7 @@ interface Answer {
   readonly missing?: { readonly to: string; readonly because: string };
 }
 
-/** Sums up flows that Explore keeps. What is an estimate, and what is not covered, is said at the end. */
+/** Sums up flows that Explore keeps. The last lines name estimates, and times that are not covered. */
 async function topKeptFlows(
   connect: () => Promise<ApiClient>,
   options: TopOptions & { readonly last: string },
@@ -230,7 +230,7 @@ async function topKeptFlows(
   }
 }
 
-/** Explore groups by fields, and some short names stand for several. */
+/** Returns the field for a name. Explore groups by fields, and some short names stand for several. */
 function fieldOf(name: string): string {
   const [field, ...others] = fieldsOf(name);
   if (field !== undefined && others.length === 0) return field;
@@ -262,7 +262,7 @@ export interface TopOptions {
   readonly output: OutputFormat;
 }
 
-/** `flows …`: flows of a running collector while they go by. */
+/** Defines `flows …`: shows passing flows of a running collector. */
 export const defineFlows: DefineCommand = (flows, { terminal }) => {
   const filter = "such as 'src in 10.0.0.0/8 and bytes > 1MB'; see docs/filters.md";
 

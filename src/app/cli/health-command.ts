@@ -10,7 +10,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** `metrics`: what a running collector counts. */
+/** Defines `metrics`: shows the counters of a running collector. */
 export const defineMetrics: DefineCommand = (metrics, { terminal }) => {
   addOutput(addClientOptions(metrics))
     .option("--changed", "leave out samples that are 0")
@@ -34,7 +34,7 @@ export const defineMetrics: DefineCommand = (metrics, { terminal }) => {
     );
 };
 
-/** Reads a line of the text format of Prometheus; undefined for one that is no sample. */
+/** Reads a line of the text format of Prometheus; undefined for one that is not a sample. */
 function sampleOf(line: string): Sample | undefined {
   const [, name, labels = "", value] = /^(\w+)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
   if (name === undefined) return undefined;
@@ -53,7 +53,7 @@ const labelText = (labels: Sample["labels"]): string =>
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
 
-/** `health`: whether a running collector is ready, for people and for health checks of containers. */
+/** Defines `health`: reports whether a running collector is ready, for people and for health checks of containers. */
 export const defineHealth: DefineCommand = (health, { terminal, setExitCode }) => {
   addOutput(addClientOptions(health))
     .option("--live", "ask only whether it runs")

@@ -6,7 +6,7 @@ import { addOutput, print, shownTime, type Cell, type OutputFormat } from "./pri
 type Exporters = CollectorAnswer<"listExporters">;
 type Outputs = CollectorAnswer<"listOutputs">;
 
-/** `exporters`: who sends flows. */
+/** Defines `exporters`: lists the senders of flows. */
 export const defineExporters: DefineCommand = (command, { terminal }) => {
   addOutput(addClientOptions(command)).action(async ({ output }: { output: OutputFormat }) => {
     const answer = (await (await clientOf(command, terminal)).ask("GET", "/api/v1/flow/exporters")) as Exporters;
@@ -23,7 +23,7 @@ export const defineExporters: DefineCommand = (command, { terminal }) => {
 
 const exporterHead = ["exporter", "name", "protocols", "records", "recordsPerSecond", "missing", "waiting", "lastSeen"];
 
-/** Counts what is missing in units of the protocol: flows, datagrams, records or samples. */
+/** Returns a row. Missing data are counted in units of the protocol: flows, datagrams, records or samples. */
 function exporterRow({ address, name, domains, records, ...of }: Exporters["exporters"][number]): readonly Cell[] {
   const sum = (each: (domain: (typeof domains)[number]) => number): number =>
     domains.reduce((all, domain) => all + each(domain), 0);
@@ -39,7 +39,7 @@ function exporterRow({ address, name, domains, records, ...of }: Exporters["expo
   ];
 }
 
-/** `outputs`: where records go. */
+/** Defines `outputs`: lists the destinations of records. */
 export const defineOutputs: DefineCommand = (command, { terminal }) => {
   addOutput(addClientOptions(command)).action(async ({ output }: { output: OutputFormat }) => {
     const answer = (await (await clientOf(command, terminal)).ask("GET", "/api/v1/outputs")) as Outputs;

@@ -2,9 +2,9 @@ import { messageOf, migrateMs } from "../../base/postgresql/index.ts";
 import { CommandError, type Terminal } from "./terminal.ts";
 
 /**
- * Makes tables and says which steps that took.
+ * Creates tables and reports the steps taken.
  *
- * @param what the tables are of, and in which database.
+ * @param what the tables hold, and in which database.
  * @throws CommandError `unavailable`
  */
 export async function makeTables(

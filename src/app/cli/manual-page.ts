@@ -3,7 +3,10 @@ import { addClientOptions } from "./client/client-options.ts";
 import { commandsBelow, isSame, isSetting } from "./commands-page.ts";
 import { exitText } from "./terminal.ts";
 
-/** Makes the manual page netgloss(1), in the language of man(7): all commands with their options; those that many have stand once. */
+/**
+ * Returns the manual page netgloss(1), in the language of man(7): all commands with their options. Options that many commands share
+ * appear once.
+ */
 export function manualPage(program: Command): string {
   const ofClients = addClientOptions(new Command("COMMAND")).options;
   const commands = commandsBelow(program, [program.name()]).filter(({ command }) => command.parent !== null);
@@ -83,7 +86,7 @@ function optionLines(option: Option): readonly string[] {
 const sentence = (text: string): string =>
   `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
 
-/** Matches signs that roff prints as others: commands that are copied from the page would not work. */
+/** Characters that roff prints as others, with their escapes: without these, commands copied from the page would not work. */
 const typed: Readonly<Record<string, string>> = {
   "\\": "\\e",
   "-": "\\-",
@@ -93,7 +96,7 @@ const typed: Readonly<Record<string, string>> = {
   "~": "\\(ti",
 };
 
-/** A text in which nothing means something else to roff, on one line. */
+/** Returns a text on one line, escaped so that roff prints it literally. */
 function roff(text: string): string {
   const plain = text.replaceAll(/\s+/g, " ").replaceAll(/[\\'`^~-]/g, (sign) => typed[sign] ?? sign);
   return plain.startsWith(".") ? `\\&${plain}` : plain;

@@ -3,9 +3,9 @@ import { readSettingsFile } from "./settings-options.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * Prints the settings of files by our names, or with `onlyReport` only what changes; a summary goes to the standard error.
+ * Prints the settings of files by our names, or with `onlyReport` only the changes; a summary goes to the standard error.
  *
- * @returns whether all that was asked for is there.
+ * @returns whether all requested features exist.
  * @throws SettingsError when a file cannot be read.
  */
 export async function migrateFiles(
@@ -32,6 +32,6 @@ function fileLine({ result, line }: Migrated): string {
 
 function reportLine({ given, result, line, comment }: Migrated): string {
   if (result === "unset" || comment === "") return "";
-  // A default of NetObserv's stands in no file.
+  // A default of NetObserv is in no file.
   return given.origin === theirDefault ? `${line}\n` : `${given.origin}: ${given.name}: ${comment}\n`;
 }

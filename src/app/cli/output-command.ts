@@ -7,7 +7,7 @@ import { throughApi, type DefineCommand } from "./command.ts";
 import { addConfigOption, commandSettings } from "./command.ts";
 import { exitCodes } from "./terminal.ts";
 
-/** `output test`: sends one record to a store and reports the result. `output resend`: sends again what a store refused. */
+/** Defines `output test`, which sends one record to a store and reports the result, and `output resend`, which sends refused records again. */
 export const defineOutput: DefineCommand = (output, context) => {
   const { terminal, setExitCode } = context;
   const resend = addClientOptions(output.command("resend <name>").helpGroup(throughApi))

@@ -4,24 +4,24 @@ import { csvLine, textTable, type Terminal } from "./terminal.ts";
 const outputFormats = ["text", "json", "yaml", "csv"] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** Adds `-o, --output`, as all commands have it that print data. */
+/** Adds `-o, --output`, as in all commands that print data. */
 export function addOutput(command: Command): Command {
   return command.addOption(
     new Option("-o, --output <format>", "how to write it").choices([...outputFormats]).default("text"),
   );
 }
 
-/** Cells that are not there are empty. */
+/** The value of a cell; absent ones are empty. */
 export type Cell = string | number | boolean | undefined | null;
 
-/** The data that a command prints, in the forms that it can be written in. */
+/** Data that a command prints, in all its forms. */
 export interface Printed {
-  /** For JSON and YAML: what the collector has answered. */
+  /** The collector's answer, for JSON and YAML. */
   readonly value: unknown;
-  /** Names of the columns in CSV; in a table for people they are in upper case. */
+  /** Names of the columns in CSV; a table for people has them in upper case. */
   readonly head: readonly string[];
   readonly rows: readonly (readonly Cell[])[];
-  /** For people, where a table does not say it well. */
+  /** Text for people, where a table is less clear. */
   readonly text?: () => string;
 }
 
@@ -43,7 +43,7 @@ export async function print(
   }
 }
 
-/** Returns a table for people. Control characters of names that others chose are shown as `?`. */
+/** Returns a table for people. Control characters in names from others are shown as `?`. */
 export function printTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const upper = head.map((name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, " ").toUpperCase());
   return textTable(
@@ -52,14 +52,14 @@ export function printTable(head: readonly string[], rows: readonly (readonly Cel
   );
 }
 
-/** Seconds in UTC, as tables show times; empty for none. @param time milliseconds since the epoch, or RFC 3339 */
+/** Returns a time in UTC with seconds, as tables show it; empty for none. @param time milliseconds since the epoch, or RFC 3339 */
 export function shownTime(time: number | string | undefined): string {
   return time === undefined ? "" : new Date(time).toISOString().replace(/\.\d+/, "");
 }
 
 const cellText = (cell: Cell): string => (cell === undefined || cell === null ? "" : String(cell));
 
-/** As Explore writes its own: a spreadsheet takes a text that begins so for a formula, and names are what devices say. */
+/** Returns a cell of CSV, quoted as Explore quotes its own. Spreadsheets take some texts for formulas, and devices choose their names. */
 function csvCell(cell: Cell): string {
   const text = cellText(cell);
   return typeof cell === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;

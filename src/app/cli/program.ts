@@ -4,7 +4,7 @@ import { throughApi, type CommandRow, addCommands } from "./command.ts";
 import { SettingsError } from "../settings/settings-source.ts";
 import { CommandError, exitCodeOf, exitCodes, exitText, type Terminal } from "./terminal.ts";
 
-/** All commands of the program, in the order of its help. Groups name theirs in files of their own. */
+/** All commands of the program, in the order of its help. Groups define their subcommands in their own files. */
 const commandTable: readonly CommandRow[] = [
   {
     usage: "serve",
@@ -179,10 +179,10 @@ export async function runProgram(terminal: Terminal): Promise<number> {
 }
 
 /**
- * The program with all its commands.
+ * Creates the program with all its commands.
  *
  * @param setExitCode is called by a command that ends with another code than 0.
- * @param isNamed which commands are defined whole, with their options; of the others the parent's help knows what it shows.
+ * @param isNamed selects commands to define completely, with their options; of the others, only the parent's help is complete.
  */
 export async function createProgram(
   terminal: Terminal,
@@ -199,7 +199,7 @@ export async function createProgram(
       writeOut: (text) => terminal.out(text),
       writeErr: (text) => terminal.err(text),
     })
-    // Almost all have options, and those that are not loaded cannot say so.
+    // Almost all commands have options, and those not loaded cannot say so.
     .configureHelp({
       subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(shown)].join(" "),
     })
@@ -212,7 +212,7 @@ export async function createProgram(
   return program;
 }
 
-/** Lets the errors of a command, and of those below it, name its help. */
+/** Makes the errors of a command, and of its subcommands, name its help. */
 function nameHelp(command: Command, before: string): void {
   const path = `${before} ${command.name()}`;
   command.showHelpAfterError(`(${path} --help shows how)`);
@@ -224,9 +224,9 @@ function shown(argument: Argument): string {
   return argument.required ? `<${name}>` : `[${name}]`;
 }
 
-/** Errors that the user can fix get one line each; any other is a bug and is thrown on. */
+/** Prints errors that the user can fix, one line each. Any other error is a bug and is thrown again. */
 function explain(error: unknown, terminal: Terminal): number {
-  // commander has said what is wrong; help and version come as errors, too.
+  // commander has printed the fault; help and version are errors, too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof SettingsError) {
     for (const problem of error.problems) terminal.err(`error: ${problem}\n`);

@@ -31,17 +31,17 @@ import { checkShaping } from "../shaping.ts";
 import { CommandError, exitCodes, type Terminal } from "./terminal.ts";
 import type { ReplayOptions } from "./replay-command.ts";
 
-/** Datagrams between two looks whether whoever takes the records keeps up. */
+/** The number of datagrams between two checks whether the receiver of the records keeps up. */
 const batch = 64;
 /** The longest time that outputs may take for records that wait at the end, milliseconds. */
 const deliverWithinMs = 60_000;
 
 /**
  * Decodes the flows of captures with the settings of a collector: its elements, metadata, enrichment. Each datagram has the
- * sender and the time of the capture. Nothing of the host is changed: the metadata file is only read, no port is opened.
+ * sender and the time of the capture. The host is not changed: the metadata file is only read, and no port is opened.
  *
- * @returns the exit code: failure when a capture is damaged, cannot be read, or has no flows, and when an output did not take all records.
- * @throws SettingsError for filters and the like that cannot be used, CommandError when records are to go to outputs and none is on.
+ * @returns the exit code: failure when a capture is damaged, cannot be read, or has no flows, or when an output did not take all records.
+ * @throws SettingsError for unusable filters and the like; CommandError when records are to go to outputs and none is enabled.
  */
 export async function replayCaptures(
   files: readonly string[],
@@ -81,10 +81,10 @@ export async function replayCaptures(
 }
 
 /**
- * Makes what turns datagrams into records by the settings of a collector, without one.
+ * Makes the pipeline that turns datagrams into records by the settings of a collector, without one.
  *
- * @param given the metadata file is only read. @returns the pipeline works while the components are started.
- * @throws SettingsError for filters and the like that cannot be used.
+ * @param given the settings; the metadata file is only read. @returns a pipeline that works while the components are started.
+ * @throws SettingsError for unusable filters and the like.
  */
 export function createOfflineDecoding(
   given: Settings,
@@ -165,7 +165,7 @@ interface Taker {
   readonly components: readonly Component[];
   /** Waits until there is room for more. @returns false when nobody takes them any more. */
   keepsUp(): Promise<boolean>;
-  /** Waits until all that was taken has arrived. @returns what has not, a line for each output. */
+  /** Waits until all taken records have arrived. @returns the missing ones, a line for each output. */
   finish(): Promise<readonly string[]>;
 }
 
@@ -199,7 +199,7 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
       let end = 0;
       for (let waiting = await queued(); waiting > maxQueued; waiting = await queued()) {
         const now = systemClock.monotonic();
-        // Whatever goes on is waited for.
+        // Keep waiting as long as there is progress.
         if (waiting < least) end = now + deliverWithinMs;
         least = Math.min(least, waiting);
         isGivenUp = now >= end;
@@ -209,7 +209,7 @@ function configuredOutputs(settings: Settings, reporting: Reporting): Taker {
       return true;
     },
     async finish() {
-      // After a vain wait for room, nothing more is waited for.
+      // Once a wait for room has failed, do not wait any longer.
       const end = systemClock.monotonic() + (isGivenUp ? 0 : deliverWithinMs);
       const isWaiting = async (): Promise<boolean> => {
         if ((await queued()) > 0) return true;

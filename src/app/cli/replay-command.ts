@@ -8,7 +8,7 @@ export interface ReplayOptions {
   readonly port?: readonly number[];
 }
 
-/** `replay`: the flows of a capture as records, by the settings of a collector, without one. */
+/** Defines `replay`: turns the flows of a capture into records by the settings of a collector, without one. */
 export const defineReplay: DefineCommand = (replay, { terminal, setExitCode }) => {
   addConfigOption(replay)
     .option("--outputs", "send the records to the outputs of the settings instead of the standard output")

@@ -13,7 +13,7 @@ import { CommandError, exitCodes, readInput, type Terminal } from "./terminal.ts
 
 const services = { enrich: "EnrichRuleService", watch: "WatchRuleService" } as const;
 
-/** As many as are kept. */
+/** The number of changes that the collector keeps. */
 const mostChanges = 1000;
 
 interface SetOptions {
@@ -24,19 +24,19 @@ interface SetOptions {
   readonly output: OutputFormat;
 }
 
-/** Asks a method of the service of the rules. */
+/** Calls a method of the service of the rules. */
 type Ask = (command: Command, method: string, body: Readonly<Record<string, unknown>>) => Promise<unknown>;
 
 function apiCommand(rules: Command, name: string): Command {
   return addOutput(addClientOptions(rules.command(name).helpGroup(throughApi)));
 }
 
-/** The rule of a file, or of the standard input. */
+/** Reads a rule from a file, or from the standard input. */
 async function textOf(file: string, terminal: Terminal): Promise<string> {
   return Buffer.from(await readInput(file, terminal)).toString("utf8");
 }
 
-/** The commands that show, try and change rules of one kind by the API. */
+/** Defines the commands that show, try and change rules of one kind through the API. */
 export function defineRuleCommands(rules: Command, kind: keyof typeof services, context: CommandContext): void {
   const { terminal } = context;
   const ask: Ask = async (command, method, body) =>

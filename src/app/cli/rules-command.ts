@@ -12,10 +12,10 @@ interface TryOptions {
   readonly output: OutputFormat;
 }
 
-/** `rules`: files of rules that give records fields, before they count. */
+/** Defines `rules`: checks files of rules that give records fields, before they take effect. */
 export const defineRules: DefineCommand = (rules, context) => {
   const { terminal, setExitCode } = context;
-  /** Its rules; undefined where it has faults, which are said then. */
+  /** Reads rules; undefined: the file has faults, which are printed. */
   const read = async (
     file: string,
   ): Promise<{ readonly text: string; readonly found: readonly Rule[] } | undefined> => {

@@ -32,7 +32,7 @@ function devicesDirectory(directory: string): string {
   return join(directory, "devices");
 }
 
-/** The settings of the demonstration: all data in one directory, all ports on this host alone. */
+/** Returns the settings of the demonstration: all data in one directory, all ports on this host only. */
 function demoSettings(directory: string, apiPort: string): Settings {
   const given = {
     SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: "true",
@@ -55,10 +55,10 @@ function demoSettings(directory: string, apiPort: string): Settings {
 }
 
 const pastSeed = 2;
-/** The port of the exporters of the past; those of now have others. */
+/** The port of the exporters of the past; the present ones have others. */
 const pastPort = 2055;
 
-/** Keeps records of the days before for Explore, as if the collector had run: what has changed since yesterday needs one. */
+/** Records the days before for Explore, as if the collector had been running: a comparison with yesterday needs one. */
 async function recordPast(settings: Settings, log: Log): Promise<void> {
   const reporting = { log, clock: systemClock, metrics: createMetrics(), health: createHealth() };
   const explore = new EmbeddedExplore(exploreConfig(settings), createSamplingMemory(1), reporting, () => {});
@@ -104,7 +104,7 @@ async function runDemoIn(directory: string, options: DemoCommandOptions, termina
   const ofDemo = readFileSync(packagePath("config/ipaddrs.demo.yml"), "utf8");
   appendFileSync(settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH, ofDemo);
   mkdirSync(devicesDirectory(directory));
-  // Without DuckDB there is no Explore; the collector says so itself.
+  // Without DuckDB there is no Explore; the collector reports that itself.
   await recordPast(settings, log).catch((error: unknown) => log.info({ error }, "there are no records of yesterday"));
   const recent = createRecentRecords();
   const collector = createCollector({ settings, log, clock: systemClock, version: packageVersion(), sinks: [recent] });

@@ -83,7 +83,7 @@ export async function runServe(settingsPlace: SettingsPlace, terminal: Terminal)
   return exitCode;
 }
 
-/** The file of the log, where the settings want one. What is wrong with it is said where the log goes, too. */
+/** Opens the log file, where the settings want one. Its faults also go to the log's usual destination. */
 function createFileOfLog(settings: Settings, terminal: Terminal): LogFile | undefined {
   if (!settings.SVC_LOGGER_FILE_LOG_ENABLE) return undefined;
   const path = settings.SVC_LOGGER_FILE_LOG_FILENAME;

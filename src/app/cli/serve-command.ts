@@ -2,7 +2,7 @@ import { commandSettings } from "./command.ts";
 import type { DefineCommand } from "./command.ts";
 import { addSettingsOptions } from "./settings-options.ts";
 
-/** `serve`: runs the collector until SIGTERM or SIGINT. */
+/** Defines `serve`: runs the collector until SIGTERM or SIGINT. */
 export const defineServe: DefineCommand = (serve, { terminal, setExitCode }) => {
   addSettingsOptions(serve).action(async () => {
     const readAgain = (): ReturnType<typeof commandSettings> => commandSettings(serve, terminal);

@@ -14,7 +14,7 @@ import type { Terminal } from "./terminal.ts";
 import { addConfigOption } from "./command.ts";
 
 /**
- * The settings that a command is given: by its settings files, the environment and its flags.
+ * Reads the settings of a command from its settings files, the environment and its flags.
  *
  * @throws SettingsError
  */
@@ -37,7 +37,7 @@ export async function readCommandSettings(command: Command, terminal: Terminal):
 /**
  * Reads a file of settings, YAML or environment variables.
  *
- * @param env what fills in the variables of a Compose file.
+ * @param env values for the variables of a Compose file.
  * @throws SettingsError
  */
 export async function readSettingsFile(file: string, env: Terminal["env"]): Promise<GivenSetting[]> {
@@ -82,7 +82,7 @@ export function addSettingsOptions(command: Command): Command {
   return command;
 }
 
-/** The one warning about names that mean nothing; undefined when there are none. */
+/** Returns a single warning about all unknown names; undefined when there are none. */
 export function unknownNamesWarning({ unknown }: SettingsReading): string | undefined {
   if (unknown.length === 0) return undefined;
   return `names that are no settings of this version and have no effect: ${unknown.join(", ")}`;

@@ -7,7 +7,7 @@ import { addOutput, print, type Cell, type OutputFormat } from "./print.ts";
 import { exitCodes } from "./terminal.ts";
 import type { DiscoverOptions } from "./discover-networks.ts";
 
-/** A device as the API describes it, with fields that the document does not describe. */
+/** A device as the API describes it, with fields that are missing in the API's document. */
 type ExplainedDevice = CollectorAnswer<"getDevice"> & {
   readonly facts?: Readonly<Record<string, string>>;
   readonly why?: {
@@ -17,7 +17,7 @@ type ExplainedDevice = CollectorAnswer<"getDevice"> & {
   };
 };
 
-/** Why a device is taken for what it is: a text for people. */
+/** Returns text that explains how a device was identified. */
 function whyText(device: ExplainedDevice): string {
   const { name, state, sysObjectId, sysDescr, groups, facts = {}, plan, lastError, why } = device;
   const lines = [`${name} (${device.device}) is ${state}`];
@@ -40,7 +40,7 @@ function whyText(device: ExplainedDevice): string {
 type DevicesAnswer = CollectorAnswer<"listDevices">;
 type ListedDevice = DevicesAnswer["devices"][number];
 
-/** `snmp …`: the operations and the state of a running collector, and a check of definitions without one. */
+/** Defines `snmp …`: the operations and the state of a running collector, and a check of definitions without one. */
 export const defineSnmp: DefineCommand = (snmp, context) => {
   const { terminal, setExitCode } = context;
   const client = (name: string, description: string): Command =>
@@ -175,7 +175,7 @@ function wholeNumber(text: string): number {
   return Number(text);
 }
 
-/** Returns the state of a device; of one that another collector polls, which collector that is. */
+/** Returns the state of a device, or the collector that polls it if another one does. */
 const stateOf = ({ state, polledBy }: ListedDevice): string =>
   state === "elsewhere" && polledBy !== undefined ? `at ${polledBy}` : state;
 
@@ -186,7 +186,7 @@ function deviceRow(row: ListedDevice): readonly Cell[] {
   return [device, name, stateOf(row), groups.join(","), plan?.objects, lastPoll, lastError?.message];
 }
 
-/** A device by the name in its file; anything else is taken for an `ip:port`. */
+/** Returns the id of a device by the name in its file; anything else is taken for an `ip:port`. */
 async function idOf(device: string, api: Awaited<ReturnType<typeof clientOf>>): Promise<string> {
   if (device.includes(":")) return device;
   const { devices } = (await api.ask("GET", "/api/v1/snmp/devices")) as DevicesAnswer;

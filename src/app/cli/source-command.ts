@@ -26,7 +26,7 @@ interface EntryJson {
 
 const path = "/api/v1/enrich/sources";
 
-/** `source`: the sources of metadata of a running collector. */
+/** Defines `source`: the sources of metadata of a running collector. */
 export const defineSource: DefineCommand = (source, context) => {
   const { terminal, setExitCode } = context;
   defineSourceList(source.command("list").description(sourceListDescription).helpGroup(throughApi), context);
@@ -57,7 +57,7 @@ export const defineSource: DefineCommand = (source, context) => {
   named("accept", "take what is held of a source", printedRun, () => false);
 };
 
-/** `source list`, and `udm sources`. */
+/** Defines `source list`, and `udm sources`. */
 export const defineSourceList = (list: Command, { terminal }: CommandContext): void => {
   addOutput(addClientOptions(list)).action(async ({ output }: { output: OutputFormat }) => {
     const answer = (await (await clientOf(list, terminal)).ask("GET", path)) as CollectorAnswer<"listSources">;
@@ -132,7 +132,7 @@ function diffText({ result, reason, changes, added, changed, removed }: DiffJson
   ]);
 }
 
-/** Without control characters, which could steer a terminal. */
+/** Replaces control characters, which could steer a terminal. */
 function printable(lines: readonly string[]): string {
   return lines.map((line) => `${line.replace(/\p{Cc}/gu, "?")}\n`).join("");
 }

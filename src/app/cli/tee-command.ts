@@ -3,9 +3,9 @@ import { parseAddress } from "../../base/ip/index.ts";
 import { logFormats, logLevels, type LogFormat, type LogLevel } from "../../base/report/index.ts";
 import type { DefineCommand } from "./command.ts";
 
-/** An address, or a name, and a port. An empty host is all addresses of this one. */
+/** An address or a name, and a port. An empty host means all addresses of this one. */
 export interface HostPort {
-  /** As it was written. */
+  /** The original text. */
   readonly text: string;
   readonly host: string;
   readonly port: number;
@@ -20,7 +20,7 @@ export interface TeeCommandOptions {
   readonly logFormat: LogFormat;
 }
 
-/** `tee`: passes flow datagrams on to other collectors. */
+/** Defines `tee`: passes flow datagrams on to other collectors. */
 export const defineTee: DefineCommand = (tee, { terminal, setExitCode }) => {
   tee
     .requiredOption("--listen <[address:]port>", "where datagrams come in", listenPlace)

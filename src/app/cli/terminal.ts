@@ -1,20 +1,20 @@
 import { readFile } from "node:fs/promises";
 
-/** Rows as columns of equal width, two blanks between them. Control characters, which could steer a terminal, become `?`. */
+/** Returns rows as columns of equal width, separated by two blanks. Control characters, which could steer a terminal, become `?`. */
 export function textTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const writer = tableWriter<readonly string[]>(header, (row) => row);
   return writer.batch(rows) + writer.end();
 }
 
-/** Writes a line of CSV (RFC 4180) without its end: cells with what would be read otherwise stand in quotes. */
+/** Returns a line of CSV (RFC 4180) without its end. Cells that would be misread otherwise are quoted. */
 export function csvLine(cells: readonly string[]): string {
   return cells.map((cell) => (/[",\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",");
 }
 
-/** As many rows settle the widths of the columns of a table in batches; wider ones that come later stick out. */
+/** The number of rows that determine the widths of columns when a table arrives in batches; later wider cells stick out. */
 const measuredRows = 1_000;
 
-/** A table whose rows arrive in batches: the first rows give the columns their widths, so that a table of any length needs little memory. */
+/** Writes a table whose rows arrive in batches. The first rows determine the widths, so a table of any length needs little memory. */
 export function tableWriter<T>(
   header: readonly string[],
   rowOf: (element: T) => readonly string[],
@@ -46,7 +46,7 @@ export function tableWriter<T>(
 /**
  * Asks whether a command may go on.
  *
- * @throws CommandError `usage` when nobody is there to be asked, `failed` when the answer is no.
+ * @throws CommandError `usage` when there is nobody to ask, `failed` when the answer is no.
  */
 export async function confirm(question: string, terminal: Terminal): Promise<void> {
   const answer = await terminal.ask(`${question} [y/N] `);
@@ -56,33 +56,33 @@ export async function confirm(question: string, terminal: Terminal): Promise<voi
 
 /** The parts of its host that a command line program uses. Tests pass their own. */
 export interface Terminal {
-  /** The words by which the program was started: `netgloss`, `node bin/netgloss.js`. Hints begin with them. */
+  /** The words by which the program was started: `netgloss`, `node bin/netgloss.js`. Hints start with them. */
   readonly startedAs: string;
   /** The arguments after those. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes to the standard output. */
   out(text: string): void;
-  /** Resolves when the standard output has taken all that was written: true, or false when nobody reads it any more. */
+  /** Resolves when the standard output has taken all written text: true, or false when nobody reads it any more. */
   drained(): Promise<boolean>;
   /** The standard input. */
   readonly input: AsyncIterable<string | Uint8Array>;
   /** Writes to the standard error. */
   err(text: string): void;
   /**
-   * Asks the person at the terminal, whatever the standard input and output are.
+   * Asks the person at the terminal, even if the standard input and output are redirected.
    *
    * @returns the answer without its line end; undefined when nobody is there, or the input has ended.
    */
   ask(question: string, options?: { readonly hidden?: boolean }): Promise<string | undefined>;
-  /** True if a person reads the standard error: the progress of a command goes there. */
+  /** True if a person reads the standard error, where a command shows its progress. */
   readonly isWatched: boolean;
   readonly signals: SignalSource;
   /** Ends the process at once. */
   exit(code: number): void;
 }
 
-/** The source of signals and of errors that nobody caught: `process`. */
+/** The source of signals and of uncaught errors: `process`. */
 export interface SignalSource {
   on(event: string, listener: (value: unknown) => void): unknown;
   off(event: string, listener: (value: unknown) => void): unknown;
@@ -100,13 +100,13 @@ export const exitCodes = {
   config: 78,
 } as const;
 
-/** What they mean. */
+/** The meaning of exit codes, for the help. */
 export const exitText =
   "0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 refused, 6 not reachable, 78 bad settings.";
 
 /**
- * Why a command cannot do what it is asked to: the code and message that the API answered, `unreachable` or `untrusted` when there was no
- * answer, or what the command found itself (`failed`, `usage`, or a code of the API).
+ * The failure of a command. Its code and message come from the API's answer. Without an answer the code is `unreachable` or `untrusted`.
+ * A failure of the command itself has `failed`, `usage`, or a code of the API.
  */
 export class CommandError extends Error {
   readonly code: string;
@@ -135,12 +135,12 @@ const codes: Readonly<Record<string, number>> = {
   untrusted: exitCodes.unreachable,
 };
 
-/** The exit code of a command that ends with this error. */
+/** Returns the exit code of a command that ends with this error. */
 export function exitCodeOf(error: CommandError): number {
   return codes[error.code] ?? exitCodes.failure;
 }
 
-/** A standard input that is a socket cannot be opened by its path. */
+/** Reports whether a path is the standard input. One that is a socket cannot be opened by its path. */
 const isStandardInput = (path: string): boolean => path === "-" || path === "/dev/stdin";
 
 /**

@@ -7,7 +7,7 @@ import { CommandError, readInput } from "./terminal.ts";
 
 const path = "/api/v1/views";
 
-/** `view`: views, boards and reports that people share, of a running collector. */
+/** Defines `view`: shared views, boards and reports of a running collector. */
 export const defineView: DefineCommand = (view, { terminal }) => {
   const list = addOutput(addClientOptions(view.command("list").helpGroup(throughApi)))
     .description("list the views, boards and reports that people share")
@@ -55,7 +55,7 @@ export const defineView: DefineCommand = (view, { terminal }) => {
 const reportsPath = "/api/v1/reports";
 const forms = ["html", "text"] as const;
 
-/** `report`: boards that are sent at set times, of a running collector. */
+/** Defines `report`: boards of a running collector that are sent at set times. */
 export const defineReport: DefineCommand = (report, { terminal }) => {
   const list = addOutput(addClientOptions(report.command("list").helpGroup(throughApi)))
     .description("list the reports, when they are due, and what became of the last ones")
@@ -106,7 +106,7 @@ async function readYaml(text: string, file: string): Promise<object> {
   ]);
   let value: unknown;
   try {
-    // Refuses aliases that stand for far more than the text, which the library follows.
+    // Refuse aliases that expand to far more than the text; the library would expand them.
     check(text);
     value = load(text);
   } catch (error) {

@@ -16,7 +16,7 @@ type WatchAnswers = CollectorAnswer<"listAnswers">;
 
 const off = new CommandError("unimplemented", "no rules are set up: SVC_WATCH_RULES_PATH names their file");
 
-/** `watch`: rules on the flows of a running collector, and their alerts. */
+/** Defines `watch`: rules on the flows of a running collector, and their alerts. */
 export const defineWatch: DefineCommand = (watch, context) => {
   const { terminal, setExitCode } = context;
   const alerts = addOutput(addClientOptions(watch.command("alerts").helpGroup(throughApi)))
@@ -112,7 +112,7 @@ interface AlertOptions {
   readonly output: OutputFormat;
 }
 
-/** Writes the alerts that there are, and then what happens to them, until nobody reads it any more. */
+/** Writes the current alerts and then their changes, until nobody reads them any more. */
 async function followAlerts(client: ApiClient, output: OutputFormat, terminal: Terminal): Promise<void> {
   if (output !== "text" && output !== "json")
     throw new CommandError("usage", `--follow writes text or json lines, not ${output}`);
@@ -130,7 +130,7 @@ async function followAlerts(client: ApiClient, output: OutputFormat, terminal: T
   }
 }
 
-/** `2026-11-27 18:00:00  firing  <id>  <text>`, a line for each alert. */
+/** Returns a line for each alert: `2026-11-27 18:00:00  firing  <id>  <text>`. */
 function eventText({ at, change, alert, alerts = [] }: AlertStreamEvent): string {
   const rowOf = (time: number, word: string, { id, text }: Omit<Alert, "top" | "series">): string =>
     `${shownTime(time)}  ${word.padEnd(12)}  ${id}  ${printable(text)}\n`;
@@ -193,7 +193,7 @@ function defineSilences(watch: Command, terminal: Terminal): void {
     });
 }
 
-/** `watch ready`: the rules that come with the program. */
+/** Defines `watch ready`: shows the rules that come with the program. */
 function defineReady(watch: Parameters<DefineCommand>[0], terminal: Parameters<DefineCommand>[1]["terminal"]): void {
   addOutput(watch.command("ready [name]"))
     .description("list the rules that come with netgloss, or show one; needs no collector")
@@ -222,7 +222,7 @@ function defineReady(watch: Parameters<DefineCommand>[0], terminal: Parameters<D
     });
 }
 
-/** Routes against attacks. */
+/** Defines `watch answers`: routes against attacks. */
 const defineAnswers: DefineCommand = (watch, { terminal }) => {
   const answers = addOutput(addClientOptions(watch.command("answers").helpGroup(throughApi)))
     .description("list the routes that are proposed and announced against attacks")
@@ -302,7 +302,7 @@ function rulesText({ fault, rules, actions }: WatchState): string {
   return `${head}${printTable(ruleHead, rules.map(ruleRow))}${receivers}`;
 }
 
-/** Without control characters, which could steer a terminal. */
+/** Replaces control characters, which could steer a terminal. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, "?");
 }

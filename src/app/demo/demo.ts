@@ -33,10 +33,10 @@ const version2c = 1;
 const maxBulkValues = 40;
 
 /**
- * An SNMP agent of version 2c on a loopback address, at a port that the system chooses. It answers Get, GetNext and
- * GetBulk (RFC 3416 section 4.2); what it does not understand, and another community, it does not answer.
+ * Creates an SNMP agent of version 2c on a loopback address, at a port that the system chooses. It answers Get, GetNext and
+ * GetBulk (RFC 3416 section 4.2). It ignores other requests and other communities.
  *
- * @param values all instances in order, as they are when a request comes.
+ * @param values returns all current instances in order.
  */
 function createDemoAgent(ip: string, community: string, values: () => readonly VarBind[]): DemoAgent {
   let socket: Socket | undefined;
@@ -58,7 +58,7 @@ function createDemoAgent(ip: string, community: string, values: () => readonly V
           // An answer that the kernel does not take is lost like any other.
           if (response !== undefined) opened.send(response, from.port, from.address, () => {});
         } catch {
-          // RFC 3412 section 7.2: what cannot be decoded is dropped.
+          // RFC 3412 section 7.2: drop messages that cannot be decoded.
         }
       });
       socket = opened;
@@ -84,7 +84,7 @@ function respond(request: Pdu, values: readonly VarBind[]): Pdu {
     case "getNext":
       return { ...response, varbinds: oids.map((oid) => nextOne(values, oid)) };
     case "getBulk":
-      // These two fields of a GetBulk lie where other requests have error-status and error-index.
+      // These two fields of a GetBulk are where other requests have error-status and error-index.
       return { ...response, varbinds: bulk(values, oids, request.errorStatus, request.errorIndex) };
     case "set":
     case "response":
@@ -126,7 +126,7 @@ const devices = [
   { name: "edge-2", ip: "127.0.1.9", interfaces: ["xe-1/0/0", "xe-1/0/1"] },
 ] as const;
 
-/** Agents of two of the exporters, so that their flows carry the names of the interfaces. */
+/** Creates agents for two of the exporters, so that their flows carry the names of the interfaces. */
 function createDemoDevices(clock: Clock, counters: InterfaceCounters): readonly DemoAgent[] {
   const startedAt = clock.monotonic();
   const uptime = (): number => (clock.monotonic() - startedAt) / 1000;
@@ -137,7 +137,7 @@ function createDemoDevices(clock: Clock, counters: InterfaceCounters): readonly 
   );
 }
 
-/** A file of device definitions that names the started agents. */
+/** Returns a file of device definitions that names the started agents. */
 function deviceDefinitions(agents: readonly DemoAgent[]): string {
   return agents
     .map((agent, i) => {
@@ -149,7 +149,7 @@ function deviceDefinitions(agents: readonly DemoAgent[]): string {
     .join("");
 }
 
-/** The system group, ifTable and ifXTable (RFC 3418, RFC 2863) of a device that is up for this many seconds. */
+/** Returns the system group, ifTable and ifXTable (RFC 3418, RFC 2863) of a device with an uptime in seconds. */
 function deviceValues(
   name: string,
   interfaces: readonly string[],
@@ -197,7 +197,7 @@ function oidOf(text: string): Oid {
   return parsed;
 }
 
-/** An address of the sample metadata that the demonstration's flows name often. */
+/** An address of the sample metadata that occurs often in the demonstration's flows. */
 const featured = "10.10.20.5";
 const rowsOfEach = 2;
 const firstTableMs = 1000;
@@ -206,11 +206,11 @@ const sendMs = 200;
 
 export interface DemoOptions {
   readonly collector: Collector;
-  /** The sink among the collector's that keeps what is shown. */
+  /** The sink of the collector that keeps the records to show. */
   readonly recent: RecentRecords;
   /** Scheme, host and port of the API once the collector runs. */
   readonly apiBase: () => string;
-  /** Puts down the definitions of the devices, before the collector starts. */
+  /** Writes the definitions of the devices, before the collector starts. */
   readonly defineDevices: (text: string) => void;
   /** Writes to the terminal. */
   readonly out: (text: string) => void;
@@ -220,7 +220,7 @@ export interface DemoOptions {
   readonly log: Log;
 }
 
-/** A collector, exporters that send to it and SNMP agents that it polls. Shows the newest records as a table again and again. */
+/** Creates a collector, exporters that send to it and SNMP agents that it polls. Shows the newest records as a table at intervals. */
 export function createDemo(options: DemoOptions): Component {
   const { collector, recent, apiBase, defineDevices, out, intervalMs, clock, log } = options;
   let running: Component[] = [];

@@ -1,17 +1,17 @@
 import { textTable } from "../cli/terminal.ts";
 import type { Sink } from "../../record/index.ts";
 
-/** A cell: `text` is cut where the table is too wide, `kept` follows it and is never cut. */
+/** A cell: `text` is cut where the table is too wide; `kept` follows it and is never cut. */
 interface FittedCell {
   readonly text: string;
   readonly kept?: string;
 }
 
 const gap = 2;
-/** A text is cut to this at least: two characters and the mark. */
+/** The shortest cut text: two characters and the mark. */
 const leastText = 3;
 
-/** Rows as a table of at most `width` columns: texts of the widest columns are cut, and end with `…`. */
+/** Returns rows as a table of at most `width` columns: texts of the widest columns are cut, and end with `…`. */
 function fitTable(header: readonly string[], rows: readonly (readonly FittedCell[])[], width: number): string {
   const cellsOf = (column: number): readonly FittedCell[] => rows.flatMap((row) => row[column] ?? []);
   const least = header.map((name, at) => Math.max(name.length, ...cellsOf(at).map(leastOf)));
@@ -39,7 +39,7 @@ function cutTo(cell: FittedCell, width: number): string {
   const { text, kept = "" } = cell;
   const room = width - kept.length;
   if (text.length <= room) return cellText(cell);
-  // Half of a character of two units is none.
+  // Drop half of a surrogate pair.
   return `${text.slice(0, room - 1).replace(/[\uD800-\uDBFF]$/, "")}…${kept}`;
 }
 
@@ -49,7 +49,7 @@ export type DemoRecord = Readonly<Record<string, unknown>>;
 /** The width of a usual terminal, columns. */
 const terminalWidth = 80;
 
-/** Records as a table for people: who talked to whom by name. Names that are too long for 80 columns are cut, ports and bytes never. */
+/** Returns a table of records: who talked to whom, by name. Names too long for 80 columns are cut, ports and bytes never. */
 export function recordTable(records: readonly DemoRecord[]): string {
   return fitTable(
     ["VIA", "SOURCE", "DESTINATION", "IN", "OUT", "BYTES"],
@@ -65,7 +65,7 @@ export function recordTable(records: readonly DemoRecord[]): string {
   );
 }
 
-/** Rows of ifXTable: what each interface of each device has counted. */
+/** Returns a table of ifXTable rows: the counters of each interface of each device. */
 export function interfaceTable(records: readonly DemoRecord[]): string {
   return fitTable(
     ["DEVICE", "INTERFACE", "BYTES IN", "BYTES OUT"],
@@ -81,7 +81,7 @@ function named(record: DemoRecord, object: string): string {
   return textOf(record[`${object}.ip.subnet.name`] ?? record[`${object}.ip.addr`] ?? "-");
 }
 
-/** `web-1:443`, `[2001:db8::1]:443`; ICMP has no port. */
+/** Returns an end of a flow: `web-1:443`, `[2001:db8::1]:443`; ICMP has no port. */
 function endPoint(record: DemoRecord, object: string): FittedCell {
   const name = named(record, object);
   const port = record[`${object}.l4.port.id`];
@@ -98,13 +98,13 @@ function textOf(value: unknown): string {
 const kept = 200;
 
 export interface RecentRecords extends Sink {
-  /** The newest records of each exporter, this many of each, and the newest that names `address` if none of them does. */
+  /** Returns the newest `ofEach` records of each exporter, and the newest one that names `address` if none of them does. */
   latest(ofEach: number, address: string): DemoRecord[];
-  /** The newest row of ifXTable of each interface, by device and index. */
+  /** Returns the newest row of ifXTable of each interface, by device and index. */
   interfaces(): DemoRecord[];
 }
 
-/** A sink that keeps the last records. It parses every line, so it is for a demonstration's rate only. */
+/** Creates a sink that keeps the last records. It parses every line, so it suits only a demonstration's rate. */
 export function createRecentRecords(): RecentRecords {
   let records: DemoRecord[] = [];
   const interfaces = new Map<string, DemoRecord>();
@@ -133,7 +133,7 @@ export function createRecentRecords(): RecentRecords {
   };
 }
 
-/** Version first, so that the order is that of the protocols' age. */
+/** Returns a sort key of the exporter; the version comes first, so that protocols are sorted by age. */
 function exporterOf(record: DemoRecord): string {
   return `${String(record["flow.export.version.ver"]).padStart(2)} ${String(record["flow.export.ip.addr"])}`;
 }

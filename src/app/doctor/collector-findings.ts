@@ -2,12 +2,12 @@ import { type Diagnosis, groupBy, count, list, number, percent, span, time } fro
 import type { RefusedTraps } from "../../snmp/index.ts";
 import type { Facts, OtherSocket, PortFacts } from "./facts.ts";
 
-/** A collector that just started may well have heard nothing yet. */
+/** The time after a start in which silence is normal. */
 const patienceMs = 60_000;
-/** Losses below are not worth more than a note. */
+/** The share of losses below which a finding is only a note. */
 const smallShare = 0.001;
 
-/** Finds what is wrong with the collector or its host, whoever sends. */
+/** Finds faults of the collector or its host, independent of the senders. */
 export function collectorFindings(facts: Facts): Diagnosis[] {
   const others = [notInFleet, trapsRefused].flatMap((find) => find(facts) ?? []);
   if (!facts.enabled) return [flowsOff, ...others];
@@ -37,7 +37,7 @@ function notInFleet({ leftFleet }: Facts): Diagnosis | undefined {
   };
 }
 
-/** Refusals of before are worth no more than a note. */
+/** The age from which refusals are only a note. */
 const recentMs = 3_600_000;
 
 function trapsRefused({ refusedTraps = [], now }: Facts): Diagnosis[] {
@@ -86,7 +86,7 @@ function nothingReceived(facts: Facts): Diagnosis | undefined {
   };
 }
 
-/** The likeliest reason by what the host has counted, and what to do about it. */
+/** Returns the likeliest reason by the host's counters, and advice. */
 function whyNothing(facts: Facts): readonly [why: string, advice: string] {
   const { ports, streamPorts, otherSockets, host, strictInterfaces } = facts;
   if (ports.length === 0) {
@@ -143,7 +143,7 @@ const takenAdvice =
 function portShared({ ports, otherSockets, counts }: Facts): Diagnosis | undefined {
   const shared = otherSockets.filter(({ port, isSpecific }) => isSpecific && ports.some((ours) => ours.port === port));
   const [first] = shared;
-  // With nothing received at all it is said there.
+  // If nothing was received at all, another finding reports that.
   if (first === undefined || counts.datagrams === 0) return undefined;
   return {
     id: "port-shared",
@@ -179,7 +179,7 @@ function notUnderstood({ counts: { refused, datagrams } }: Facts): Diagnosis | u
 function kernelDrops({ ports, counts: { datagrams } }: Facts): Diagnosis | undefined {
   const dropping = ports.filter(({ drops = 0 }) => drops > 0);
   const drops = dropping.reduce((sum, port) => sum + (port.drops ?? 0), 0);
-  // Nothing received: said there.
+  // If nothing was received, another finding reports that.
   if (drops === 0 || datagrams === 0) return undefined;
   const share = drops / (drops + datagrams);
   return {

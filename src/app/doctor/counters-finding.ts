@@ -3,7 +3,7 @@ import type { DeviceCounters } from "../../snmp/index.ts";
 import type { MeasuredExporter, Facts } from "./facts.ts";
 import { number, type Diagnosis, exporterText, bytesText, clockTime, percent, time } from "./diagnosis.ts";
 
-/** One way of an interface over a window: what flows say, and what the device counted. */
+/** One direction of an interface over a window: the sums of flows, and the device's count. */
 interface Comparison {
   readonly index: number;
   readonly name: string | undefined;
@@ -13,10 +13,10 @@ interface Comparison {
   readonly to: number;
   /** The sums of the flows. */
   readonly flows: FlowSums;
-  /** Bytes of those flows that were seen on the way in, and on the way out. */
+  /** Bytes of those flows that were seen on ingress and on egress. */
   readonly ingressBytes: number;
   readonly egressBytes: number;
-  /** True if all records say where they were seen. */
+  /** True if all records have the direction in which they were seen. */
   readonly isDirectionKnown: boolean;
   /** The count of SNMP, bytes of frames. */
   readonly counted: number;
@@ -28,23 +28,23 @@ interface FlowSums {
   /** Multiplied by the sampling rate. */
   readonly bytes: number;
   readonly packets: number;
-  /** As the records have them. */
+  /** The values in the records, not multiplied. */
   readonly rawBytes: number;
 }
 
-/** A shorter one says little: flows arrive when they end, or after the active timeout. */
+/** The shortest window; a shorter one says little, because flows arrive when they end or after the active timeout. */
 const leastWindowMs = 5 * 60_000;
 const mostWindowMs = 20 * 60_000;
-/** Parts of the window are not shorter. */
+/** The shortest part of a window. */
 const leastPartMs = 2 * 60_000;
 
 type Reading = DeviceCounters["interfaces"][number]["readings"][number];
 type Rows = ReadonlyMap<number, readonly [bytes: number, rawBytes: number, packets: number]>;
 
 /**
- * Compares flows with counters, interface by interface, over the same time. An interface whose flows are not exported is left out: the way in
- * counts where the records say that flows were seen at that interface on the way in, or do not say where; the way out where they say it. So are
- * those with fewer than three readings over five minutes.
+ * Compares flows with counters, by interface, over the same time. It leaves out interfaces whose flows are not exported, and those with
+ * fewer than three readings over five minutes. Ingress counts if the records say that flows were seen on ingress there, or give no direction;
+ * egress counts only if they say so.
  *
  * @param now milliseconds since the epoch.
  */
@@ -114,7 +114,7 @@ function compareCounters({ traffic, counters }: MeasuredExporter, now: number): 
 
 type Count = { readonly at: Reading["at"]; readonly value: number };
 
-/** The longest time up to the last reading that is not too long, and the reading nearest to its middle; undefined when it is too short. */
+/** Returns the longest window up to the last reading within the limit, and the reading nearest to its middle; undefined when it is too short. */
 function chooseWindow(
   counts: readonly Count[],
 ): { readonly first: Count; readonly middle: Count; readonly last: Count } | undefined {
@@ -156,23 +156,23 @@ interface Explanation {
 
 type Ratio = Pick<Comparison, "flows" | "counted" | "ingressBytes" | "egressBytes"> & { readonly share: number };
 
-/** Ratios this near to a factor, or to each other, are taken for it. */
+/** The distance within which a ratio counts as equal to a factor or another ratio. */
 const near = 0.2;
-/** Nearly every number is near to some usual rate, so those have to be nearer. */
+/** The stricter distance for sampling rates, because nearly every number is close to some usual rate. */
 const nearRate = 0.1;
-/** The same holds for rates below this. */
+/** The least usual rate apart from 1; below it, every number is close to some rate. */
 const leastRate = 10;
 const rateSetting = "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF";
 
 /**
- * Names the factor, where that of all interfaces is a known one.
+ * Finds the cause if all interfaces have the same known factor.
  *
- * @param off at least one, that with the most traffic first; `share` is flows by counters.
+ * @param off at least one, with the most traffic first; `share` is flows divided by counters.
  */
 function explainRatio(off: readonly Ratio[]): Explanation {
   const share = sumOf(off, (one) => one.share * one.counted) / sumOf(off, ({ counted }) => counted);
   if (off.every(isTwofold)) return bothDirections;
-  // Traffic that is sent on from interface to interface has one factor.
+  // Traffic forwarded between interfaces has one factor.
   if (!off.every((one) => isNear(one.share, share, near))) return share > 1 ? tooMany : tooFew;
   const raw = sumOf(off, ({ flows }) => flows.rawBytes);
   const rate = raw > 0 ? sumOf(off, ({ flows }) => flows.bytes) / raw : 1;
@@ -240,7 +240,7 @@ const tooMany: Explanation = {
     "Check the sampling rate on the device, and whether several monitors or directions report the same packets (tunnels, VLAN interfaces).",
 };
 
-/** Tells whether the bytes seen on the way in and those seen on the way out are each about all that was counted. */
+/** Reports whether the ingress bytes and the egress bytes are each about the counted bytes. */
 function isTwofold({ flows, ingressBytes, egressBytes, share }: Ratio): boolean {
   return isNear(share, 2, near) && [ingressBytes, egressBytes].every((part) => isNear(part, flows.bytes / 2, near));
 }
@@ -249,7 +249,7 @@ function isNear(value: number, wanted: number, tolerance: number): boolean {
   return value >= wanted * (1 - tolerance) && value <= wanted * (1 + tolerance);
 }
 
-/** A rate that people set, near to this one. */
+/** Returns a usual rate that is near to this one. */
 function usualRate(rate: number): number | undefined {
   if (rate < leastRate * (1 - nearRate)) return isNear(rate, 1, nearRate) ? 1 : undefined;
   const decade = 10 ** Math.floor(Math.log10(rate));
@@ -267,31 +267,31 @@ function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** Less traffic than this is left out, and so is what sampling can only guess at. */
+/** The least traffic, and the least samples, for a judgement; sampling only guesses at less. */
 const leastBytes = 10e6;
 const leastSamples = 400;
-/** Bytes of a packet, where one has to be assumed. */
+/** The assumed bytes of a packet. */
 const usualPacket = 800;
 /** The overhead of an Ethernet frame over its IP packet, bytes. */
 const frameBytes = 18;
-/** Flows from this share on, up to its inverse, agree with counters. */
+/** The share from which, up to its inverse, flows agree with counters. */
 const leastShare = 0.7;
-/** Below it traffic is missing, whatever else the interface passes on. */
+/** The share below which traffic is missing, whatever else the interface forwards. */
 const muchMissing = 0.5;
-/** Interfaces that the evidence shows, those with the most traffic. */
+/** The number of interfaces in the evidence, those with the most traffic. */
 const shown = 8;
 
-/** A comparison whose sides are too far from each other. */
+/** A comparison whose sides differ too much. */
 interface Disagreement extends Comparison {
-  /** Flows by counted bytes. */
+  /** Flow bytes divided by counted bytes. */
   readonly share: number;
 }
 
-/** Bytes of flows that contradict what SNMP counted at the same interfaces over the same time. */
+/** Finds flow bytes that contradict the SNMP counters of the same interfaces over the same time. */
 export function countersDisagree(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const { measured, now } = facts;
   const own = measured.filter(({ traffic }) => traffic.address === exporter.address);
-  // Decoded in two places, as it sends itself and by a relay: neither has all.
+  // If it is decoded in two places, directly and through a relay, neither has all flows.
   const [only] = own.length === 1 ? own : [];
   if (only === undefined) return [];
   const isFrame = exporter.domains.some(({ protocol }) => protocol === "sflow");
@@ -327,7 +327,7 @@ function times(share: number): string {
   return share < 2.5 ? `${percent(share)} of` : `${Number(share.toPrecision(2))} times`;
 }
 
-/** @param off of the other interfaces that were compared, each way for itself. */
+/** @param off the number of other interface directions compared that disagree. */
 function othersText(off: number, others: number): string {
   if (off === 0) return others === 0 ? "" : ` The other counters that were compared (${others}) agree.`;
   return off === others
@@ -362,17 +362,17 @@ function nameOf({ index, name }: Comparison): string {
   return name ?? `interface ${index}`;
 }
 
-/** Tells whether there was traffic enough for a judgement: also for the samples that ought to have been taken of it. */
+/** Reports whether there was enough traffic for a judgement, including the samples that should have been taken. */
 function isEnough({ counted, flows }: Comparison): boolean {
   return counted >= leastBytes && counted / (rateOf(flows) * usualPacket) >= leastSamples;
 }
 
-/** The sampling rate by which bytes were multiplied. */
+/** Returns the sampling rate by which bytes were multiplied. */
 function rateOf({ bytes: estimated, rawBytes }: FlowSums): number {
   return rawBytes > 0 ? estimated / rawBytes : 1;
 }
 
-/** Tells whether both parts of the window are off, in the same way, be the bytes those of IP packets or of frames. */
+/** Reports whether both parts of the window disagree in the same way, whether bytes are those of IP packets or of frames. */
 function disagrees({ flows, counted, parts }: Comparison): boolean {
   const all = [{ flows, counted }, ...parts];
   return (
@@ -385,7 +385,7 @@ function withShare(one: Comparison, isFrame: boolean): Disagreement {
   return { ...one, share: shareOf(one.flows, one.counted, isFrame) };
 }
 
-/** @param isFrame whether the bytes are those of frames. */
+/** @param isFrame true if the bytes are those of frames. */
 function shareOf({ bytes: estimated, packets }: FlowSums, counted: number, isFrame: boolean): number {
   return (isFrame ? estimated : estimated + frameBytes * packets) / counted;
 }

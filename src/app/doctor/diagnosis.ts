@@ -8,7 +8,7 @@ const units = [
   ["s", 1000],
 ] as const;
 
-/** A time span as people say it, in its two largest units: `3 h`, `1 day 4 h`, `12 s`. */
+/** Returns a time span as text, in its two largest units: `3 h`, `1 day 4 h`, `12 s`. */
 export function span(ms: number): string {
   let rest = Math.round(Math.abs(ms) / 1000) * 1000;
   const parts: string[] = [];
@@ -26,17 +26,17 @@ export function number(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** `1 datagram`, `2 datagrams`. */
+/** Returns a count as text: `1 datagram`, `2 datagrams`. */
 export function count(value: number, what: string): string {
   return `${number(value)} ${what}${value === 1 ? "" : "s"}`;
 }
 
-/** A share of all in per cent, with two digits that count. */
+/** Returns a share in per cent, with two significant digits. */
 export function percent(share: number): string {
   return `${Number((100 * share).toPrecision(2))} %`;
 }
 
-/** `2055, 4739 and 6343`; a long list is cut. */
+/** Returns a list as text: `2055, 4739 and 6343`; a long list is cut. */
 export function list(items: readonly (string | number)[], most = 8): string {
   const shown = items.length > most ? [...items.slice(0, most), `${items.length - most} more`] : [...items];
   const last = shown.pop();
@@ -48,26 +48,26 @@ export function time(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** `10:05`, UTC. */
+/** Returns a time of day in UTC: `10:05`. */
 export function clockTime(ms: number): string {
   return time(ms).slice(11, 16);
 }
 
 const byteUnits = ["B", "kB", "MB", "GB", "TB", "PB"] as const;
 
-/** Bytes with three digits that count, by thousands: `1.2 GB`. */
+/** Returns bytes with three significant digits, by thousands: `1.2 GB`. */
 export function bytesText(value: number): string {
   const power = Math.min(byteUnits.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
   return `${Number((value / 1000 ** power).toPrecision(3))} ${byteUnits[power]}`;
 }
 
-/** An exporter as sentences have it: `edge-2 (192.0.2.7)`, or the address alone where metadata has no name for it. */
+/** Returns an exporter as text: `edge-2 (192.0.2.7)`, or only the address if metadata has no name for it. */
 export function exporterText(address: string, { names }: Pick<Facts, "names">): string {
   const name = names.get(address);
   return name === undefined || name === address ? address : `${name} (${address})`;
 }
 
-/** Groups in the order of their first items. */
+/** Returns groups in the order of their first items. */
 export function groupBy<T, K extends string>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const groups = new Map<K, T[]>();
   for (const item of items) {
@@ -84,23 +84,23 @@ export function groupBy<T, K extends string>(items: readonly T[], keyOf: (item: 
  *
  * - `problem`: flows are missing altogether.
  * - `warning`: flows are incomplete or wrong.
- * - `note`: worth knowing; all may be as it should be.
+ * - `note`: worth knowing; everything may be in order.
  */
 export type Severity = "problem" | "warning" | "note";
 
 /** Plain data. */
 type Evidence = Readonly<Record<string, unknown>>;
 
-/** Why flows are missing or wrong. */
+/** A reason why flows are missing or wrong. */
 export interface Diagnosis {
-  /** The kind of finding; docs/doctor.md has them all. */
+  /** The kind of finding; docs/doctor.md lists them all. */
   readonly id: DiagnosisId;
   readonly severity: Severity;
-  /** The exporter that it is about; absent: the collector. */
+  /** The exporter concerned; absent: the collector. */
   readonly exporter?: string;
   readonly sentence: string;
   readonly evidence: Evidence;
-  /** The action that helps. */
+  /** The recommended action. */
   readonly advice: string;
 }
 

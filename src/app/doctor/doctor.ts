@@ -19,11 +19,11 @@ import type { DeviceCounters } from "../../snmp/index.ts";
 /** Ports that exporters and their documentation use, in addition to ours. */
 const usualPorts: ReadonlySet<number> = new Set([2055, 2056, 4432, 4739, 6343, 9025, 9555, 9995, 9996]);
 
-/** The files of the kernel as text; undefined where there is none. */
+/** The kernel's files as text; undefined where there is none. */
 export interface HostFiles {
   readonly read: (path: string) => string | undefined;
   readonly list: (path: string) => readonly string[];
-  /** Returns the target of a symbolic link; undefined where that may not be seen. */
+  /** Returns the target of a symbolic link; undefined without permission. */
   readonly link: (path: string) => string | undefined;
 }
 
@@ -33,7 +33,7 @@ const hostFiles: HostFiles = {
   link: (path) => attempt(() => readlinkSync(path)),
 };
 
-/** Counters of UDP and IP since the host started; undefined where the kernel does not say. */
+/** Reads the counters of UDP and IP since the host started; undefined where the kernel has none. */
 function readHostCounters({ read }: HostFiles): HostCounters | undefined {
   const udp = readCounters(read("/proc/net/snmp"), "Udp");
   if (udp === undefined) return undefined;
@@ -57,7 +57,7 @@ function countedSince(before: HostCounters | undefined, now: HostCounters | unde
   };
 }
 
-/** Interfaces whose reverse path filter is strict: the greater of its own setting and that of all. */
+/** Reads which interfaces have a strict reverse path filter: the greater of their own setting and that of all. */
 function readStrictInterfaces({ read, list: listFolder }: HostFiles): readonly string[] {
   const directory = "/proc/sys/net/ipv4/conf";
   const modeOf = (name: string): number => Number(read(`${directory}/${name}/rp_filter`) ?? 0);
@@ -67,7 +67,7 @@ function readStrictInterfaces({ read, list: listFolder }: HostFiles): readonly s
   );
 }
 
-/** Our flow ports as the kernel sees them, and the sockets of others at these and at usual ports. */
+/** Reads our flow ports as the kernel sees them, and other programs' sockets at these and at usual ports. */
 export function readSockets(
   ports: readonly number[],
   files: HostFiles,
@@ -91,7 +91,7 @@ export function readSockets(
   return { ports: open, others };
 }
 
-/** `Udp: InDatagrams NoPorts …` and in the next line `Udp: 17 0 …`. */
+/** Reads counters from `Udp: InDatagrams NoPorts …` and, in the next line, `Udp: 17 0 …`. */
 function readCounters(text: string | undefined, group: string): ReadonlyMap<string, number> | undefined {
   const [names, values] = (text ?? "").split("\n").filter((line) => line.startsWith(`${group}: `));
   if (names === undefined || values === undefined) return undefined;
@@ -108,7 +108,7 @@ function ownInodes(files: HostFiles): ReadonlySet<number> {
   return new Set(socketsOf("self", files));
 }
 
-/** Process id and name by the inode of a socket, of those processes that may be looked at. */
+/** Finds process id and name by the inode of a socket, for processes that may be inspected. */
 function findOwners(inodes: ReadonlySet<number>, files: HostFiles): ReadonlyMap<number, string> {
   const owners = new Map<number, string>();
   for (const pid of files.list("/proc")) {
@@ -136,7 +136,7 @@ function attempt<T>(action: () => T): T | undefined {
   }
 }
 
-/** Why records are not where they should go: outputs that are away, full, or refused. */
+/** Finds outputs that are away, full, or refused. */
 function outputFindings(facts: Facts): Diagnosis[] {
   return (facts.outputs ?? []).flatMap((output) =>
     [failing(output, facts), diagnoseDrops(output), diagnoseRefusals(output)].flatMap((found) => found ?? []),
@@ -164,7 +164,7 @@ function failing(output: OutputFacts, { now }: Facts): Diagnosis | undefined {
   };
 }
 
-/** Why records are lost, as the end of a sentence. */
+/** Reasons for lost records, as the end of a sentence. */
 const causes: Readonly<Record<string, string>> = {
   queue_full: "its queue in memory was full",
   closed: "its reader was gone",
@@ -212,10 +212,10 @@ function diagnoseRefusals({
 const bySeverity: Readonly<Record<Severity, number>> = { problem: 0, warning: 1, note: 2 };
 
 /**
- * Why flows are missing or wrong, the worst first.
+ * Finds why flows are missing or wrong, the worst first.
  *
- * @param address of the exporter to look at, in canonical text; left out: all of them. Findings about the collector itself are always
- * there, because they concern every exporter.
+ * @param address of the exporter to examine, in canonical text; absent: all of them. Findings about the collector itself are always
+ * included, because they concern every exporter.
  */
 export function diagnose(facts: Facts, address?: string): readonly Diagnosis[] {
   const found = [...collectorFindings(facts), ...outputFindings(facts)];
@@ -230,40 +230,40 @@ export function diagnose(facts: Facts, address?: string): readonly Diagnosis[] {
 export interface DoctorOptions {
   /** True if flows are received. */
   readonly enabled: boolean;
-  /** The flow ports that are open. */
+  /** Returns the open flow ports. */
   readonly ports: () => readonly number[];
   /** Returns the ports of TCP and TLS. */
   readonly streamPorts: () => readonly number[];
   readonly exporters: () => Promise<readonly ExporterView[]>;
   /** Returns the name of the exporter of an address by metadata. */
   readonly nameOf?: (address: string) => string | undefined;
-  /** Returns the traffic through the interfaces of exporters, as flows say. */
+  /** Returns the traffic through the interfaces of exporters, by their flows. */
   readonly traffic: () => Promise<readonly ExporterTraffic[]>;
   /** Returns the counters of the device of an address; undefined: it is not polled. */
   readonly counters: (address: string) => DeviceCounters | undefined;
   readonly metrics: Pick<Metrics, "everything">;
-  /** The outputs that are on. */
+  /** Returns the enabled outputs. */
   readonly outputs?: () => Promise<NonNullable<Facts["outputs"]>>;
-  /** Traps that were refused. */
+  /** Returns the traps that were refused. */
   readonly refusedTraps?: () => Facts["refusedTraps"];
-  /** The fleet that the collector should be a member of and is not. */
+  /** Returns the fleet that the collector should be a member of but is not. */
   readonly leftFleet?: () => Facts["leftFleet"];
   readonly clock: Clock;
 }
 
-/** The diagnosis of a collector, or of one exporter, as it is answered. */
+/** The diagnosis of a collector, or of one exporter, as the API answers it. */
 export interface DoctorAnswer {
   /** True if neither a problem nor a warning was found. */
   readonly healthy: boolean;
-  /** Milliseconds since the epoch. */
+  /** The time, milliseconds since the epoch. */
   readonly at: number;
   readonly ports: readonly number[];
-  /** The number of exporters that were looked at. */
+  /** The number of exporters that were examined. */
   readonly exporters: number;
   readonly diagnoses: readonly Diagnosis[];
 }
 
-/** Says why flows are missing or wrong. Starts before the ports open: it compares the host's counters with those of then. */
+/** Diagnoses why flows are missing or wrong. It starts before the ports open, to compare the host's counters with those at that time. */
 export class Doctor implements Component {
   readonly name = "doctor";
   readonly #options: DoctorOptions;
@@ -285,7 +285,7 @@ export class Doctor implements Component {
 
   async stop(): Promise<void> {}
 
-  /** @returns undefined when the text is no address. */
+  /** @returns undefined when the text is not an address. */
   async diagnose(text?: string): Promise<DoctorAnswer | undefined> {
     const address = text === undefined ? undefined : parseAddress(text);
     if (text !== undefined && address === undefined) return undefined;
@@ -340,10 +340,10 @@ export class Doctor implements Component {
 
 type MetricSample = FamilyReading["samples"] extends Iterable<infer Sample> ? Sample : never;
 
-/** Reasons for which a whole datagram is not decoded, whatever is in it. */
+/** Reasons for which a whole datagram is not decoded, whatever it contains. */
 const refusals: ReadonlySet<unknown> = new Set(["unknown_protocol", "unsupported", "disabled"]);
 
-/** The counts of flows by the collector's metrics. */
+/** Returns the counts of flows by the collector's metrics. */
 export function flowCounts(families: readonly FamilyReading[]): FlowCounts {
   const samplesOf = (name: string): MetricSample[] =>
     families.flatMap((family) => (family.name === name ? [...family.samples] : []));

@@ -5,11 +5,11 @@ import { countersDisagree } from "./counters-finding.ts";
 import { samplingFindings } from "./sampling-findings.ts";
 import { inAndOut } from "./twice-findings.ts";
 
-/** A port that was silent for longer is one of an earlier start. */
+/** The silence after which a port belongs to an earlier start. */
 const activeMs = 5 * 60_000;
-/** Start times of one device differ by less: its clock runs, and headers have whole seconds. */
+/** The limit below which start times are of one device: its clock drifts, and headers have whole seconds. */
 const sameStartMs = 60_000;
-/** Uptimes are modulo 2^32 milliseconds. */
+/** The modulus of uptimes, 2^32 milliseconds. */
 const uptimeWrapMs = 2 ** 32;
 
 interface ActiveSender {
@@ -21,12 +21,12 @@ interface ActiveSender {
 }
 
 /**
- * Several devices that send from one address: NAT, or a relay. Two ports that send at the same time, within one observation domain, are
- * several exporting processes; start times that differ make them several devices.
+ * Finds several devices that send from one address: NAT, or a relay. Two ports that send at the same time, within one observation domain, are
+ * several exporting processes. If their start times differ, they are several devices.
  */
 function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const { address, domains, lastSeen } = exporter;
-  // Its records say which device they are of.
+  // Its records name their device.
   if (exporter.isRelay) return [];
   const namesExporter = domains.some(({ templates }) => templates.some((template) => template.namesExporter));
   const byDomain = groupBy(
@@ -79,7 +79,7 @@ function severalDevices(exporter: ExporterView, facts: Facts): Diagnosis[] {
   ];
 }
 
-/** Says what gets mixed up when nothing tells two devices at one address apart. */
+/** Describes the data that get mixed up when nothing distinguishes two devices at one address. */
 function mixedUp(protocol: DomainView["protocol"]): string {
   if (protocol === "sflow") return "Their sampling rates and sequence numbers get mixed up.";
   if (protocol === "ipfix") return "Their sampling rates and interface names get mixed up.";
@@ -87,7 +87,7 @@ function mixedUp(protocol: DomainView["protocol"]): string {
   return `Each port has its ${own}, but what SNMP, metadata and files know by the exporter's address is the same for all.`;
 }
 
-/** Tells whether it sent before and after another one: a device that started again leaves its old port for good. */
+/** Reports whether a sender was active before and after another one: a device that restarted leaves its old port for good. */
 function takesTurns(sender: ActiveSender, all: readonly ActiveSender[]): boolean {
   return all.some(
     (other) =>
@@ -110,7 +110,7 @@ function startsDiffer(senders: readonly ActiveSender[]): boolean {
 }
 
 const smallShare = 0.001;
-/** Domains that the evidence shows, those with the greatest gaps. */
+/** The number of domains in the evidence, those with the greatest gaps. */
 const shownDomains = 5;
 
 /** The unit of the sequence numbers of each protocol. */
@@ -122,7 +122,7 @@ const units: Readonly<Record<string, string>> = {
   sflow: "datagram",
 };
 
-/** Sequence numbers that never came, and where they were lost. */
+/** Finds sequence numbers that never came, and where they were lost. */
 function gaps({ address, domains }: ExporterView, facts: Facts): Diagnosis[] {
   const byUnit = groupBy(
     domains.filter(({ missing }) => missing > 0),
@@ -185,7 +185,7 @@ function whereLost(kernel: number, queues: number, seesKernel: boolean): readonl
   ];
 }
 
-/** Samples that an sFlow agent took and could not send. */
+/** Finds samples that an sFlow agent took and could not send. */
 function agentDrops({ address, domains, records }: ExporterView, facts: Facts): Diagnosis[] {
   const dropping = domains.filter(({ samplerDrops }) => samplerDrops > 0);
   const drops = sumOf(dropping, ({ samplerDrops }) => samplerDrops);
@@ -211,18 +211,21 @@ function sumOf<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** Queues and short outages of NTP make less. Traffic is shown at its true time all the same, for its times are corrected by this. */
+/**
+ * The offset from which a clock is reported: queues and short outages of NTP cause less. The offset corrects the times of its traffic,
+ * so that is shown at its true time all the same.
+ */
 const toldMs = 2000;
-/** Other readers of the records are misled by more. */
+/** The offset above which other readers of the records are misled. */
 const toleratedMs = 2 * 60_000;
 const quarterMs = 15 * 60_000;
 /** The tolerance of a clock in the wrong time zone, milliseconds. */
 const zoneExactMs = 90_000;
 const maxZoneMs = 14 * 3_600_000 + zoneExactMs;
-/** A clock that was never set shows a time soon after its epoch. */
+/** The time before which a clock counts as never set: such a clock shows a time soon after its epoch. */
 const unsetBefore = Date.UTC(2005, 0, 1);
 
-/** The time of export in its datagrams differs from the time at which they came. */
+/** Finds exporters whose export time differs from the time of receipt. */
 function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): Diagnosis[] {
   const offsets = domains.flatMap(({ clockOffset }) => clockOffset ?? []);
   const [offset] = offsets.toSorted((a, b) => Math.abs(b) - Math.abs(a));
@@ -261,16 +264,16 @@ function clockOff({ address, domains, lastSeen }: ExporterView, facts: Facts): D
   ];
 }
 
-/** Exporters that have anything to say send it more often. */
+/** The silence that is unusual for an exporter with anything to send. */
 const silentAfterMs = 10 * 60_000;
-/** Templates come again every few minutes; some exporters need half an hour. */
+/** Time limits for templates, which repeat every few minutes; some exporters need half an hour. */
 const templatePatienceMs = 60_000;
 const noFlowsAfterMs = 5 * 60_000;
 
-/** Finds what is wrong with one exporter. */
+/** Finds the faults of one exporter. */
 export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const quiet = silent(exporter, facts);
-  // State kept from an earlier run says nothing of today, and data that a relay passes on are judged by its own datagrams.
+  // State of an earlier run says nothing about today, and data passed on by a relay are judged by its own datagrams.
   if (exporter.datagrams === 0) return [...quiet, ...countersDisagree(exporter, facts)];
   return [
     ...quiet,
@@ -286,7 +289,7 @@ export function exporterFindings(exporter: ExporterView, facts: Facts): Diagnosi
   ];
 }
 
-/** An address from which nothing came. */
+/** Diagnoses an address from which nothing came. */
 export function neverHeard(address: string, facts: Facts): Diagnosis {
   const { exporters, startedAt, now, ports } = facts;
   const called = (one: string): string => exporterText(one, facts);
@@ -381,7 +384,7 @@ function noFlows(
   { address, isRelay, datagrams, records, domains, firstSeen, lastSeen }: ExporterView,
   facts: Facts,
 ): Diagnosis[] {
-  // Its flows are those of the exporters that it passes on.
+  // Its flows are those of the exporters behind it.
   if (isRelay && facts.exporters.some((other) => other.relay === address && other.records > 0)) return [];
   const hasWaiting = domains.some(({ waitingSets }) => waitingSets > 0);
   if (records > 0 || hasWaiting || lastSeen - Math.max(firstSeen, facts.startedAt) < noFlowsAfterMs) return [];

@@ -2,7 +2,7 @@ import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters, RefusedTraps } from "../../snmp/index.ts";
 import type { OutputView } from "../views/outputs-view.ts";
 
-/** All that diagnoses are made of, as plain data. Times in milliseconds since the epoch. */
+/** A fleet that the collector has left. The facts of this file are plain data with times in milliseconds since the epoch. */
 export interface LeftFleet {
   readonly fleet: string;
   readonly member: string;
@@ -11,19 +11,19 @@ export interface LeftFleet {
 
 export interface Facts {
   readonly now: number;
-  /** When the collector began to receive. */
+  /** The time at which the collector began to receive. */
   readonly startedAt: number;
   /** True if flows are received. */
   readonly enabled: boolean;
   /** Traps that were refused for their credentials or their time; undefined: none are received. */
   readonly refusedTraps?: readonly RefusedTraps[] | undefined;
-  /** The fleet that the collector should be a member of and is not; undefined: it is, or works alone. */
+  /** The fleet that the collector should be a member of but is not; undefined: it is, or works alone. */
   readonly leftFleet?: LeftFleet | undefined;
-  /** The flow ports that are open. */
+  /** The open flow ports. */
   readonly ports: readonly PortFacts[];
-  /** The ports that are open for IPFIX by TCP and TLS. */
+  /** The open ports for IPFIX over TCP and TLS. */
   readonly streamPorts: readonly number[];
-  /** Sockets of others at our ports, and at ports that exporters often send to. */
+  /** Other programs' sockets at our ports, and at ports that exporters often send to. */
   readonly otherSockets: readonly OtherSocket[];
   /** The counters of the host since the start; undefined where it has none. */
   readonly host: HostCounters | undefined;
@@ -31,11 +31,11 @@ export interface Facts {
   readonly strictInterfaces: readonly string[];
   readonly counts: FlowCounts;
   readonly exporters: readonly ExporterView[];
-  /** The names by metadata of exporters, relays and the address that was asked for, by address. */
+  /** The names by metadata of exporters, relays and the requested address, by address. */
   readonly names: ReadonlyMap<string, string>;
-  /** The outputs that are on; absent: they are not looked at. */
+  /** The enabled outputs; absent: they are not examined. */
   readonly outputs?: readonly OutputFacts[];
-  /** Exporters that are devices polled by SNMP: both sides of what passed their interfaces. */
+  /** Exporters that are also polled by SNMP, with both measurements of their interfaces' traffic. */
   readonly measured: readonly MeasuredExporter[];
 }
 
@@ -51,16 +51,16 @@ export interface MeasuredExporter {
 /** A flow port as the kernel sees it. */
 export interface PortFacts {
   readonly port: number;
-  /** Datagrams dropped at the full receive buffer; undefined where the kernel does not say. */
+  /** Datagrams dropped because the receive buffer was full; undefined where the kernel has no count. */
   readonly drops: number | undefined;
   /** Bytes received and not read yet. */
   readonly queued: number | undefined;
 }
 
-/** A UDP socket that is not ours. */
+/** A UDP socket of another program. */
 export interface OtherSocket {
   readonly port: number;
-  /** True if it takes one address only: at one of our ports it gets what is sent there. */
+  /** True if it is bound to one address: at one of our ports it receives the datagrams for that address. */
   readonly isSpecific: boolean;
   /** Process id and name, where the collector may see it. */
   readonly owner: string | undefined;
@@ -69,7 +69,7 @@ export interface OtherSocket {
 
 /** Counters of UDP and IP, of all programs of the host or container. */
 export interface HostCounters {
-  /** Datagrams to ports that nobody has open. */
+  /** Datagrams to closed ports. */
   readonly noPorts: number;
   readonly bufferErrors: number;
   readonly checksumErrors: number;
@@ -80,7 +80,7 @@ export interface HostCounters {
 /** The counts of the collector since the start. */
 export interface FlowCounts {
   readonly datagrams: number;
-  /** Datagrams that the queues of decoding threads had no room for. */
+  /** Datagrams dropped because the queues of decoding threads were full. */
   readonly queueDrops: number;
   /** Records that the outputs' thread did not take in time. */
   readonly lineDrops: number;

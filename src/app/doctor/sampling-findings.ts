@@ -4,14 +4,14 @@ import type { Facts } from "./facts.ts";
 
 const rateSetting = "SVC_PROCESSOR_ENRICH_SAMPLERATE_USERDEF";
 
-/** Sampling that is not known, or that was announced in two ways. */
+/** Finds sampling rates that are unknown or contradictory. */
 export function samplingFindings(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const called = exporterText(exporter.address, facts);
   return [...conflicts(exporter, called), ...overridden(exporter, called), ...unknown(exporter, called)];
 }
 
 function unknown({ address, domains, manualRate, fallbackRate, records }: ExporterView, called: string): Diagnosis[] {
-  // Without flows nothing is counted wrongly.
+  // Without flows there are no wrong counts.
   if (records === 0) return [];
   if (manualRate !== undefined || fallbackRate !== undefined) return [];
   if (domains.some(({ sampling }) => sampling.length > 0)) return [];
@@ -52,7 +52,7 @@ function unknown({ address, domains, manualRate, fallbackRate, records }: Export
 }
 
 function conflicts({ address, domains, manualRate }: ExporterView, called: string): Diagnosis[] {
-  // The operator has decided.
+  // The operator has set the rate.
   if (manualRate !== undefined) return [];
   return domains.flatMap((domain) => {
     const { id, protocol, samplingChange: change } = domain;
@@ -81,7 +81,7 @@ function scopeName(scope: string, id: number): string {
   return scope === "domain" ? `domain ${id}` : `${scope} of domain ${id}`;
 }
 
-/** Samplers with different rates, and flows that do not name theirs. */
+/** Finds samplers with different rates, where flows do not name theirs. */
 function disagreement({ id, protocol, sampling, templates }: DomainView, address: string, called: string): Diagnosis[] {
   const samplers = sampling.filter(({ scope }) => scope.startsWith("sampler "));
   const rates = [...new Set(samplers.map(({ rate }) => rate))];

@@ -2,28 +2,28 @@ import { noFlow, sketchWindowMs, type ExporterView, type SketchWindow } from "..
 import { type Diagnosis, exporterText, list, percent, time } from "./diagnosis.ts";
 import type { Facts } from "./facts.ts";
 
-/** Less says nothing. */
+/** The least numbers of flows for a finding. */
 const leastCompared = 32;
 const leastShared = 8;
 
 /** The flows that the samples of two exporters have in common. */
 interface Overlap {
-  /** The part of the flows of the one that reports fewer which the other reports, too: an estimate, 0 to 1. */
+  /** The share of the flows of the exporter with fewer flows that the other reports, too: an estimate, 0 to 1. */
   readonly share: number;
-  /** The number of flows that are the same in both samples, of those that could be. */
+  /** The number of flows in both samples, and of those that could be. */
   readonly shared: number;
   readonly compared: number;
   readonly fewer: ExporterView;
   readonly more: ExporterView;
-  /** When the samples were taken, milliseconds since the epoch. */
+  /** The time of the samples, milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * The pairs of exporters that report the same flows, those with the greatest share first.
+ * Returns the pairs of exporters that report the same flows, with the greatest share first.
  *
- * @param address only pairs with this one; left out: all.
+ * @param address only pairs with this one; absent: all.
  */
 export function overlaps(exporters: readonly ExporterView[], address?: string): readonly Overlap[] {
   const starts = new Set(exporters.flatMap(({ sketch }) => sketch.map(({ start }) => start)));
@@ -58,7 +58,7 @@ function endOf({ start }: Pick<SketchWindow, "start">): number {
 interface Sample {
   readonly exporter: ExporterView;
   readonly window: SketchWindow;
-  /** An estimate of how many flows it was taken from. */
+  /** An estimate of the number of flows from which it was taken. */
   readonly flows: number;
   readonly filled: number;
 }
@@ -72,7 +72,7 @@ function samplesOf(exporters: readonly ExporterView[], start: number): Sample[] 
   });
 }
 
-/** Pairs with at least one flow in common. Most exporters have none, so not every pair is looked at. */
+/** Returns pairs with at least one flow in common. Most exporters have none, so not every pair is examined. */
 function pairsOf(samples: readonly Sample[]): Iterable<readonly [Sample, Sample]> {
   const byFlow = new Map<number, Sample[]>();
   const pairs = new Map<string, readonly [Sample, Sample]>();
@@ -110,7 +110,7 @@ function compare(first: Sample, second: Sample): Overlap | undefined {
   };
 }
 
-/** The number of flows by the least of their hashes in each cell, which the more flows there are the smaller are. */
+/** Estimates the number of flows from the least hash in each cell: the more flows, the smaller it is. */
 function estimate(least: Uint32Array): { flows: number; filled: number } {
   let filled = 0;
   let sum = 0;
@@ -121,14 +121,14 @@ function estimate(least: Uint32Array): { flows: number; filled: number } {
   return { flows: (filled * least.length) / Math.max(sum, Number.EPSILON), filled };
 }
 
-/** Less may be flows that take turns between two paths. */
+/** The share below which flows may merely alternate between two paths. */
 const leastShare = 0.05;
 const manyShare = 0.25;
 
 /**
- * Flows that two exporters report.
+ * Finds flows that two exporters report.
  *
- * @param address of the exporter to look at; left out: all, and each pair is named once.
+ * @param address of the exporter to examine; absent: all, and each pair is named once.
  */
 export function sameFlows(facts: Facts, address?: string): Diagnosis[] {
   const { exporters } = facts;
@@ -165,7 +165,7 @@ export function sameFlows(facts: Facts, address?: string): Diagnosis[] {
   });
 }
 
-/** Flows that an exporter reports on the way in and again on the way out. */
+/** Finds flows that an exporter reports both on ingress and on egress. */
 export function inAndOut(exporter: ExporterView, facts: Facts): Diagnosis[] {
   const found = bothDirections(exporter);
   if (found === undefined) return [];
@@ -187,7 +187,7 @@ export function inAndOut(exporter: ExporterView, facts: Facts): Diagnosis[] {
   ];
 }
 
-/** Estimates from a sample: two digits behind the point say all that they know. */
+/** Rounds an estimate from a sample, which is not more exact than two decimals. */
 function round(share: number): number {
   return Math.round(100 * share) / 100;
 }

@@ -18,11 +18,11 @@ import { checkMetadataFile, readScopesFile, ScopesFileError } from "../../metada
 import { isMissing, runAfter } from "../../base/file/index.ts";
 import { SettingsError, type Settings } from "../settings/index.ts";
 
-/** Larger files take longer than the main thread has; `netgloss udm check` judges them. */
+/** The most bytes of a file that the main thread examines; `netgloss udm check` checks larger ones. */
 const maxBytes = 2 * 1024 * 1024;
 const maxLogged = 8;
 
-/** Says of a metadata file that was read where it has keys that get in the way of fields of records. */
+/** Returns a function that logs keys of a metadata file that collide with fields of records. */
 export function createCollidingKeysLog(path: string, log: Log): (bytes: Uint8Array) => void {
   const conflictOf = createKeyConflicts();
   return (bytes) => {
@@ -43,14 +43,14 @@ export function createCollidingKeysLog(path: string, log: Log): (bytes: Uint8Arr
   };
 }
 
-/** A file that adds to records, and what reads it. */
+/** A file that adds to records, and its reader. */
 interface EnrichmentFile {
   readonly path: string;
-  /** @returns what may have findings, or a remark, that do not make it useless. Throws where it cannot be used. */
+  /** Reads the file. @returns findings or a remark that do not make it useless. Throws if it cannot be used. */
   readonly read: (bytes: Uint8Array) => unknown;
 }
 
-/** The files that the settings name for enrichment that is on. Records go without one that is not there. */
+/** Returns the files that the settings name for enabled enrichment. Records are not enriched by a missing file. */
 export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
   const places = settings.SVC_PROCESSOR_ENRICH_IPADDR_MAXMIND_GEOIP_ENABLE;
   const hasFile = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "file";
@@ -96,7 +96,7 @@ export function enrichmentFiles(settings: Settings): EnrichmentFile[] {
   return files.filter(([isOn, path]) => isOn && path !== "").map(([, path, read]) => ({ path, read }));
 }
 
-/** The faults and warnings of a file: one line each, beginning with its name. */
+/** The faults and warnings of a file: one line each, starting with its name. */
 interface FileJudgement {
   readonly isMissing: boolean;
   readonly problems: readonly string[];
@@ -125,8 +125,8 @@ const checkName = "enrichment files";
 const pollMs = 60_000;
 
 /**
- * Watches whether the files are there: a missing one degrades readiness and is logged, because records go without it. A file that is
- * there and cannot be used makes `start` fail with a SettingsError; one that breaks later leaves what was read before.
+ * Checks whether the files exist. A missing one degrades readiness and is logged, because records are not enriched by it. An unusable
+ * file makes `start` fail with a SettingsError; if a file breaks later, its earlier content stays in use.
  */
 export function createEnrichmentFilesCheck(
   files: readonly EnrichmentFile[],

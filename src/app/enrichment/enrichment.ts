@@ -35,30 +35,30 @@ import type { Enricher, Workspace } from "../../record/index.ts";
 import type { Clock, Component, Log, Metrics } from "../../base/report/index.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
-/** All that adds to records what is known of what they name. */
+/** All enrichers of records. */
 export interface Enrichment {
-  /** Adds what an operator's file says of interfaces: before all others that name them. Undefined when there is no such file. */
+  /** Adds an operator's file of interfaces, before all others that name interfaces. Undefined when there is no such file. */
   readonly netifs: NetifEnricher | undefined;
-  /** Adds what is known of addresses and numbers: behind all others. Undefined when the settings ask for nothing. */
+  /** Adds facts about addresses and numbers, after all others. Undefined when the settings want none. */
   readonly names: Enricher | undefined;
-  /** Adds what a file says of applications by address and port. */
+  /** Adds applications by address and port from a file. */
   readonly apps: Enricher | undefined;
   readonly addresses: AddressEnricher | undefined;
-  /** Adds what people named by the API: behind all others but rules. Undefined where there are no such names. */
+  /** Adds names that people gave through the API, after all others except rules. Undefined where there are no such names. */
   readonly ownNames: OwnNames | undefined;
-  /** The rules of a file, as they are now; undefined when there is no such file. */
+  /** Returns the current rules of a file; undefined when there is no such file. */
   readonly rules: (() => readonly Rule[] | undefined) | undefined;
-  /** The applications by their ids, as a file has them now. */
+  /** Returns the current applications of a file by id. */
   readonly applications: FlowPipelineOptions["applications"];
-  /** Sampling rates of a file, as they are now; undefined when there is no such file. */
+  /** Returns the current sampling rates of a file; undefined when there is no such file. */
   readonly samplingFile: FlowPipelineOptions["samplingFile"];
-  /** In the order in which they start. */
+  /** Components in the order in which they start. */
   readonly components: readonly Component[];
-  /** Reads again the files that are known by their path alone. */
+  /** Rereads the files that are found only by their path. */
   reload(): Promise<void>;
 }
 
-/** The time between two looks at files, milliseconds. */
+/** The interval of checking files for changes, milliseconds. */
 const filePollMs = 60_000;
 /** The same in minutes. */
 const ratesRefresh = 1;
@@ -66,13 +66,13 @@ const maxQueuedNames = 16_384;
 const negativeTtlMs = 3_600_000;
 
 export interface EnrichmentOptions {
-  /** Among how many threads the queries to name servers are divided. Default: one. */
+  /** The number of threads that share the queries to name servers. Default: one. */
   readonly threads?: number;
-  /** Default true. Without it there is metadata alone: nothing else is asked about the records of devices. */
+  /** Default true. If false, records of devices are enriched by metadata only. */
   readonly forFlows?: boolean;
-  /** The store of names; left out: there is none. */
+  /** The store of names; absent: there is none. */
   readonly names?: { readonly watch: WatchAddresses } | undefined;
-  /** Holds tables, with room for {@link enrichmentBytes}. Left out: they lie in one of their own. */
+  /** Memory for tables, with room for {@link enrichmentBytes}. Absent: they are in memory of their own. */
   readonly workspace?: Workspace;
 }
 
@@ -82,7 +82,7 @@ export function enrichmentBytes(settings: PlainSettings): number {
 }
 
 /**
- * Builds the enrichers that the settings ask for; it shares nothing with another call, so that each thread may have its own.
+ * Builds the enrichers of the settings. Calls share nothing, so each thread may have its own.
  *
  * @param metadata the store of user-defined metadata; undefined when there is none.
  */
@@ -206,13 +206,13 @@ export function createEnrichment(
   };
 }
 
-/** Applications by id, as records have their fields. */
+/** Reads applications by id, with the fields of records. */
 function readApplications(bytes: Uint8Array): ReadFile<ReadonlyMap<string, readonly (readonly [string, string])[]>> {
   const { value, warnings } = readAppIds(bytes);
   return { value: new Map(Array.from(value, ([id, { fields }]) => [id, fields])), warnings };
 }
 
-/** Applications by address and port; undefined when the settings do not want them. */
+/** Returns applications by address and port; undefined when the settings do not want them. */
 function appEnds(
   settings: PlainSettings,
   { metrics }: { readonly metrics: Metrics },
@@ -230,7 +230,7 @@ function appEnds(
   return apps;
 }
 
-/** The names of a file, and the known ones where it has none. */
+/** Reads the port names of a file, with the well-known names for other ports. */
 function readOwnPorts(bytes: Uint8Array): ReturnType<typeof readPortNames> {
   const { value, warnings } = readPortNames(bytes);
   return { value: joinPortNames(value, knownPortNames()), warnings };
@@ -244,7 +244,7 @@ type Follow = <T>(
   use: (value: T) => void,
 ) => MapFile<T>;
 
-/** Makes the sources of host names: an operator's file, then name servers, about those addresses that they are asked for. */
+/** Makes the sources of host names: an operator's file, then name servers for the permitted addresses. */
 function hostNames(
   settings: PlainSettings,
   reporting: { readonly log: Log; readonly metrics: Metrics; readonly clock: Clock },

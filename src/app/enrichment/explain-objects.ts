@@ -6,7 +6,7 @@ import { InterfaceDirectory, InterfaceEnricher, type InterfaceChange } from "../
 import { createEnrichment, type Enrichment } from "./enrichment.ts";
 import type { PlainSettings } from "../settings/index.ts";
 
-/** Enrichers to ask, each in the order in which flows ask it; undefined for those that the settings do not ask for. */
+/** Enrichers to ask, in the order in which flows use them; undefined for those that the settings do not want. */
 export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "apps" | "addresses" | "ownNames">> & {
   readonly interfaces?: Enricher | undefined;
   readonly rules?: RuleEnricher | undefined;
@@ -14,14 +14,14 @@ export type ExplainedEnrichers = Partial<Pick<Enrichment, "netifs" | "names" | "
 
 type Running = { readonly enrichers: ExplainedEnrichers; stop(): Promise<void> };
 
-/** The locality of a flow follows from both its ends. */
+/** The field for the locality of a flow, which depends on both its ends. */
 const flowLocality = ',"flow.locality":';
-/** Addresses that are remembered. */
+/** The number of cached addresses. */
 const cached = 1024;
 
 /**
- * Says what records get of an address, its port and its interface; see the API's ExplainAddress. It asks enrichers as those that flows
- * are decoded with. They are made with the first question, because most collectors are never asked, and databases take memory.
+ * Explains how records are enriched for an address, its port and its interface; see the API's ExplainAddress. It uses enrichers like those
+ * for flows. They are created at the first question, because most collectors never need them, and databases take memory.
  */
 export class ObjectExplainer implements Component {
   readonly name = "explanations";
@@ -65,7 +65,7 @@ export class ObjectExplainer implements Component {
   }
 
   async #make(): Promise<Running> {
-    // A question here is no work of the collector: it has metrics of its own, which nobody reads.
+    // A question here is not the collector's work: it has separate metrics, which nobody reads.
     const reporting = { ...this.#reporting, metrics: createMetrics() };
     const small = { ...this.#settings, SVC_PROCESSOR_ENRICH_IPADDR_CACHE_SIZE: cached };
     const enrichment = createEnrichment(small, this.#metadata, reporting, { names: this.#names });
@@ -85,7 +85,7 @@ export class ObjectExplainer implements Component {
   }
 }
 
-/** Explains what enrichers add to a record that has what the question names and nothing else. */
+/** Explains the fields that enrichers add to a record with only the values of the question. */
 export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQuestion): ExplainedObject {
   const { object, address, port, netif, scope } = question;
   const asked: RecordFields = new Map([[`${object}.ip.addr`, address]]);
@@ -105,7 +105,7 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
     enricher?.enrich(record);
     for (const [field, value] of record) if (before.get(field) !== value) sources.set(field, source);
   }
-  // Nothing else was asked of the exporter.
+  // The exporter was needed only for the interface.
   if (netif !== undefined) record.delete(exporterField);
   if (scope === undefined) enrichers.addresses?.enrich(record, rendered);
   else enrichers.addresses?.enrichIn(scope, record, rendered);
@@ -117,7 +117,7 @@ export function explainObject(enrichers: ExplainedEnrichers, question: ObjectQue
   return { json: `{${bytes.toString("utf8", 1)}}`, asked: new Set(asked.keys()), sources };
 }
 
-/** Adds the names that people gave to what the record has. */
+/** Adds the names that people gave to the values of the record. */
 function addNames(
   names: OwnNames,
   { netif }: ObjectQuestion,
@@ -138,7 +138,7 @@ function addNames(
   for (const [field, value] of [...own, ...given]) record.set(field, value);
 }
 
-/** Adds what rules say of the record, its interface and that interface's exporter. */
+/** Applies rules to the record, its interface and that interface's exporter. */
 function applyRules(
   { addresses }: ExplainedEnrichers,
   rules: RuleEnricher,
@@ -164,5 +164,5 @@ function applyRules(
 }
 
 const exporterField = "flow.export.ip.addr";
-/** The interface in records through which an end's packets come, or leave. */
+/** The interface through which an end's packets arrive or leave, by its object in records. */
 const netifObjects: Readonly<Record<string, string>> = { "flow.src": "flow.in.netif", "flow.dst": "flow.out.netif" };

@@ -23,30 +23,30 @@ import {
 } from "../../snmp/index.ts";
 
 export interface ExporterInterfacesOptions {
-  /** Tried in order until one is answered. */
+  /** Credentials, tried in order until one is answered. */
   readonly credentials: readonly Credential[];
   readonly port: number;
   readonly retries: number;
   readonly timeoutMs: number;
   /** Reads the labels of ifType. */
   readonly types: () => Promise<ReadonlyMap<number, string> | undefined>;
-  /** The time for which names are kept before they are asked again, milliseconds. */
+  /** The time for which names are kept before they are requested again, milliseconds. */
   readonly ttlMs: number;
-  /** All exporters heard of. */
+  /** Returns all known exporters. */
   readonly exporters: () => Promise<readonly Pick<ExporterView, "address" | "lastSeen">[]>;
-  /** Reports the devices that are polled: these are not asked. */
+  /** Reports the polled devices, which are not asked again here. */
   readonly watchPolled?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
 }
 
-/** The time between two looks for exporters that are new, or whose names are old, milliseconds. */
+/** The interval of looking for new exporters and old names, milliseconds. */
 const lookEveryMs = 5000;
-/** An exporter that did not answer is asked again no sooner. */
+/** The least time before an exporter that did not answer is asked again. */
 const failedTtlMs = 15 * 60_000;
-/** Exporters that are asked at the same time, and that are asked at all: senders can be forged. */
+/** Limits of exporters that are asked at a time, and in all: senders can be forged. */
 const atOnce = 8;
 const maxExporters = 2000;
 
-/** IF-MIB (RFC 2863): ifDescr, then ifName, then what {@link InterfaceStates} knows: ifType, ifSpeed, ifAdminStatus; ifHighSpeed, ifAlias. */
+/** IF-MIB (RFC 2863): ifDescr, then ifName, then the columns of {@link InterfaceStates}: ifType, ifSpeed, ifAdminStatus; ifHighSpeed, ifAlias. */
 const ifEntry = [1, 3, 6, 1, 2, 1, 2, 2, 1];
 const ifXEntry = [1, 3, 6, 1, 2, 1, 31, 1, 1, 1];
 const columns = [
@@ -62,12 +62,12 @@ const columns = [
 const maxValues = 10_000;
 
 /**
- * Names, aliases, types, speeds and wanted states of the interfaces of exporters. It asks each exporter of flows for them by SNMP, soon
- * after its first datagram and again when they are old. A device that is polled anyway is not asked: they are known.
+ * Names, aliases, types, speeds and administrative states of the interfaces of exporters. It asks each exporter of flows by SNMP, soon
+ * after its first datagram and again when its data are old. It does not ask polled devices, whose interfaces are known.
  */
 export class ExporterInterfaces implements Component {
   readonly name = "names of exporters' interfaces";
-  /** Gives flow records the names, those of polled devices included. */
+  /** Adds the names to flow records, including those of polled devices. */
   readonly enricher: InterfaceEnricher;
   readonly #options: ExporterInterfacesOptions;
   readonly #clock: Clock;
@@ -77,7 +77,7 @@ export class ExporterInterfaces implements Component {
   readonly #directory = new InterfaceDirectory();
   /** Ids of polled devices by their addresses. */
   readonly #polledIps = new Map<string, string>();
-  /** When each exporter may be asked again. */
+  /** The earliest time to ask each exporter again. */
   readonly #nextAt = new Map<string, number>();
   #types: ReadonlyMap<number, string> | undefined;
   #isBusy = false;
@@ -89,7 +89,7 @@ export class ExporterInterfaces implements Component {
     this.#options = options;
     this.#clock = clock;
     this.#log = log;
-    // The client of polled devices counts under the same names; the sums are shown.
+    // The client of polled devices uses the same metric names; the sums are shown.
     const metrics = createMetrics();
     reporting.metrics.addSource(() => metrics.families());
     this.#answers = metrics.counter(
@@ -101,7 +101,10 @@ export class ExporterInterfaces implements Component {
     this.enricher = new InterfaceEnricher(this.#directory, metrics);
   }
 
-  /** Reports to another thread's directory all that is known, polled devices included, then each change. @returns what ends it. */
+  /**
+   * Reports all known interfaces to another thread's directory, including those of polled devices, then each change. @returns a function
+   * that ends the reports.
+   */
   readonly watch = (listener: (change: InterfaceChange) => void): (() => void) => this.#directory.watch(listener);
 
   async start(): Promise<void> {
@@ -133,7 +136,7 @@ export class ExporterInterfaces implements Component {
     }
   }
 
-  /** Forgets the exporters that are gone. @returns those that are to be asked now. */
+  /** Forgets exporters that are gone. @returns those that are to be asked now. */
   async #due(): Promise<string[]> {
     const exporters = await this.#options.exporters();
     const present = new Set(exporters.map(({ address }) => address));
@@ -189,7 +192,7 @@ export class ExporterInterfaces implements Component {
 const idOf = (address: string): string => `exporter ${address}`;
 
 /**
- * Reads what an agent says of interfaces, by ifIndex. The name is ifName, or ifDescr where there is none.
+ * Reads an agent's interfaces by ifIndex. The name is ifName, or ifDescr if there is none.
  *
  * @param types labels of ifType.
  * @returns undefined when the agent does not answer.

@@ -11,7 +11,7 @@ import type { Settings } from "../settings/index.ts";
 import { storeOutput } from "./store-outputs.ts";
 
 const advice = "ask for a shorter range, a narrower filter or fewer dimensions";
-/** Codes of exceptions of ClickHouse that a question brings about. */
+/** ClickHouse exceptions that a question may cause. */
 const exceptions: readonly (readonly [RegExp, ExploreErrorCode, string])[] = [
   [/TIMEOUT_EXCEEDED/, "deadline_exceeded", `the question took longer than SVC_EXPLORE_TIMEOUT grants: ${advice}`],
   [
@@ -27,7 +27,7 @@ const exceptions: readonly (readonly [RegExp, ExploreErrorCode, string])[] = [
 ];
 const maxConnections = 4;
 
-/** Questions to the table that the output to ClickHouse fills. */
+/** Creates queries of the table that the output to ClickHouse fills. */
 export function createClickHouseQuestions(settings: Settings, clock: Clock): ClickHouseExplore {
   const store = storeOutput("clickhouse", settings)?.settings as SettingsOf<"CLICKHOUSE">;
   const client = createClickHouseClient(store, maxConnections, clock);

@@ -11,32 +11,32 @@ export interface StoreOutput {
   /** The setting that has its addresses, by its full name. */
   readonly addressSetting: string;
   readonly addresses: readonly string[];
-  /** Undefined: it uses none. */
+  /** The TLS settings; undefined: it uses none. */
   readonly tls: TlsConfig | undefined;
 }
 
-/** Steps that shape records before they are handed to a store's thread. */
+/** Steps that shape records before they are passed to a store's thread. */
 export interface BeforeStore {
-  /** As in the settings. Empty: nothing. */
+  /** The fields as in the settings; empty: no rollup. */
   readonly rollupFields: readonly string[];
   readonly filter: string;
   readonly thinRate: number;
 }
 
-/** Returns the outputs to stores that are on. */
+/** Returns the enabled outputs to stores. */
 export function storeOutputs(settings: Settings): (StoreOutput & { readonly before: BeforeStore })[] {
   return storesOf(settings)
     .filter(({ values }) => values.ENABLE)
     .map((store) => configure(store, settings));
 }
 
-/** Returns an output by its name, on or not; undefined: there is none of this name. */
+/** Returns an output by its name, enabled or not; undefined: there is none of this name. */
 export function storeOutput(name: string, settings: Settings): StoreOutput | undefined {
   const found = storesOf(settings).find((one) => one.name === name);
   return found && configure(found, settings);
 }
 
-/** Returns what outputs are called, those that are off included. */
+/** Returns the names of all outputs to stores, enabled or not. */
 export function storeOutputNames(settings: Settings): string[] {
   return storesOf(settings).map(({ name }) => name);
 }
@@ -64,7 +64,7 @@ function configure(
     tls: tlsOf(own),
   };
   const { ROLLUP_FIELDS: rollupFields, FILTER: filter, THIN_RATE: thinRate } = values;
-  // Filters and rates are about the records before they are added up.
+  // Filters and rates apply to the records before the rollup.
   return rollupFields.length === 0
     ? { ...output, settings: own, before: { rollupFields, filter: "", thinRate: 0 } }
     : { ...output, settings: { ...own, FILTER: "", THIN_RATE: 0 }, before: { rollupFields, filter, thinRate } };

@@ -2,19 +2,19 @@ import type { OutputAdapter, RecordBatch } from "../../output/index.ts";
 import type { Clock } from "../../base/report/index.ts";
 import type { StoreOutput } from "./store-outputs.ts";
 
-/** The result of a test, as it is shown. */
+/** The result of a test, to be shown. */
 export interface OutputTest {
   readonly ok: boolean;
   /** The steps that succeeded: the store was reached, the record acknowledged. */
   readonly steps: readonly ("connected" | "acknowledged")[];
-  /** Messages of the store that are no fault. */
+  /** Messages of the store that are not faults. */
   readonly warnings: readonly string[];
-  /** The fault, in the words of the store where it has some. */
+  /** The fault, in the store's words if it has some. */
   readonly fault?: string;
   readonly ms: number;
 }
 
-/** Sends one record to an output, also to one that is off. It is a connection of its own: what waits for the store stays as it is. */
+/** Sends one record to an output, even to a disabled one. It uses its own connection, and does not touch records that wait for the store. */
 export async function testOutput(output: StoreOutput, clock: Clock): Promise<OutputTest> {
   const { addressSetting, addresses, word, settings } = output;
   const startedAt = clock.monotonic();
@@ -25,7 +25,7 @@ export async function testOutput(output: StoreOutput, clock: Clock): Promise<Out
     return { ok: fault === undefined, steps, warnings, ...(fault !== undefined && { fault }), ms };
   };
   if (addresses.length === 0) return result(`there is no address to send to: set ${addressSetting}`);
-  // Nothing but outputs needs what talks to stores.
+  // Import it late: only outputs need the code that talks to stores.
   const { createAdapter, TimedCalls, fieldNames } = await import("../../output/index.ts");
   const calls = new TimedCalls(1000 * settings.TIMEOUT);
   let adapter: OutputAdapter | undefined;
@@ -55,7 +55,7 @@ export async function testOutput(output: StoreOutput, clock: Clock): Promise<Out
   }
 }
 
-/** One record, from an address that is kept for documentation. */
+/** Returns a batch of one record, from an address reserved for documentation. */
 function testBatch(now: number, nameOf: (field: string) => string): RecordBatch {
   const time = new Date(now).toISOString();
   const fields = { "@timestamp": time, "flow.export.ip.addr": "192.0.2.1", "flow.export.type": "test" };

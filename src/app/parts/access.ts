@@ -11,7 +11,7 @@ import type { Settings } from "../settings/index.ts";
 import { WatchedFile } from "../../base/file/index.ts";
 import { limitLog, type Reporting } from "../../base/report/index.ts";
 
-/** The options of the API that come from the settings alone. */
+/** Returns the options of the API that come only from the settings. */
 export function apiOptions(
   settings: Settings,
 ): Pick<
@@ -56,11 +56,11 @@ export function apiOptions(
   };
 }
 
-/** Certificates in PEM of authorities. @throws Error naming the file that has no certificate. */
+/** Reads certificates of authorities in PEM. @throws Error naming the file that has no certificate. */
 export function readAuthorities(path: string): Buffer {
   try {
     const pem = readFileSync(path);
-    // Taken as it is, a file without a certificate would be noticed at a handshake.
+    // Check now: otherwise only a handshake would reveal a file without a certificate.
     void new X509Certificate(pem);
     return pem;
   } catch (error) {
@@ -88,13 +88,13 @@ export function oidcConfig(settings: Settings): OidcConfig | undefined {
   };
 }
 
-/** With it, and the sweep of the port, who is deleted loses what is open within five seconds. */
+/** The poll interval: with it, and the sweep of the port, a deleted user's open connections end within five seconds. */
 const pollMs = 1_000;
 const checkName = "users";
 
 /**
- * The users and tokens of a file, which is read again when it changes. While it never could be read nobody of it can sign in; a file that is
- * broken later leaves what was read before in use.
+ * The users and tokens of a file, which is reread when it changes. Until it has been read once, none of its users can sign in. If the
+ * file breaks later, its earlier content stays in use.
  */
 export class UsersFile extends WatchedFile {
   readonly identities: Identities;
@@ -125,7 +125,7 @@ export class UsersFile extends WatchedFile {
         const state = isRead ? "those read before stay" : "nobody of it can sign in";
         const detail = error instanceof AccessFileError ? (error.faults[0] ?? "") : (error as Error).message;
         health.set({ name: checkName, ready: true, degraded: true, detail: `${detail}: ${state}` });
-        // A file that is gone is looked for again and again.
+        // Keep looking for a file that is gone.
         limited.error({ error }, `the file of users cannot be used, ${state}`);
       },
     });

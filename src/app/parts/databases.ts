@@ -12,12 +12,12 @@ import { startUdmFileThread } from "../threads/start-udm-file-thread.ts";
 
 const urlName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
 
-/** @throws Error that says what is wrong with the URL, without what is secret in it. */
+/** Reads the URL of the database. @throws Error that describes the fault of the URL, without its secrets. */
 export function metadataDatabaseAddress(settings: Settings): ServerAddress {
   return parseServerAddress(settings[urlName].reveal());
 }
 
-/** Files that prove the database, and this collector to it; "" for none. */
+/** Returns files that authenticate the database, and this collector to it; "" for none. */
 export function metadataDatabaseTls(settings: Settings): {
   readonly caPath: string;
   readonly certPath: string;
@@ -52,7 +52,7 @@ export function metadataDatabaseOptions(
   };
 }
 
-/** @throws SettingsError for a file that cannot be read. */
+/** Reads the files of TLS. @throws SettingsError for a file that cannot be read. */
 function metadataDatabaseTlsFiles(settings: Settings): TlsFiles {
   const { caPath, certPath, keyPath } = metadataDatabaseTls(settings);
   return { ca: contentOf(caPath), cert: contentOf(certPath), key: contentOf(keyPath) };
@@ -62,7 +62,7 @@ function contentOf(path: string): string | undefined {
   return path === "" ? undefined : orSettingsProblem("the database of the metadata", () => readFileSync(path, "utf8"));
 }
 
-/** @throws SettingsError in place of an error of the action. */
+/** Runs an action. @throws SettingsError in place of its error. */
 function orSettingsProblem<T>(subject: string, action: () => T): T {
   try {
     return action();
@@ -71,20 +71,20 @@ function orSettingsProblem<T>(subject: string, action: () => T): T {
   }
 }
 
-/** The longest wait for somebody else's lock: the lease ends meanwhile. */
+/** The longest wait for another session's lock: the lease ends meanwhile. */
 const lockTimeoutMs = 2000;
 
-/** The name of this collector in its fleet. */
+/** Returns the name of this collector in its fleet. */
 export function fleetMemberName(settings: Settings): string {
   return settings.SVC_FLEET_MEMBER || settings.SVC_INSTANCE_NAME || `${hostname()}:${settings.SVC_API_PORT}`;
 }
 
-/** @throws Error that says what is wrong with the URL, without what is secret in it. */
+/** Reads the URL of the database. @throws Error that describes the fault of the URL, without its secrets. */
 export function fleetDatabaseAddress(settings: Settings): DatabaseAccess["address"] {
   return parseServerAddress(urlOf(settings).url.reveal());
 }
 
-/** @throws SettingsError for a URL or a file that cannot be used. */
+/** Returns the access to the fleet's database. @throws SettingsError for a URL or a file that cannot be used. */
 export function fleetDatabaseAccess(settings: Settings): DatabaseAccess {
   const timeoutMs = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TIMEOUT * 1000;
   return {

@@ -11,7 +11,7 @@ import type { PlainSettings } from "../settings/index.ts";
 export interface DecodingParts {
   /** The user's information elements. */
   readonly elements: readonly CustomElement[];
-  /** The number of threads that decode: each has its part of what is limited for all. Default 1. */
+  /** The number of threads that decode, which share the limits. Default 1. */
   readonly threads?: number;
   readonly sink: Sink;
   readonly allocate?: AllocateSlab;
@@ -22,7 +22,7 @@ export interface DecodingParts {
   >;
   /** Names the interfaces of exporters. */
   readonly interfaces?: (Enricher & InterfaceSource) | undefined;
-  /** Tells whether SNMP knows an exporter by its address: then what passes its interfaces is added up. */
+  /** Reports whether SNMP knows an exporter by its address: then the traffic of its interfaces is summed. */
   readonly isMeasured?: ((address: string) => boolean) | undefined;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -73,9 +73,9 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
     communityId: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_ENABLE,
     communityIdSeed: settings.SVC_PROCESSOR_ENRICH_COMMUNITYID_SEED,
     ends: endsOptions(settings),
-    // Names by the API replace those of all other sources, and rules see them.
-    // The operator's file of interfaces counts before SNMP, which leaves names that are there; metadata comes last, so that
-    // it may stand in place of what the others know. Rules see what all of them said.
+    // The order of enrichers decides which source wins.
+    // The operator's file of interfaces wins over SNMP, which keeps existing names. Metadata comes later and may replace the
+    // others' values. Names from the API replace those of all other sources. Rules see all of these values.
     enricher: inOrder([
       enrichment.netifs,
       interfaces,
@@ -95,17 +95,17 @@ export function decodingOptions(settings: PlainSettings, parts: DecodingParts): 
   };
 }
 
-/** The datagrams of a busy exporter wait until the others have answered. */
+/** Limits of datagrams of a busy exporter that wait until the others have answered. */
 const heldLimits = { waitingSets: 4096, waitingBytes: 4 * 1024 * 1024 };
 
-/** Tells whether this collector and the others of its fleet share what exporters say. */
+/** Reports whether this collector and the others of its fleet share exporters' announcements. */
 export function sharesExporters(
   settings: Pick<PlainSettings, "SVC_FLEET_NAME" | "SVC_FLEET_EXPORTERS_ENABLE">,
 ): boolean {
   return settings.SVC_FLEET_NAME !== "" && settings.SVC_FLEET_EXPORTERS_ENABLE;
 }
 
-/** Tells whether SNMP names the interfaces of exporters. */
+/** Reports whether SNMP names the interfaces of exporters. */
 export function hasInterfaceNames(settings: PlainSettings): boolean {
   return settings.SVC_INPUT_SNMP_ENABLE || settings.SVC_PROCESSOR_ENRICH_NETIF_SNMP_ENABLE;
 }
@@ -140,7 +140,7 @@ function endsOptions(settings: PlainSettings): FlowPipelineOptions["ends"] {
   return { clientServer, ids, joins: new Set(joins) };
 }
 
-/** Enrichers one after the other. */
+/** Returns an enricher that runs others in order. */
 function inOrder(enrichers: readonly (Enricher | undefined)[]): Enricher {
   const present = enrichers.filter((enricher) => enricher !== undefined);
   return {

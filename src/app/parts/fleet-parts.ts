@@ -4,13 +4,13 @@ import { limitLog, type Reporting } from "../../base/report/index.ts";
 import { fleetDatabaseAccess, fleetMemberName } from "./databases.ts";
 import type { Settings } from "../settings/index.ts";
 
-/** The devices of SNMP as keys that the members of a fleet divide. */
+/** Creates the sharing of SNMP devices, which are keys that the members of a fleet divide. */
 function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...reporting }: Reporting): DeviceSharing {
   const leaseMs = settings.SVC_FLEET_LEASE_SECONDS * 1000;
   const { membership, tables, requests } = fleet;
   let taker: DeviceTaker | undefined;
 
-  /** A collector that is gone was heard of for the last time a lease before others could know it. */
+  /** Returns a device taken over. A collector that is gone was last heard of one lease before others could notice. */
   const given = ({ key, kept, from, ageMs }: Share): GivenDevice => {
     const longest = leaseMs * 1.5;
     const idleMs = from === "nobody" ? undefined : from === "dead" ? longest : Math.min(ageMs, longest);
@@ -68,9 +68,9 @@ function createDeviceSharing(settings: Settings, fleet: Fleet, { health, ...repo
 }
 
 /**
- * The fleet that this collector is a member of; undefined when it works alone.
+ * Creates the fleet that this collector is a member of; undefined when it works alone.
  *
- * @throws SettingsError for a database that cannot be asked as it is set.
+ * @throws SettingsError for a database whose settings cannot be used.
  */
 export function createFleetPart(settings: Settings, reporting: Reporting): Fleet | undefined {
   if (settings.SVC_FLEET_NAME === "") return undefined;

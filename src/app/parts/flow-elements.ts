@@ -5,8 +5,8 @@ import { SettingsError, type Settings } from "../settings/index.ts";
 /**
  * Reads the files of information elements that the settings name.
  *
- * @returns warnings about what is in them and has no effect, too.
- * @throws SettingsError with everything that is wrong with them.
+ * @returns the elements, with warnings about content that has no effect.
+ * @throws SettingsError with all of their faults.
  */
 export function flowElements(settings: Pick<Settings, "SVC_FLOW_DECODER_ELEMENTS_PATH">): {
   readonly elements: readonly CustomElement[];

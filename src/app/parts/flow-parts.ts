@@ -19,17 +19,17 @@ import { FlowThreads } from "../threads/flow-threads.ts";
 import { SampledSink, type FeedThread } from "../threads/record-feed.ts";
 import type { OutputReport } from "../../output/index.ts";
 
-/** Matches the temporary file of a save that was cut off. */
+/** Matches the temporary file of an interrupted save. */
 const leftOver = /^\.[a-z]+-[0-9a-f]{2}\.state\.[0-9a-z]+-[0-9]+\.tmp$/;
 
-/** For whoever runs the collector, and readers of its group. */
+/** The mode of the files: for the user of the collector, and readers of its group. */
 const fileMode = 0o640;
 
 /**
- * Files of state in a directory: one is written under another name, synced, renamed over the old one, and the directory is
+ * Returns files of state in a directory. Each is written under another name, synced, and renamed over the old one; then the directory is
  * synced.
  *
- * @param run letters and digits that no other run has.
+ * @param run letters and digits, unique to the run.
  */
 export function createStateFiles(
   directory: string,
@@ -58,10 +58,10 @@ export function createStateFiles(
   };
 }
 
-/** Flows, wherever they are decoded. */
+/** Flows, whether decoded in threads or here. */
 type Flows = Pick<FlowListener, keyof FlowListener> & Partial<Pick<FlowThreads, "reload">>;
 
-/** Makes the store of what exporters say once, kept over a restart; undefined when nothing is to be kept. */
+/** Makes the store of exporters' announcements, which survives a restart; undefined when nothing is to be kept. */
 export function createFlowState(settings: Settings, reporting: Reporting): StateStore | undefined {
   if (!receivesFlows(settings)) return undefined;
   const directory = settings.SVC_STATE_DIRECTORY_PATH;
@@ -73,7 +73,7 @@ export function createFlowState(settings: Settings, reporting: Reporting): State
   return new StateStore(createStateFiles(join(directory, "flow"), nodeFileIo, run), reporting);
 }
 
-/** Makes the store that shares what exporters say with the other collectors of the fleet; undefined where it is not shared. */
+/** Makes the store that shares exporters' announcements with the other collectors of the fleet; undefined where they are not shared. */
 export function createSharedExporters(
   settings: Settings,
   fleet: Fleet | undefined,
@@ -84,24 +84,24 @@ export function createSharedExporters(
   return new SharedStore(table, reporting);
 }
 
-/** The sources that decoding gets from the other parts, in whichever thread it runs. */
+/** The sources that decoding gets from the other parts, in any thread. */
 interface FlowSources {
   /** The enrichment of this thread. */
   readonly enrichment: Enrichment;
   readonly metadata: CollectorUdmStore | undefined;
   readonly names: CollectorUdmStore | undefined;
   readonly snmp: Snmp | undefined;
-  /** Names the interfaces of exporters, polled ones included; undefined: SNMP does. */
+  /** Names the interfaces of exporters, including polled ones; undefined: SNMP does. */
   readonly exporterInterfaces: ExporterInterfaces | undefined;
   readonly state: StateStore | undefined;
-  /** Undefined: this collector does not share what exporters say. */
+  /** Undefined: this collector does not share exporters' announcements. */
   readonly shared: SharedStore | undefined;
   readonly sink: Sink;
   /** The parts that take records in threads of their own. */
   readonly takers: readonly FeedThread[];
 }
 
-/** Receives and decodes flows: in threads of their own, or in this one when the settings want none. */
+/** Receives and decodes flows, in threads of their own, or in this one if the settings say so. */
 export function createFlows(settings: Settings, sources: FlowSources, reporting: Reporting): Flows | undefined {
   if (!receivesFlows(settings)) return undefined;
   const { enrichment, metadata, names, snmp, exporterInterfaces, state, shared, sink, takers } = sources;
@@ -154,7 +154,7 @@ export function createFlows(settings: Settings, sources: FlowSources, reporting:
 }
 
 /**
- * In how many threads of their own flows are decoded; 0 is in the main thread. Receiving and the main thread need little
+ * Returns the number of threads that decode flows; 0: the main thread decodes. Receiving and the main thread need little
  * in comparison with decoding, so no core is left for them.
  */
 export function decodingThreads(settings: Settings): number {

@@ -4,7 +4,7 @@ import type { StreamCredentials, StreamOptions } from "../../flow/index.ts";
 import type { Settings } from "../settings/index.ts";
 
 /**
- * The connections of exporters by the settings; undefined when there are to be none.
+ * Returns the connections of exporters by the settings; undefined when there are to be none.
  *
  * @throws Error naming a file of TLS that cannot be read.
  */

@@ -21,9 +21,9 @@ import { missingForMetadataApi } from "../../metadata/settings.ts";
 import { startUdmFileThread } from "../threads/start-udm-file-thread.ts";
 
 /**
- * The store of metadata: owned when the API may change it, else only read; undefined when there is to be none.
+ * Creates the store of metadata: owned if the API may change it, else read-only; undefined when there is to be none.
  *
- * @throws SettingsError for a database that cannot be asked as it is set.
+ * @throws SettingsError for a database whose settings cannot be used.
  */
 export function createMetadata(settings: Settings, reporting: Reporting): CollectorUdmStore | undefined {
   if (!settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE) return undefined;
@@ -44,7 +44,7 @@ export function createMetadata(settings: Settings, reporting: Reporting): Collec
   });
 }
 
-/** The store of names, owned when the API may change it; undefined when there is to be none. */
+/** Creates the store of names, owned if the API may change it; undefined when there is to be none. */
 export function createNames(settings: Settings, reporting: Reporting): CollectorUdmStore | undefined {
   const path = settings.SVC_PROCESSOR_ENRICH_NAMES_PATH;
   const metrics = renamedMetrics(
@@ -71,7 +71,7 @@ export function createNames(settings: Settings, reporting: Reporting): Collector
 
 const mostNames = 500_000;
 
-/** The store of names, or why the API has none. */
+/** Returns the store of names, or why the API has none. */
 export function writtenNames(
   settings: Settings,
   names: CollectorUdmStore | undefined,
@@ -98,7 +98,7 @@ function fileStoreOptions(
   };
 }
 
-/** Scopes of metadata: those of a file, or of the database that has the metadata; undefined when none are set up. */
+/** Creates scopes of metadata: those of a file, or of the metadata's database; undefined when none are set up. */
 export function createScopesPart(
   settings: Settings,
   metadata: CollectorUdmStore | undefined,
@@ -110,7 +110,7 @@ export function createScopesPart(
   return new Scopes({ ...reporting, path, metadata, entries: fileStoreOptions(settings) });
 }
 
-/** Sources of metadata in addition to what people write; undefined when none are set up. */
+/** Creates sources of metadata in addition to hand-written entries; undefined when none are set up. */
 export function createSourcesPart(
   settings: Settings,
   metadata: CollectorUdmStore | undefined,

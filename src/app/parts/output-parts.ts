@@ -30,7 +30,7 @@ export interface Outputs {
   readonly toStores: readonly Component[];
   readonly stores: readonly DeliveringOutput[];
   readonly explore?: ExploreOutput;
-  /** Their metrics, for others who take records. */
+  /** Their metrics, for other receivers of records. */
   readonly metrics: OutputMetrics;
   /** Opens files again, because they may have been renamed. */
   reopen(): void;
@@ -40,7 +40,7 @@ export function createOutputs(settings: Settings, reporting: Reporting): Outputs
   const sinks: Sink[] = [];
   const metrics = new OutputMetrics(reporting.metrics);
   const shared = { ...reporting, metrics };
-  /** Takes an output among the sinks, behind its rollup and its filter. @returns what is started and stopped for it. */
+  /** Adds an output to the sinks, after its filter and its rollup. @returns the component to start and stop for it. */
   const take = (output: Sink & Component, name: string, before: BeforeStore, filterName = name): Component => {
     const { rollupFields: names, filter, thinRate } = before;
     const parsed = filterOf(filterName, filter);
@@ -132,7 +132,7 @@ function createExplore(settings: Settings, reporting: Reporting, outputMetrics: 
   return new ExploreOutput(exploreConfig(settings), feed, outputMetrics, settings.SVC_LOG_LEVEL, reporting);
 }
 
-/** What the embedded store of Explore is opened with. */
+/** Returns the options for Explore's embedded store. */
 export function exploreConfig(settings: Settings): EmbeddedExploreConfig {
   return {
     directory: resolve(settings.SVC_EXPLORE_PATH),

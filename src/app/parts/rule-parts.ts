@@ -11,18 +11,18 @@ import type { ExploreQuestions } from "../threads/explore-output.ts";
 import { RuleFile, type CheckedRules, type RuleFileOptions, type TextFault } from "../views/rule-file.ts";
 import type { RuleTrials } from "../views/rule-trials.ts";
 
-/** The parts of the collector that rules by API work with. */
+/** The parts of the collector that the API of rules uses. */
 type RuleSurroundings = {
   /** Undefined: Explore is off. */
   readonly explore: ExploreQuestions | undefined;
   readonly trials: RuleTrials | undefined;
-  /** Has the rules that give records fields read again. */
+  /** Rereads the rules that give records fields. */
   readonly applyEnrichment: () => Promise<void>;
-  /** The same of those that watch. */
+  /** Rereads the watch rules. */
   readonly applyWatch: () => Promise<void>;
 };
 
-/** Keys that are compared with the limit of a rule, and of which are said. */
+/** The number of keys compared with the limit of a rule, and of those reported. */
 const [mostKeys, mostFound] = [1000, 100];
 const granularities = [
   [10, "10s"],
@@ -31,11 +31,11 @@ const granularities = [
   [3600, "1h"],
   [86_400, "1d"],
 ] as const;
-/** Values over time of a key. */
+/** The most values over time of a key. */
 const mostWindows = 2000;
 const exploreOff = "Explore is off: SVC_EXPLORE_ENABLE";
 
-/** Makes the rules that the API changes, or the sentence that says which setting is missing. */
+/** Makes the rules that the API changes, or a sentence with the missing setting. */
 export function createRuleFiles(
   settings: Settings,
   around: RuleSurroundings,
@@ -113,7 +113,7 @@ function checkWatchRules(path: string, parse: () => ReturnType<typeof parseWatch
   }
 }
 
-/** Reads `file:line:column: message`; what names no place is about the file. */
+/** Reads `file:line:column: message`; a fault without a place concerns the file. */
 function placeOf(fault: string, path: string): TextFault {
   const rest = fault.startsWith(`${path}:`) ? fault.slice(path.length + 1) : fault;
   const [, line, column, message] = /^(\d+):(\d+): (.*)$/su.exec(rest) ?? [];
@@ -137,7 +137,7 @@ async function testEnrichRule(
   return { from: Date.parse(answer.from), to: Date.parse(answer.to), records, complete, fits, changes };
 }
 
-/** Compares what Explore counted of the keys of a rule with its limit. */
+/** Compares Explore's counts of a rule's keys with its limit. */
 async function testWatchRule(
   explore: ExploreQuestions | undefined,
   rule: WatchRule | undefined,
@@ -196,14 +196,14 @@ function found(answer: ExploreAnswer, limit: number, forMs: number, isCount: boo
   return {
     from: Date.parse(answer.from),
     to: Date.parse(answer.to),
-    // A key that is small over all may have had its peak, too.
+    // A key that is small in total may have had a peak, too.
     complete: complete && others.keys === 0 && keys.length <= mostFound,
     windowSeconds: seconds,
     found: keys.toSorted((a, b) => b.peak - a.peak).slice(0, mostFound),
   };
 }
 
-/** The length of the longest run of numbers that follow one another. */
+/** Returns the length of the longest run of consecutive numbers. */
 function longestRun(numbers: readonly number[]): number {
   let [longest, run] = [0, 0];
   for (const [i, number] of numbers.entries()) {
@@ -213,7 +213,7 @@ function longestRun(numbers: readonly number[]): number {
   return longest;
 }
 
-/** Returns what Explore answers, or why it cannot. @throws for a range that is wrong */
+/** Returns Explore's answer, or why it cannot answer. @throws for a wrong range */
 async function asked<T>(work: () => Promise<T>): Promise<T | { readonly untried: string }> {
   try {
     return await work();

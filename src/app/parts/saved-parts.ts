@@ -17,7 +17,7 @@ import { savedForm } from "../views/saved-items.ts";
 import { SavedViews } from "../views/saved-views.ts";
 import { SharedState } from "../views/shared-state.ts";
 
-/** What the parts of what people save are made beside; undefined: not in this collector. */
+/** The parts used by saved views and annotations; undefined: not in this collector. */
 export interface SavedSources {
   readonly metadata: CollectorUdmStore | undefined;
   readonly watch: WatchOutput | undefined;
@@ -26,7 +26,7 @@ export interface SavedSources {
   readonly version: string;
 }
 
-/** Where states are kept: in files below the state directory, or in the database of the fleet. */
+/** Creates a state: in a file below the state directory, or in the database of the fleet. */
 type KeptAs = <T>(name: string, key: string, form: StateForm<T>) => KeptState<T>;
 
 function placesOf(settings: Settings, fleet: Fleet | undefined, reporting: Reporting): KeptAs {
@@ -51,7 +51,7 @@ function placesOf(settings: Settings, fleet: Fleet | undefined, reporting: Repor
   };
 }
 
-/** The name of an address: that of the most specific entry that has one. */
+/** Returns the name of an address: that of the most specific entry that has one. */
 function addressName(text: string, metadata: CollectorUdmStore | undefined): string | undefined {
   const address = parseAddress(text);
   if (metadata === undefined || address === undefined) return undefined;
@@ -59,7 +59,7 @@ function addressName(text: string, metadata: CollectorUdmStore | undefined): str
   return covering.find(({ entry }) => entry.name !== "")?.entry.name;
 }
 
-/** Makes what people save and share, and the annotations of charts. */
+/** Creates saved views and the like, and the annotations of charts. */
 export function createSaved(
   settings: Settings,
   { metadata, watch, explore, fleet, version }: SavedSources,

@@ -61,7 +61,7 @@ export function createSnmpPart(
   });
   return new Snmp({
     ...reporting,
-    // Without polling, the definitions name what traps say.
+    // Without polling, the definitions only name the values of traps.
     paths: settings.SVC_INPUT_SNMP_ENABLE ? paths : { ...paths, devices: [] },
     ...(traps !== undefined && { traps }),
     infersLinks: settings.SVC_INPUT_SNMP_ENABLE && settings.SVC_INPUT_SNMP_TOPOLOGY_ENABLE,
@@ -79,7 +79,7 @@ export function createSnmpPart(
   });
 }
 
-/** Undefined when no networks are searched. */
+/** Returns the settings of discovery; undefined when no networks are searched. */
 export function discoverySettings(settings: Settings): DiscoverySettings | undefined {
   const networksPath = settings.SVC_INPUT_SNMP_DISCOVERY_NETWORKS_PATH;
   if (networksPath === "" || !settings.SVC_INPUT_SNMP_ENABLE) return undefined;
@@ -121,7 +121,7 @@ function trapSettings(settings: Settings): TrapSettings {
 /** The labels of ifType, among the definitions that come with the program. */
 const typeLabels = "definitions/enums/integer/ietf/if-mib.yml";
 
-/** Asks exporters for the names of their interfaces; undefined when the settings do not want it. */
+/** Creates the part that asks exporters for the names of their interfaces; undefined when the settings do not want it. */
 export function createExporterInterfacesPart(
   settings: Settings,
   snmp: Snmp | undefined,
@@ -162,13 +162,13 @@ function exporterCredentials(settings: Settings): Credential[] {
   ];
 }
 
-/** The directories of the settings; those of the program where nothing is set. That of discovery is one once it is there. */
+/** Returns the directories of the settings; those of the program where nothing is set. That of discovery is included once it exists. */
 export function snmpPaths(settings: Settings): DefinitionPaths {
   const ours = definitionPathsIn(packagePath("definitions"));
   const given = (paths: readonly string[], own: readonly string[]): readonly string[] =>
     paths.length > 0 ? paths : own;
   const groups = settings.SVC_INPUT_SNMP_DEVICE_GROUP_DEFINITIONS_DIRECTORY_PATH;
-  // Our sysObjectIDs lead to our device groups; those of an operator need sysObjectIDs of their own.
+  // Our sysObjectIDs refer to our device groups; an operator's groups need sysObjectIDs of their own.
   const hasOurGroups = groups.length === 0 || groups.some((path) => ours.deviceGroups.includes(resolve(path)));
   const devices = given(settings.SVC_INPUT_SNMP_DEVICE_DEFINITIONS_DIRECTORY_PATH, ours.devices);
   const found = discoverySettings(settings)?.devicesDirectory;

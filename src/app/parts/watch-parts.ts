@@ -16,17 +16,17 @@ import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 const feedBytes = 64 * 2 ** 20;
-/** The time between two looks at withdrawals that are to be tried again. */
+/** The interval of looking for withdrawals to be retried. */
 const leftOverMs = 1000;
 
-/** The sources of the states that rules may be about. */
+/** The sources of states for rules. */
 export interface WatchedStates {
   readonly exporters: () => Promise<readonly ExporterView[]>;
   readonly nameOf: (address: string) => string | undefined;
   readonly outputs: () => Promise<readonly OutputView[]>;
 }
 
-/** The counts of an exporter, of all its domains. */
+/** Returns the counts of an exporter, summed over its domains. */
 function countsOf({ domains }: ExporterView): {
   readonly received: number;
   readonly missing: number;
@@ -41,7 +41,7 @@ function countsOf({ domains }: ExporterView): {
   };
 }
 
-/** Makes lines of the states. Of an exporter there is one when it has sent since the last time. */
+/** Makes lines of states. An exporter has one if it has sent since the last call. */
 export function createStateLines({ exporters, nameOf, outputs }: WatchedStates, now: () => number): StateLines {
   let before = new Map<string, ReturnType<typeof countsOf> & { readonly datagrams: number }>();
   const exporterLines = async (at: string): Promise<readonly string[]> => {
@@ -62,7 +62,7 @@ export function createStateLines({ exporters, nameOf, outputs }: WatchedStates, 
         "exporter.received": received,
         "exporter.missing": missing,
         "exporter.missing_samples": samples,
-        // Datagrams that come late make up for those that were missing before.
+        // Late datagrams compensate for those that were missing before.
         ...(last !== undefined &&
           came + lost > 0 && { "exporter.loss.pct": (100 * Math.max(0, lost)) / (came + Math.max(0, lost)) }),
         ...(offsets.length > 0 && { "exporter.clock.offset": Math.max(...offsets) }),
@@ -91,7 +91,7 @@ export function createStateLines({ exporters, nameOf, outputs }: WatchedStates, 
   };
 }
 
-/** What is announced, and how long. */
+/** Returns the limits of announced routes, and how long they last. */
 function answerLimits(settings: Settings): AnswerLimits {
   return {
     mode: settings.SVC_WATCH_ANSWERS,
@@ -104,8 +104,8 @@ function answerLimits(settings: Settings): AnswerLimits {
 }
 
 /**
- * Makes what withdraws the routes that a run with rules has left announced, where there are no rules any more; undefined where there was no
- * such run.
+ * Creates the part that withdraws routes left announced by an earlier run with rules, if there are no rules any more; undefined if there was
+ * no such run.
  */
 export function createLeftOverRoutes(
   settings: Settings,
@@ -139,15 +139,15 @@ export function createLeftOverRoutes(
   };
 }
 
-/** Where alerts and answers are kept; undefined where they are not. */
+/** Returns the directory of alerts and answers; undefined where they are not kept. */
 function stateOf({ SVC_STATE_DIRECTORY_PATH: state }: Settings): string | undefined {
   return state === "" ? undefined : join(resolve(state), "watch");
 }
 
 /**
- * Makes what watches by rules; undefined where there are none.
+ * Creates the part that watches by rules; undefined where there are none.
  *
- * @param sink is given a record of each alert. @param isShared whether alerts are shared with a fleet.
+ * @param sink receives a record of each alert. @param isShared true if alerts are shared with a fleet.
  */
 export function createWatch(
   settings: Settings,
@@ -170,14 +170,14 @@ export function createWatch(
     answers: answerLimits(settings),
     isShared,
   };
-  // Every record is looked at, but where the thread does not keep up.
+  // Examine every record, unless the thread does not keep up.
   const rates = { whole: 0, sampled: 0 };
   const feed = createRecordFeed("watch", Math.max(1, decodingThreads(settings)), feedBytes, rates);
   const lines = createStateLines(states, () => reporting.clock.now());
   return new WatchOutput(options, feed, lines, sink, metrics, settings.SVC_LOG_LEVEL, reporting);
 }
 
-/** Makes what shares alerts with the other collectors of a fleet; undefined: this one works alone. */
+/** Creates the part that shares alerts with the other collectors of a fleet; undefined: this one works alone. */
 export function createWatchFleet(
   settings: Settings,
   fleet: Fleet | undefined,

@@ -4,53 +4,53 @@ import type { Board, Report, SavedView } from "../../server/index.ts";
 import type { Letter } from "../../watch/index.ts";
 import type { ExploreQuestions } from "../threads/explore-output.ts";
 
-/** A report is made of this. */
+/** The input of a report. */
 export interface ReportMatter {
   readonly report: Report;
   readonly board: Board;
   readonly views: readonly SavedView[];
-  /** The data are of the time from here on, milliseconds since the epoch. */
+  /** The start of the data's time range, milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
-  /** True: addresses have the names of the metadata beside them. */
+  /** True to show the names of the metadata beside addresses. */
   readonly hasNames: boolean;
 }
 
-/** A view has an answer, or a reason why there is none. */
+/** A view with its answer, or the reason why there is none. */
 interface Part {
   readonly view: SavedView;
   readonly answer?: ExploreAnswer;
   readonly fault?: string;
 }
 
-/** A report cannot be made at present. */
+/** The fault of a report that cannot be made at present. */
 export class ReportFault extends Error {}
 
-/** All questions of a report may take so long together. */
+/** The time limit of all questions of a report together. */
 const longestMs = 300_000;
 const tookLong = `the report took longer than ${longestMs / 60_000} minutes`;
-/** A letter has so many characters at most: mail servers take 10 MB and more. */
+/** The most characters of a letter: mail servers take 10 MB and more. */
 const largest = 5_000_000;
 
-/** Makes reports: asks for what a board shows, and writes it as HTML, text and CSV. */
+/** Makes reports: asks for the content of a board, and writes it as HTML, text and CSV. */
 export class ReportLetters {
   readonly #questions: ExploreQuestions | undefined;
   readonly #nameOf: (address: string) => string | undefined;
   readonly #clock: Clock;
 
-  /** @param questions undefined: no records are kept. @param nameOf the name of an address by metadata. */
+  /** @param questions undefined: no records are kept. @param nameOf returns the name of an address by metadata. */
   constructor(questions: ExploreQuestions | undefined, nameOf: (address: string) => string | undefined, clock: Clock) {
     this.#questions = questions;
     this.#nameOf = nameOf;
     this.#clock = clock;
   }
 
-  /** Tells whether records are kept that it can ask. */
+  /** Reports whether records are kept for its questions. */
   get canAsk(): boolean {
     return this.#questions !== undefined;
   }
 
-  /** @param id of the letter. @throws ReportFault where it cannot be made. */
+  /** Makes a letter. @param id of the letter. @throws ReportFault where it cannot be made. */
   async make(id: string, matter: ReportMatter, signal: AbortSignal): Promise<Letter> {
     const parts: Part[] = [];
     const until = this.#clock.monotonic() + longestMs;
@@ -66,7 +66,7 @@ export class ReportLetters {
     if (left <= 0) return { view, fault: tookLong };
     const { dimensions, measure, when, limit, compare } = view;
     const range = { from: new Date(from).toISOString(), to: new Date(to).toISOString() };
-    // A comment ends with its line, and not behind it.
+    // End each filter with a line feed: it may end in a comment.
     const filter = [board.filter, view.filter].filter((each) => each.trim() !== "").map((each) => `(${each}\n)`);
     const given = new AbortController();
     const timer = setTimeout(() => given.abort(), left);
@@ -80,7 +80,7 @@ export class ReportLetters {
     } catch (error) {
       signal.throwIfAborted();
       if (given.signal.aborted) return { view, fault: tookLong };
-      // It works again before long: a report without it would be final.
+      // Explore will work again soon, but a report without this view would be final.
       if (error instanceof ExploreError && error.code === "unavailable") throw new ReportFault(error.message);
       if (error instanceof ExploreError) return { view, fault: error.message };
       throw error;
@@ -164,7 +164,7 @@ export class ReportLetters {
     ];
   }
 
-  /** An address has its name beside it. */
+  /** Returns a value as text; an address has its name beside it. */
   #valueText(value: ExploreAnswer["rows"][number]["key"][number], field: string, hasNames: boolean): string {
     if (value === null) return field.endsWith(".ip.subnet.name") ? "without a name" : "(none)";
     const text = typeof value === "object" ? value.join(", ") : String(value);
@@ -180,21 +180,21 @@ interface Row {
   readonly name: string;
   readonly value: string;
   readonly share: string;
-  /** It is a part of the total, 0 to 1. */
+  /** The share of the total, 0 to 1. */
   readonly part: number;
   readonly change: string;
-  /** It is empty where no series has one. */
+  /** The color of the series; empty where no row has one. */
   readonly color: string;
 }
 
-/** Leaves the series of an answer out, which charts show. */
+/** Returns an answer without its series, which charts show. */
 function ranking(answer: ExploreAnswer): ExploreAnswer {
   const without: { -readonly [Name in keyof ExploreAnswer]: ExploreAnswer[Name] } = { ...answer };
   delete without.times;
   return without;
 }
 
-// Mail programs take styles away, and pages of this collector have no styles inline: attributes alone say how it looks.
+// Mail programs remove styles, and pages of this collector have no inline styles, so use only attributes.
 
 const colors = [
   "#0072b2",
@@ -230,7 +230,7 @@ const chartWidth = 640;
 const chartHeight = 150;
 const leftOfChart = 70;
 
-/** Draws areas upon one another, the first at the bottom; or lines, as always of different values: these have no sum. */
+/** Draws stacked areas, the first at the bottom, or lines. Counts of distinct values are always lines, because they have no sum. */
 function chartOf(
   { times = [], rows, others, total, dimensions, unit }: ExploreAnswer,
   label: string,
@@ -300,7 +300,7 @@ function changeText(value: number, before: number): string {
   return percent >= 150 ? `×${(value / before).toFixed(1)}` : `${percent > 0 ? "+" : ""}${percent} %`;
 }
 
-/** Writes a range by the clock on the wall of a zone. */
+/** Writes a range in the local time of a zone. */
 function rangeText(from: number, to: number, zone: string): string {
   const day = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short" });
   const minute = new Intl.DateTimeFormat("sv-SE", { timeZone: zone, dateStyle: "short", timeStyle: "short" });

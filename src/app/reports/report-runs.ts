@@ -3,33 +3,33 @@ import { BrokenState, type StateForm } from "../views/kept-state.ts";
 import type { SavedState } from "../views/saved-items.ts";
 import { readPeriod, ZoneClock } from "./schedule.ts";
 
-/** A report that is to be sent, or was. Times are milliseconds since the epoch. */
+/** A pending or sent report. Times are milliseconds since the epoch. */
 export interface Run {
   readonly id: string;
   readonly report: string;
   readonly due: number;
-  /** The data are of the time from here on. */
+  /** The start of the data's time range. */
   readonly from: number;
   readonly to: number;
   readonly by: string;
-  /** It is the session of the collector that sends it. */
+  /** The session of the collector that sends it. */
   readonly holder: string;
   readonly state: ReportRun["state"];
   readonly deliveries: readonly { readonly action: string; readonly sentAt?: number; readonly fault?: string }[];
   readonly fault?: string;
 }
 
-/** The runs of all reports are in this order: the newest comes first. */
+/** The runs of all reports, the newest first. */
 export type ReportRuns = readonly Run[];
 
 const version = 1;
 const mostRuns = 50;
-/** Runs of reports that have gone, of all of them. */
+/** The most runs of deleted reports, in all. */
 const mostGone = 1000;
 const dayMs = 86_400_000;
 const goneMs = 7 * dayMs;
 
-/** Writes the runs of reports as a text, and reads them. */
+/** The text form of the runs of reports. */
 export const runsForm: StateForm<ReportRuns> = {
   empty: [],
   format: (runs) => `${JSON.stringify({ version, runs }, undefined, 1)}\n`,
@@ -42,7 +42,7 @@ export const runsForm: StateForm<ReportRuns> = {
         Array.isArray(deliveries);
       if (found === version && Array.isArray(runs) && runs.every(isRun)) return runs;
     } catch {
-      // As of another form.
+      // Treat it like a file of another form.
     }
     throw new BrokenState(`it is no file of runs of reports of version ${version}`);
   },
@@ -59,7 +59,7 @@ export const isOf =
   ({ report, due }: Run): boolean =>
     report === id && due === at;
 
-/** Makes what tells ids of this collector from those of another one, whose mail may go to the same people. */
+/** Returns the part of ids that distinguishes this collector from others whose mail may go to the same people. */
 export const tagOf = (session: string): string => session.slice(0, 8);
 
 export function runOf(report: Report, due: number, holder: string) {
@@ -77,8 +77,8 @@ export function runOf(report: Report, due: number, holder: string) {
 }
 
 /**
- * Keeps the last runs of each report, and those that wait; of reports that have gone those of some days alone. A report that another collector has just created is
- * not known here, and that it was sent must not be forgotten.
+ * Keeps the last runs of each report, and those that wait; of deleted reports only those of some days. A report that another collector has just
+ * created is not known here, and its sent runs must not be forgotten.
  */
 export function keptRuns(runs: ReportRuns, { report: reports }: SavedState, now: number): ReportRuns {
   const counts = new Map<string, number>();

@@ -27,41 +27,41 @@ import { isOf, keptRuns, rangeOf, runOf, shownRun, tagOf, timeText, type ReportR
 import { readSchedule, scheduleWords, ZoneClock } from "./schedule.ts";
 
 const mostShown = 20;
-/** Letters are in memory until they are sent. */
+/** Limits of letters, which are in memory until they are sent. */
 const mostUnderWay = 30;
 const mostWaiting = 10;
 const dayMs = 86_400_000;
 const tickMs = 2000;
 const retryMs = 30_000;
-/** Others wait for what is to be noted: {@link KeptState.patienceMs}. */
+/** The retry interval of a note. Others wait for it: {@link KeptState.patienceMs}. */
 const noteMs = 1000;
-/** A collector that cannot make or send reports leaves them to others of its fleet for this time, and then says what is missing. */
+/** The time for which a collector that cannot make or send reports leaves them to others of its fleet. After that it reports what is missing. */
 const othersMs = 600_000;
 const stopMs = 3000;
 
 interface Due {
   readonly changedAt: string;
   readonly looked: number;
-  /** Infinity says that it is never due. */
+  /** The next time; Infinity: it is never due. */
   readonly at: number;
-  /** It says why the report is never due. */
+  /** The reason why the report is never due. */
   readonly fault?: string;
 }
 
-/** A report is made of this, whenever it is due. */
+/** The input of a report, apart from its time range. */
 type Sent = Pick<ReportMatter, "report" | "board" | "views">;
 
-/** Letters are sent by this. */
+/** The sender of letters. */
 interface Post {
   letterActions(): Promise<readonly string[] | undefined>;
-  /** @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
+  /** Posts a letter. @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
   post(posted: { readonly action: string; readonly letter: Letter }): Promise<string | undefined>;
   takeBack(id: string): void;
 }
 
 /**
- * Sends boards at set times. A run is noted before anything of it is sent, and each action that took it is noted after: whoever goes on after a
- * crash sends what is not noted, under the same id. One collector has a run; another one takes it over when that does not live.
+ * Sends boards at set times. A run is noted before anything of it is sent, and each action that took it is noted after. After a crash,
+ * letters not noted as sent are sent again, under the same id. One collector has a run; another one takes it over when that one is dead.
  */
 export class Reports implements Component {
   readonly name = "reports";
@@ -76,15 +76,15 @@ export class Reports implements Component {
   readonly #stopping = new AbortController();
   /** Runs that are being made or sent here. */
   readonly #underWay = new Map<string, Promise<void>>();
-  /** A run of this id is tried again at this time of the monotonic clock. */
+  /** The time of the next try of a run, by its id and the monotonic clock. */
   readonly #notBefore = new Map<string, number>();
-  /** By run and session: when it was first seen that its collector lives no more, by the monotonic clock. */
+  /** The time when a run's collector was first found dead, by run and session, on the monotonic clock. */
   readonly #leftSince = new Map<string, number>();
-  /** A report of this id is due next then. */
+  /** The next time of a report, by its id. */
   readonly #next = new Map<string, Due>();
   #session: string | undefined;
   #previews = 0;
-  /** One is made after the other: each asks Explore as many questions as its board has views. */
+  /** The last report being made. They are made in turn: each asks Explore as many questions as its board has views. */
   #making: Promise<unknown> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #ticking: Promise<void> = Promise.resolve();
@@ -126,7 +126,7 @@ export class Reports implements Component {
     await within(Promise.all([this.#ticking, ...this.#underWay.values()]), stopMs, undefined);
   }
 
-  /** Notes what is due, and goes on with what this collector has; it happens by itself. */
+  /** Notes due reports, and continues the runs of this collector; it is called automatically. */
   async tick(): Promise<void> {
     const session = this.#followLease();
     if (session === undefined) return;
@@ -215,7 +215,7 @@ export class Reports implements Component {
     }
   }
 
-  /** @throws ConnectError */
+  /** Finds the report of a request. @throws ConnectError */
   #find(body: unknown, { role }: ViewUser): { readonly report: Report; readonly matter: Sent } {
     const { id } = fieldsOf(body, "", ["id"]);
     if (typeof id !== "string") throw wrong("id", "id must be the id of a report");
@@ -233,22 +233,22 @@ export class Reports implements Component {
     return { report, matter };
   }
 
-  /** @returns undefined where its board has gone. */
+  /** @returns undefined where its board has been deleted. */
   #matterOf(report: Report): Sent | undefined {
     const { board: boards, view: views } = this.#saved();
     const board = boards.get(report.board);
     if (board === undefined) return undefined;
-    // Who may write a board may put a view on it that is for a higher role: it is not sent, as the board does not show it.
+    // A user may put a view for a higher role on a board. Do not send it, as the board does not show it.
     const seen = board.views.flatMap((id) => views.get(id) ?? []).filter((view) => suffices(board.role, view.role));
     return { report, board, views: seen };
   }
 
-  /** Tells whether it has what reports are made of, and actions that send them. */
+  /** Reports whether it has the data of reports, and actions that send them. */
   get #isAble(): boolean {
     return this.#post !== undefined && this.#letters.canAsk;
   }
 
-  /** Notes runs of what is due, and takes over those of collectors that do not live. */
+  /** Notes runs of due reports, and takes over those of dead collectors. */
   async #note(session: string): Promise<void> {
     const now = this.#clock.now();
     const { report: reports } = this.#saved();
@@ -258,7 +258,7 @@ export class Reports implements Component {
       const found = this.#dueOf(report, now);
       if (found === undefined || runs.some(isOf(report, found))) return [];
       if (mayTake(found)) return [{ report, at: found }];
-      // It is looked for again.
+      // It is computed again.
       this.#next.delete(report.id);
       return [];
     });
@@ -268,7 +268,7 @@ export class Reports implements Component {
     for (const key of this.#leftSince.keys()) if (!others.has(key)) this.#leftSince.delete(key);
     if (due.length === 0 && others.size === 0) return;
     await this.#runs.change((before, isAlive) => {
-      // Another one would take over at once what it notes.
+      // Another collector would immediately take over this one's runs.
       if (!isAlive(session)) throw new Error("its lease in the fleet has just ended");
       const fresh = due
         .filter(({ report, at }) => !before.some(isOf(report, at)))
@@ -281,7 +281,7 @@ export class Reports implements Component {
     });
   }
 
-  /** Whether the collector that had a run, and lives no more, has had the time to note what it has sent. */
+  /** Reports whether a run's dead collector has had the time to note what it has sent. */
   #isLeft(run: Run): boolean {
     const now = this.#clock.monotonic();
     const since = this.#leftSince.get(leftKey(run)) ?? now;
@@ -289,7 +289,7 @@ export class Reports implements Component {
     return now - since >= this.#runs.patienceMs;
   }
 
-  /** Takes back what waits to be sent once its lease is over: another collector may have taken it over. It waits for no database. */
+  /** Takes back waiting letters once the lease is over: another collector may have taken them over. It waits for no database. */
   #followLease(): string | undefined {
     const session = this.#runs.session();
     if (session !== this.#session) for (const id of this.#underWay.keys()) this.#post?.takeBack(id);
@@ -297,7 +297,7 @@ export class Reports implements Component {
     return session;
   }
 
-  /** Makes a report and hands it to its actions. Never throws. */
+  /** Makes a report and passes it to its actions. Never throws. */
   async #work(run: Run): Promise<void> {
     const report = this.#saved().report.get(run.report);
     const matter = report && this.#matterOf(report);
@@ -315,7 +315,7 @@ export class Reports implements Component {
       if (!this.#has(run)) return;
       const left = run.deliveries.filter(({ sentAt, fault }) => sentAt === undefined && fault === undefined);
       const delivered = await Promise.allSettled(left.map(({ action }) => this.#deliver(run, action, letter)));
-      // Only when none is under way any more is it tried again: a letter is never in a queue twice.
+      // Retry only when none is under way any more: a letter is never in a queue twice.
       const failed = delivered.find((each) => each.status === "rejected");
       if (failed !== undefined) throw failed.reason;
       await this.#end(run);
@@ -330,12 +330,12 @@ export class Reports implements Component {
     }
   }
 
-  /** Tells whether nobody else may have taken it over: the lease under which it was taken goes on. */
+  /** Reports whether the lease under which a run was taken still holds, so nobody else can have taken it over. */
   #has({ holder }: Run): boolean {
     return this.#runs.session() === holder;
   }
 
-  /** @throws Error where it is to be tried again. */
+  /** Delivers a letter by an action. @throws Error where it is to be tried again. */
   async #deliver(run: Run, action: string, letter: Letter): Promise<void> {
     if (this.#post === undefined) throw new Error("there are no actions: SVC_WATCH_RULES_PATH is not set");
     const fault = await this.#post.post({ action, letter });
@@ -345,7 +345,7 @@ export class Reports implements Component {
         ...before,
         deliveries: before.deliveries.map((each) => (each.action === action ? { action, ...outcome } : each)),
       }));
-    // What was sent and cannot be noted would be sent again.
+    // Repeat the note: a letter sent but not noted would be sent again.
     for (;;) {
       try {
         await note();
@@ -357,7 +357,7 @@ export class Reports implements Component {
     }
   }
 
-  /** @param fault why it was not sent at all. */
+  /** Ends a run. @param fault why it was not sent at all. */
   async #end(run: Run, fault?: string): Promise<void> {
     const isSent = ({ deliveries }: Run): boolean =>
       fault === undefined && deliveries.every(({ sentAt }) => sentAt !== undefined);
@@ -379,7 +379,7 @@ export class Reports implements Component {
     });
   }
 
-  /** Looks for the next time once, and again when the report or the clock was changed. */
+  /** Returns the next time of a report, computed only when the report or the clock has changed. */
   #dueOf(report: Report, now: number): number | undefined {
     const { id, changedAt, paused } = report;
     const known = this.#next.get(id);
@@ -408,7 +408,7 @@ export class Reports implements Component {
 
 const leftKey = ({ id, holder }: Run): string => `${id} ${holder}`;
 
-/** Says why a report is never due; undefined: it is. Only a state that was changed by hand has such. */
+/** Returns why a report is never due; undefined: it is. Only a state edited by hand has such reports. */
 function faultOf({ schedule, zone, changedAt }: Report): string | undefined {
   if (readSchedule(schedule) === undefined) return `its schedule ${quote(schedule)} cannot be read: ${scheduleWords}`;
   if (!isZone(zone)) return `its time zone ${quote(zone)} is not known`;
@@ -430,8 +430,8 @@ function nextOf({ schedule, zone }: Report, after: number): number {
 }
 
 /**
- * Finds the last time of a day that a report was due: of several that were missed, the last one is sent. One that was created or changed since is not
- * due for before. A clock that is set back finds the runs that there are.
+ * Finds the last time within a day at which a report was due: of several missed ones, only the last is sent. A report created or changed
+ * since then is not due for earlier times. After a clock is set back, existing runs are found.
  */
 function lastDue(report: Report, now: number): number | undefined {
   let found: number | undefined;

@@ -1,10 +1,10 @@
-/** It says when a report is due, as plain data. Times are minutes of the day by the clock on the wall. */
+/** A schedule of a report, as plain data. Times are minutes of the day in local time. */
 export type Schedule =
   | { readonly kind: "hourly"; readonly minute: number }
   | { readonly kind: "weekdays"; readonly days: readonly number[]; readonly times: readonly number[] }
   | { readonly kind: "monthly"; readonly day: number | "last"; readonly times: readonly number[] };
 
-/** A report is about this time: a calendar unit before it is due, or a span up to then, milliseconds. */
+/** The period of a report: the calendar unit before it is due, or a span up to then, milliseconds. */
 export type Period = "hour" | "day" | "week" | "month" | number;
 
 export const scheduleWords =
@@ -17,10 +17,10 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 const longestSpan = 400 * dayMs;
-/** The 31st comes again after 62 days, in a leap year, too. */
+/** The days to search: the 31st recurs within 62 days, in a leap year, too. */
 const daysAhead = 70;
 
-/** @returns undefined for other words. */
+/** Parses a schedule. @returns undefined for other words. */
 export function readSchedule(text: string): Schedule | undefined {
   const [word = "", ...rest] = text.trim().split(/ +/);
   if (word === "hourly") {
@@ -60,7 +60,7 @@ function readDays(word: string): readonly number[] | undefined {
   return [...days];
 }
 
-/** @returns undefined for other words. */
+/** Parses a period. @returns undefined for other words. */
 export function readPeriod(text: string): Period | undefined {
   if (text === "hour" || text === "day" || text === "week" || text === "month") return text;
   const [, digits, unit] = /^([1-9]\d{0,5})([mhd])$/.exec(text) ?? [];
@@ -68,18 +68,18 @@ export function readPeriod(text: string): Period | undefined {
   return span <= longestSpan ? span : undefined;
 }
 
-/** It is a day of the calendar; months begin with 1. */
+/** A calendar day; months start with 1. */
 interface Day {
   readonly year: number;
   readonly month: number;
   readonly day: number;
 }
 
-/** Reads the clock on the wall of a time zone. */
+/** Converts between instants and the local time of a time zone. */
 export class ZoneClock {
   readonly #format: Intl.DateTimeFormat;
 
-  /** @throws RangeError for a zone that is not known. */
+  /** @throws RangeError for an unknown zone. */
   constructor(zone: string) {
     this.#format = new Intl.DateTimeFormat("en-US", {
       timeZone: zone,
@@ -95,17 +95,17 @@ export class ZoneClock {
     });
   }
 
-  /** @throws RangeError for a zone that is not known. */
+  /** Returns the clock of a zone. @throws RangeError for an unknown zone. */
   static of(zone: string): ZoneClock {
     return new ZoneClock(zone);
   }
 
-  /** Finds the first time that a report is due after another one, milliseconds since the epoch. */
+  /** Finds the first time at which a report is due after another time, milliseconds since the epoch. */
   next(schedule: Schedule, after: number): number {
     if (schedule.kind === "hourly") return this.#nextHourly(schedule.minute, after);
     const { times } = schedule;
     const today = this.dayOf(after);
-    // Where the clock is set back over midnight, a time of the day before comes again.
+    // When the clock is set back over midnight, a time of the day before recurs.
     for (let ahead = -1; ahead <= daysAhead; ahead++) {
       const day = addDays(today, ahead);
       if (!isOn(schedule, day)) continue;
@@ -115,7 +115,7 @@ export class ZoneClock {
     throw new RangeError("the schedule has no next time");
   }
 
-  /** Finds the range that a report is about which is due at a time. */
+  /** Returns the range of a report that is due at a time. */
   range(period: Period, due: number): { readonly from: number; readonly to: number } {
     if (typeof period === "number") return { from: due - period, to: due };
     if (period === "hour") {
@@ -136,7 +136,7 @@ export class ZoneClock {
     return { year, month, day };
   }
 
-  /** Finds when it is so many minutes of a day: the first time where there are two, as much later as is left out where there is none. */
+  /** Finds the instant of a local time, in minutes of a day: the first one where there are two. For a skipped time, it is later by the gap. */
   instantOf({ year, month, day }: Day, minutes: number): number {
     const wall = Date.UTC(year, month - 1, day, 0, minutes);
     const offsets = [this.offsetAt(wall - dayMs), this.offsetAt(wall + dayMs)];
@@ -144,7 +144,7 @@ export class ZoneClock {
     return fitting.length > 0 ? Math.min(...fitting) : wall - (offsets[0] as number);
   }
 
-  /** The offsets of zones are whole minutes, but for long ago. */
+  /** Finds the next hourly time. The offsets of zones are whole minutes, except long ago. */
   #nextHourly(minute: number, after: number): number {
     let at = Math.floor(after / minuteMs) * minuteMs + minuteMs;
     const missing = (minute - this.#fieldsAt(at).minute + 60) % 60;
@@ -154,7 +154,7 @@ export class ZoneClock {
     return at;
   }
 
-  /** Says how far the clock on the wall is ahead of UTC, milliseconds. */
+  /** Returns the offset of local time from UTC, milliseconds. */
   offsetAt(at: number): number {
     const { year, month, day, hour, minute, second } = this.#fieldsAt(at);
     return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;

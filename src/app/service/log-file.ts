@@ -8,23 +8,23 @@ import type { Clock } from "../../base/report/index.ts";
 
 export interface LogFileOptions {
   readonly path: string;
-  /** Rotates when the file would be larger. 0 is never. */
+  /** The size that the file may not exceed: it is rotated before. 0: never. */
   readonly maxBytes: number;
-  /** The number of rotated files that are kept. 0 is all. */
+  /** The number of rotated files that are kept. 0: all. */
   readonly maxBackups: number;
-  /** Rotated files that are older are removed. 0 is none. */
+  /** The age at which rotated files are removed. 0: never. */
   readonly maxAgeMs: number;
   /** True if rotated files are compressed with gzip. */
   readonly compress: boolean;
   readonly clock: Clock;
-  /** Called when the file cannot be written, once until it can be again. */
+  /** Called once when the file cannot be written, and again only after it has worked. */
   readonly failed: (why: string) => void;
 }
 
 /**
- * Appends log lines to a file, each at once, so that the last one before an end is there. A full file becomes
- * `<path>.<time>`, as in `netgloss.log.2026-01-31T12-00-00.000Z`. A file that cannot be written costs its lines, never
- * the collector.
+ * Appends log lines to a file, each immediately, so that the last one before an end is there. A full file becomes
+ * `<path>.<time>`, as in `netgloss.log.2026-01-31T12-00-00.000Z`. A file that cannot be written loses its lines, but never
+ * stops the collector.
  */
 export class LogFile {
   readonly #options: LogFileOptions;
@@ -92,7 +92,7 @@ const backupOf = (path: string, at: number): string => `${path}.${new Date(at).t
 const retryMs = 10_000;
 const zip = promisify(gzip);
 
-/** Compresses the newest rotated file if asked to, and removes those that are too many or too old. */
+/** Compresses the newest rotated file if configured, and removes those that are too many or too old. */
 async function tidy({ path, maxBackups, maxAgeMs, compress, clock }: LogFileOptions, newest: string): Promise<void> {
   if (compress) {
     await writeFile(`${newest}.gz.part`, await zip(await readFile(newest)), { mode: 0o640 });

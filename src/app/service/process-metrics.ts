@@ -4,7 +4,7 @@ import type { Component, Metrics } from "../../base/report/index.ts";
 
 /** The interval of the timer, milliseconds. */
 const resolutionMs = 20;
-/** Names of lags, and the percentile that each is. */
+/** Names of lags, with their percentiles. */
 const lags = [
   ["p50", 50],
   ["p99", 99],
@@ -12,8 +12,8 @@ const lags = [
 ] as const;
 
 /**
- * Metrics of the process itself, under the names that Prometheus clients share: `process_*`, and `nodejs_*` of Node's. The lag
- * is that of the event loop since the metrics were last read: how much later than due a timer ran.
+ * Creates metrics of the process, under the names shared by Prometheus clients: `process_*`, and `nodejs_*` for Node. The lag
+ * of the event loop is the lateness of a timer since the metrics were last read.
  */
 export function createProcessMetrics(metrics: Metrics, version: string, instance = ""): Component {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
@@ -62,7 +62,7 @@ export function createProcessMetrics(metrics: Metrics, version: string, instance
   for (const [name, percentile] of lags) {
     gauge(`nodejs_eventloop_lag_${name}_seconds`, `Lag of the event loop since the last reading: ${name}.`, () => {
       const lag = lagSeconds(delay.percentile(percentile));
-      // The last one of a reading begins the next period.
+      // The last one of a reading starts the next period.
       if (percentile === 100) delay.reset();
       return lag;
     });
@@ -81,7 +81,7 @@ function numbersOf(value: number | undefined): readonly (readonly [Record<string
 
 function openDescriptors(): number | undefined {
   try {
-    // Less the one that the reading itself opens.
+    // Subtract the descriptor that the reading itself opens.
     return readdirSync("/proc/self/fd").length - 1;
   } catch {
     return undefined;

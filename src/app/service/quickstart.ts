@@ -4,8 +4,8 @@ import { makeFolderSync } from "../../base/file/index.ts";
 import type { Settings } from "../settings/index.ts";
 
 /**
- * Makes the directories of the metadata file and of the output file, and puts the sample where the metadata file is
- * missing. A file that exists is left alone.
+ * Creates the directories of the metadata file and of the output file, and copies the sample if the metadata file is
+ * missing. An existing file is not touched.
  */
 export function prepareQuickstart(settings: Settings, samplePath: string): void {
   const metadataPath = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH;
@@ -19,7 +19,7 @@ export function prepareQuickstart(settings: Settings, samplePath: string): void 
   }
 }
 
-/** Returns next steps to try, as commands that work as they stand. */
+/** Returns next steps to try, as commands that can be copied. */
 export function quickstartHints(settings: Settings, apiBase: string, flowPorts: readonly number[]): string {
   const lines = [
     "",
@@ -44,7 +44,7 @@ export function quickstartHints(settings: Settings, apiBase: string, flowPorts: 
   return `${lines.join("\n")}\n`;
 }
 
-/** A command that calls one method of the metadata API. */
+/** Returns a command that calls one method of the metadata API. */
 export function curlLine(apiBase: string, method: string, request: unknown): string {
   const url = `${apiBase}/api/v1/enrich/ipaddr/udm.v1.UdmService/${method}`;
   return `curl -s ${url} -H 'content-type: application/json' -d '${JSON.stringify(request)}'`;

@@ -3,9 +3,9 @@ import { missingForMetadataApi } from "../../metadata/settings.ts";
 import { receivesFlows } from "../../flow/settings.ts";
 
 /**
- * Says in words for the log what SIGHUP does, and what it leaves alone that an operator may expect to be read, with the reason.
+ * Describes for the log the effect of SIGHUP, and names files that it does not reread although an operator may expect it, with the reason.
  *
- * @param hasMetadata whether the metadata file could be read so far; one that could not is tried again, whoever owns it.
+ * @param hasMetadata true if the metadata file has been read; if not, it is tried again, whoever owns it.
  */
 export function reloadPlan(
   settings: Settings,

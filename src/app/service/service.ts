@@ -12,13 +12,13 @@ import {
 import { exitCodes, type SignalSource } from "../cli/terminal.ts";
 import { SettingsError } from "../settings/index.ts";
 
-/** By how much the heap may grow over what lives in it before old objects are collected again, percent. */
+/** The growth of the heap over its live objects that triggers a collection of old objects, percent. */
 const growth = 30;
 
 /**
  * Makes the collector collect garbage earlier, for the whole process. V8 lets a heap of hundreds of megabytes grow to a multiple before it
- * looks through it. Rows of SNMP tables live as long as a table takes to read, and templates of hostile exporters until others displace
- * them, so they all get there.
+ * collects it. Rows of SNMP tables live as long as a table takes to read, and templates of hostile exporters until others replace
+ * them, so they all become old objects.
  */
 export function limitHeapGrowth(): void {
   setFlagsFromString(`--heap-growing-percent=${growth}`);
@@ -37,11 +37,11 @@ export interface ServiceManagerOptions {
 }
 
 /**
- * Says to systemd that the collector has started, how it is whenever that changes, and that it lives: twice in each `WatchdogSec` of the unit, from the
- * main thread. Does nothing where no service manager listens (`NOTIFY_SOCKET` of sd_notify(3)). A manager that does not get the word
+ * Notifies systemd that the collector has started, of each change of its state, and that it is alive: twice in each `WatchdogSec` of the
+ * unit, from the main thread. Does nothing where no service manager listens (`NOTIFY_SOCKET` of sd_notify(3)). A failed notification
  * is logged once; the collector runs on.
  *
- * @returns what says that the collector stops.
+ * @returns a function that announces the stop of the collector.
  */
 export function announceToServiceManager(options: ServiceManagerOptions): () => void {
   const { env, pid, health, log, notify = runSystemdNotify(env) } = options;
@@ -86,7 +86,7 @@ function statusOf(health: Health): string {
   return health.isDegraded() ? `degraded: ${names(({ degraded }) => degraded === true)}` : "ready";
 }
 
-/** The longest silence that the service manager allows, milliseconds; 0 when it watches another process, or none. */
+/** Returns the longest silence that the service manager allows, milliseconds; 0 when it watches another process, or none. */
 function watchdogMs(env: ServiceManagerOptions["env"], pid: number): number {
   const watched = env["WATCHDOG_PID"] ?? "";
   if (watched !== "" && Number(watched) !== pid) return 0;
@@ -107,16 +107,16 @@ function runSystemdNotify(env: ServiceManagerOptions["env"]): Notify {
 
 type State = "ready" | "degraded" | "not ready";
 
-/** Changes logged at once; the later ones of this many milliseconds share a line. */
+/** The number of changes logged at once; later ones within this many milliseconds share a line. */
 const burst = 3;
 const quietMs = 30_000;
 
 /**
- * Logs whether the collector is ready, and each later change of that, at a limited rate: a line says how often it changed since the one
- * before. The line names the checks; what is wrong with them has been logged by the part itself and is shown by `/readyz`.
+ * Logs whether the collector is ready, and each later change of that, at a limited rate: a line has the number of changes since the one
+ * before. The line names the checks; each part logs its own faults, and `/readyz` shows them.
  *
  * @param where fields of the first line: the version, the ports.
- * @returns what ends it.
+ * @returns a function that ends the logging.
  */
 export function announceReadiness(
   health: Health,
@@ -129,7 +129,7 @@ export function announceReadiness(
 ): () => void {
   let state = stateOf(health);
   const hasBudget = createLineBudget(clock, burst, 1000 / quietMs);
-  /** Since the line before. */
+  /** The number of changes since the line before. */
   let changes = 0;
   let callOff: (() => void) | undefined;
 
@@ -183,27 +183,30 @@ export interface RunOptions {
   readonly signals: SignalSource;
   /** Ends the process at once. */
   readonly exit: (code: number) => void;
-  /** Called when the component has started. What it returns is called before the component is stopped. */
+  /** Called when the component has started. The function it returns is called before the component is stopped. */
   readonly started?: () => (() => void) | undefined;
-  /** SIGHUP. */
+  /** Called on SIGHUP. */
   readonly reload?: () => void;
-  /** SIGUSR2. */
+  /** Called on SIGUSR2. */
   readonly reopen?: () => void;
 }
 
 /** The longest time that a stop may take before the process ends without it, milliseconds. */
 const stopWithinMs = 10_000;
 
-/** On Ctrl-C under npm the signal comes twice: from the terminal and from npm, which passes it on. `timeout` sends its signal twice, too. */
+/**
+ * The time within which a repeated signal counts as the same request, milliseconds. Ctrl-C under npm sends two: the terminal's, and
+ * npm's copy. `timeout` sends its signal twice, too.
+ */
 const sameRequestMs = 500;
 
 /**
- * Runs a component as the one purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
- * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An error
- * that nobody caught is a bug: it is logged and ends the process.
+ * Runs a component as the only purpose of the process: starts it, waits for SIGTERM or SIGINT, stops it. A second
+ * signal half a second later or more, or a stop that takes longer than ten seconds, ends the process at once. An uncaught
+ * error is a bug: it is logged and ends the process.
  *
- * After a stop that a signal asked for, it still listens for SIGTERM and SIGINT: without a listener, the same request, which comes
- * again, would kill a process that is about to end with exit code 0.
+ * After a stop by a signal, it still listens for SIGTERM and SIGINT. Without a listener, the repeated signal would kill a process
+ * that is about to end with exit code 0.
  *
  * @returns the exit code; after a SettingsError of the start that of bad settings.
  */
@@ -261,7 +264,7 @@ export async function runComponent(component: Component, options: RunOptions): P
   }
 }
 
-/** Says why something cannot start. @returns the exit code; after a SettingsError that of bad settings. */
+/** Logs why something cannot start. @returns the exit code; after a SettingsError that of bad settings. */
 export function logFailedStart(error: unknown, log: Log): number {
   if (error instanceof SettingsError) {
     for (const problem of error.problems) log.error({ error: problem }, "cannot start");

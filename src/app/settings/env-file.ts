@@ -3,7 +3,7 @@ import type { GivenSetting } from "./settings-source.ts";
 
 const assignment = /^(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/;
 
-/** Tells whether a text is a file of environment variables rather than YAML: by its name, else by its first line. */
+/** Reports whether a text is a file of environment variables rather than YAML: by its name, else by its first line. */
 export function isEnvFile(file: string, source: string): boolean {
   if (/\.ya?ml$/i.test(file)) return false;
   if (/(?:^|[./])env(?:\.[^/]*)?$/i.test(file)) return true;
@@ -11,16 +11,16 @@ export function isEnvFile(file: string, source: string): boolean {
   return assignment.test(first) || section.test(first);
 }
 
-/** Gives the text of a file; undefined: there is none. */
+/** Returns the text of a file; undefined: there is none. */
 type ReadEnvFile = (path: string) => string | undefined;
 
 /**
- * Reads a file of environment variables: `NAME=value` lines as a shell, Docker and systemd's EnvironmentFile take them.
- * From a systemd unit it takes what `Environment=` and `EnvironmentFile=` say, as systemd does: files count before variables of the unit.
- * Variables that are no settings are left out, as in the environment.
+ * Reads a file of environment variables: `NAME=value` lines in the forms of a shell, Docker and systemd's EnvironmentFile.
+ * From a systemd unit it reads `Environment=` and `EnvironmentFile=`, as systemd does: files win over variables of the unit.
+ * Variables that are not settings are left out, as in the environment.
  *
  * @param read reads the files of `EnvironmentFile=`; without it they are left out.
- * @throws SettingsError naming file:line for a line that is none of these, or whose file cannot be read.
+ * @throws SettingsError naming file:line for a line of another form, or whose file cannot be read.
  */
 export function parseEnvFile(file: string, source: string, read?: ReadEnvFile): GivenSetting[] {
   const problems: string[] = [];
@@ -54,16 +54,16 @@ export function parseEnvFile(file: string, source: string, read?: ReadEnvFile): 
   return [...given, ...files.flat()].filter(({ name }) => /^(?:SVC|EF)_/.test(name));
 }
 
-/** A variable of a file as Compose takes it. */
+/** A variable of a file as Compose reads it. */
 export interface FileVariable {
   readonly name: string;
-  /** The text. A name behind a dollar is to be filled in; `$$` is a dollar. */
+  /** The text. A name after a dollar is a variable to substitute; `$$` is a dollar. */
   readonly text: string;
-  /** Nothing is filled in: it stands in single quotes. */
+  /** True in single quotes: no variables are substituted. */
   readonly isLiteral: boolean;
 }
 
-/** All variables of a file of environment variables, settings or not. A line that is none is left out. */
+/** Returns all variables of a file of environment variables, settings or not. Lines of other forms are left out. */
 export function environmentVariables(source: string): FileVariable[] {
   return lines(source).flatMap((line) => {
     const [, name, value = ""] = assignment.exec(line) ?? [];
@@ -71,7 +71,7 @@ export function environmentVariables(source: string): FileVariable[] {
   });
 }
 
-/** The file that an `EnvironmentFile=` names; with `-` in front it may be missing. */
+/** Reads the file of an `EnvironmentFile=`; with `-` in front it may be missing. */
 function readNamedFile(origin: string, value: string, read: ReadEnvFile): GivenSetting[] {
   const path = unquote(value.replace(/^-/, ""));
   const source = read(path);
@@ -86,7 +86,7 @@ const isUnit = (source: string): boolean => lines(source).some((line) => section
 
 interface NumberedLine {
   readonly line: string;
-  /** Counted from 1. */
+  /** The number, from 1. */
   readonly number: number;
 }
 
@@ -94,7 +94,7 @@ function numberedLines(source: string): NumberedLine[] {
   return lines(source).map((line, i) => ({ line, number: i + 1 }));
 }
 
-/** Lines of a unit: one that ends in a backslash goes on with the next line that is no comment, and has the number of its first. */
+/** Returns the lines of a unit. One that ends in a backslash continues with the next line that is not a comment, and has the number of its first. */
 function joinedLines(source: string): NumberedLine[] {
   const joined: NumberedLine[] = [];
   let open: NumberedLine | undefined;
@@ -115,7 +115,7 @@ function lines(source: string): string[] {
     .map((line) => line.trim());
 }
 
-/** A value without the quotes around it; without quotes it ends at a comment. @param dollar what replaces an escaped one. */
+/** Returns a value without its quotes; without quotes it ends at a comment. @param dollar the replacement of an escaped one. */
 function unquote(text: string, dollar = "$"): string {
   const value = text.trim();
   const quoted = /^'([^']*)'(?:\s*#.*)?$/.exec(value);
@@ -126,7 +126,7 @@ function unquote(text: string, dollar = "$"): string {
   return value.replace(/(?:^|\s+)#.*$/, "");
 }
 
-/** The variables of one `Environment=` line: words, each quoted or not; `%%` is a percent sign. @returns undefined for anything else. */
+/** Returns the variables of one `Environment=` line: words, each quoted or not; `%%` is a percent sign. @returns undefined for anything else. */
 function unitVariables(text: string): (readonly [string, string])[] | undefined {
   const words = text.match(/"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']+(?:"[^"]*"|'[^']*')?/g) ?? [];
   const found = words.map((word) => assignment.exec(unquote(word)));

@@ -2,13 +2,13 @@ import { SettingsError } from "./settings-source.ts";
 
 interface Program {
   readonly name: string;
-  /** Patterns of its files, and of no others: all of one list match. */
+  /** Patterns that match only the program's files: all of one list must match. */
   readonly marks: readonly (readonly RegExp[])[];
-  /** The page of the documentation with the names that its settings have here. */
+  /** The page of the documentation with the equivalents of its settings. */
   readonly page: string;
 }
 
-/** The configurations of other collectors that people try first. */
+/** Other collectors whose configurations people try first. */
 const programs: readonly Program[] = [
   {
     name: "Akvorado",
@@ -79,8 +79,8 @@ const programs: readonly Program[] = [
 ];
 
 /**
- * Refuses the configuration of another collector with a sentence that leads to the page on changing over. A text with a setting of
- * ours or of NetObserv is none.
+ * Refuses the configuration of another collector, with a reference to the page on changing over. A text with a setting of
+ * ours or of NetObserv is not refused.
  *
  * @throws SettingsError
  */

@@ -9,13 +9,13 @@ import type { GivenSetting } from "./settings-source.ts";
 export const prefixes = { own: "SVC_", old: "EF_" } as const;
 
 export interface NamedSettings {
-  /** The given settings, by our names: groups in which none is there twice, weakest first. */
+  /** The given settings, by our names: groups without duplicates, weakest first. */
   readonly groups: readonly (readonly GivenSetting[])[];
-  /** Names that mean nothing, each with its origin. */
+  /** Unknown names, each with its origin. */
   readonly unknown: readonly string[];
   readonly problems: readonly string[];
   readonly warnings: readonly string[];
-  /** Notes that are worth a line in the log and ask for nothing. */
+  /** Notes for the log that need no action. */
   readonly notes: readonly string[];
 }
 
@@ -31,22 +31,22 @@ const knownOldNames: ReadonlySet<string> = new Set(
   [...Object.keys(netObservNames), ...knownNames.map(suffixOf)].map((suffix) => prefixes.old + suffix),
 );
 
-/** The known name, of the same prefix, that an unknown one nearly is. */
+/** Returns the known name, of the same prefix, that is closest to an unknown one. */
 export function nearSetting(name: string): string | undefined {
   return nearName(name, name.startsWith(prefixes.old) ? knownOldNames : knownNames);
 }
 
-/** The origin of what no file says, because NetObserv has it without a setting. */
+/** The origin of settings missing in all files, because NetObserv has them by default. */
 export const theirDefault = "NetObserv's default";
 
-/** An input of ours, for which NetObserv has a program of its own that needs no setting to be on. */
+/** An input of ours that is a separate program of NetObserv's, which is on without a setting. */
 interface Input {
   readonly program: "flow" | "trap" | "snmp";
   readonly where: SettingName;
   readonly enable: SettingName;
   /** The default of NetObserv's program for `where`; undefined: the same as ours. */
   readonly theirs: string | undefined;
-  /** Names, without prefix, that only this program knows. */
+  /** Matches names, without prefix, that only this program knows. */
   readonly known: RegExp;
 }
 
@@ -75,8 +75,8 @@ const inputs: readonly Input[] = [
 ];
 
 /**
- * Finds the setting that each name means. `SVC_` wins over `EF_` wherever each stands, a later layer over an earlier
- * one, a setting's own name over another name for it. Empty text is as if the name were not there.
+ * Finds the setting for each name. `SVC_` always wins over `EF_`, a later layer over an earlier
+ * one, and a setting's own name over another name for it. An empty text counts as absent.
  */
 export function nameSettings(layers: readonly (readonly GivenSetting[])[]): NamedSettings {
   const byPrefix = { own: layers.map(() => newGroup()), old: layers.map(() => newGroup()) };
@@ -109,13 +109,13 @@ export interface Meaning {
   readonly name: string;
   /** True if the setting has another suffix here. */
   readonly isAlias: boolean;
-  /** The text that the setting takes for a given one. */
+  /** Converts a given text to the setting's text. */
   readonly toText: (text: string) => string;
 }
 
 const asItIs = (text: string): string => text;
 
-/** @returns undefined for a name that means nothing here. */
+/** @returns undefined for a name without a meaning here. */
 export function meaningOf(name: string): Meaning | undefined {
   if (typeof parseInstanceName(name) === "object") return { name, isAlias: false, toText: asItIs };
   const { suffix, namespace } = partsOf(name);
@@ -131,7 +131,7 @@ export function meaningOf(name: string): Meaning | undefined {
   return { name: ofNamespace(mapping.setting), isAlias: mapping.isAlias, toText: mapping.toText };
 }
 
-/** The name after either prefix. NetObserv has several outputs of one kind by namespaces: `EF_EDGE_OUTPUT_KAFKA_TOPIC`. */
+/** Returns the name after either prefix. NetObserv distinguishes several outputs of one kind by namespaces: `EF_EDGE_OUTPUT_KAFKA_TOPIC`. */
 export function partsOf(name: string): { readonly suffix?: string; readonly namespace?: string } {
   const [, namespace, output] = /^EF_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(OUTPUT_.+)$/.exec(name) ?? [];
   if (namespace !== undefined && output !== undefined) return { suffix: output, namespace };
@@ -140,9 +140,10 @@ export function partsOf(name: string): { readonly suffix?: string; readonly name
 }
 
 /**
- * Services of one Compose file are programs of their own there, and one program here; likewise outputs that have no names here.
+ * Warns of a value that replaces another service's. The services of a Compose file are separate programs of NetObserv, but one here; likewise
+ * outputs without names.
  *
- * @param seen the settings of the same layer that were given before, by what they mean.
+ * @param seen earlier settings of the same layer, by their meaning.
  */
 function warnOfAnother(
   given: GivenSetting,
@@ -199,20 +200,20 @@ function place(given: GivenSetting, group: Group, report: ReturnType<typeof crea
   } else if (!isEmpty && mapping.kind !== "same") report.withoutEffect(given, suffix, mapping);
 }
 
-/** The programs of NetObserv whose settings these are. */
+/** Returns the programs of NetObserv to which settings belong. */
 export function programsOf(given: readonly GivenSetting[]): Input["program"][] {
   const said = given.filter(({ text }) => text.trim() !== "");
   const old = said.filter(({ name }) => name.startsWith(prefixes.old));
   const found = inputs.filter(({ known }) => old.some(({ name }) => known.test(suffixOf(name))));
   if (found.length > 0) return found.map(({ program }) => program);
-  // All of them want the licence to be accepted; one with nothing else of its own is the one for flows.
+  // All programs need an accepted licence. Settings without any input's own are those of the program for flows.
   const isOfAnInput = said.some(({ name }) => inputs.some(({ known }) => known.test(suffixOf(name))));
   return !isOfAnInput && old.some(({ name }) => suffixOf(name) === "LICENSE_ACCEPTED") ? ["flow"] : [];
 }
 
 /**
- * The settings of inputs that NetObserv's programs have without a setting: they are on, and where nothing is said of it, they are at its
- * usual ports and directories. Nothing of an input of which is said whether it is on.
+ * Returns the settings of inputs that are on by default in NetObserv's programs, at their usual ports and directories if these
+ * are not given. An input that is switched on or off explicitly is left out.
  */
 export function inputsTurnedOn(given: readonly GivenSetting[]): GivenSetting[] {
   const said = given.filter(({ text }) => text.trim() !== "");
@@ -232,12 +233,12 @@ function suffixOf(name: string): string {
   return name.slice(name.indexOf("_") + 1);
 }
 
-/** Tells whether the value of a switch means that it is off, or nothing was said. */
+/** Reports whether the value of a switch means off, or is empty. */
 export function isOff(text: string): boolean {
   return /^(?:false|no|0)?$/i.test(text.trim());
 }
 
-/** Gathers what is to be said about names, so that there is one line for each reason. */
+/** Creates a report about names, with one line for each reason. */
 function createReport() {
   const unknown: string[] = [];
   const problems: string[] = [];
@@ -258,7 +259,7 @@ function createReport() {
     result(fromOld: number): Omit<NamedSettings, "groups"> {
       const notes = [...accepted].map(([why, names]) => `${[...names].join(", ")} without effect: ${why}`);
       if (fromOld > 0) notes.unshift(`${fromOld} ${fromOld === 1 ? "setting" : "settings"} by the prefix EF_`);
-      // Settings of something that is off are not missed.
+      // Do not warn of missing settings for something that is off.
       const missed = missing.filter((one) => isOn(one.switch));
       const byAdvice = new Map<string, Set<string>>();
       for (const { name, advice } of missed) byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(name));

@@ -43,9 +43,9 @@ export const outputSettings = {
 /** A further output of a kind: `SVC_OUTPUT_<word>__<name>__…`. It takes no values from the output without a name. */
 export interface OutputInstance {
   readonly word: StoreWord;
-  /** As in the names of its settings: `EDGE`. */
+  /** The name as in its settings: `EDGE`. */
   readonly name: string;
-  /** Its values, by the names that the kind's rows have. */
+  /** Its values, by the names of the kind's rows. */
   readonly values: CommonValues;
   /** The origin of each of its values, by the full names of the kind's settings; absent: the default. */
   readonly origins: ReadonlyMap<string, string>;
@@ -54,7 +54,7 @@ export interface OutputInstance {
 /** The settings of every output that has a queue. */
 type OutputValues = Pick<CommonValues, "ENABLE" | "FILTER" | "ROLLUP_FIELDS" | "QUEUE_SIZE"> & Partial<CommonValues>;
 
-/** An output as the settings have it, on or not. */
+/** An output as the settings have it, enabled or not. */
 export interface OutputSettings<Values = OutputValues> {
   /** The name of the output: `stdout`, `kafka`, `kafka-edge`. */
   readonly name: string;
@@ -63,20 +63,20 @@ export interface OutputSettings<Values = OutputValues> {
   show(this: void, name: string): string;
 }
 
-/** An output to a store as the settings have it, on or not. */
+/** An output to a store as the settings have it, enabled or not. */
 export interface StoreSettings extends OutputSettings<CommonValues> {
   readonly kind: StoreKind;
-  /** As in its instance; undefined for the one without a name. */
+  /** The origins of its instance; undefined for the output without a name. */
   readonly origins: ReadonlyMap<string, string> | undefined;
 }
 
-/** The values of all outputs, and those that have names. */
+/** The values of all outputs, and the outputs with names. */
 interface AllOutputs {
   readonly [name: `SVC_${string}`]: unknown;
   readonly outputInstances: readonly OutputInstance[];
 }
 
-/** Returns all outputs to stores: one of each kind, and those that have names. */
+/** Returns all outputs to stores: one of each kind, and those with names. */
 export function storesOf(settings: AllOutputs): StoreSettings[] {
   const plain = outputKinds.map((kind) => ({
     kind,
@@ -109,7 +109,7 @@ function valuesOf(word: string, rows: SettingRows, settings: AllOutputs): Record
   return Object.fromEntries(names.map((name) => [name, settings[`${prefix}${word}_${name}`]]));
 }
 
-/** Leaves the secrets out: what is left may be handed to another thread. */
+/** Returns an instance without its secrets, which may be passed to another thread. */
 export function plainInstance(instance: OutputInstance): OutputInstance {
   const entries = Object.entries(instance.values).filter(([, value]) => !(value instanceof Secret));
   return { ...instance, values: Object.fromEntries(entries) as unknown as CommonValues };
@@ -128,7 +128,7 @@ export function storeWordOf(name: string): StoreWord | undefined {
   return storeWords.find((word) => name.startsWith(`${prefix}${word}_`));
 }
 
-/** Returns the kind that a word names. */
+/** Returns the kind of a word. */
 export function kindOf(word: StoreWord): StoreKind {
   return outputKinds.find((kind) => kind.word === word) as StoreKind;
 }
@@ -141,14 +141,14 @@ export interface InstanceName {
   readonly setting: string;
 }
 
-/** No other name of a setting has two underscores in a row. */
+/** The separator; no other name of a setting has two underscores in a row. */
 const separator = "__";
 const instanceWord = /^(?=.{1,32}$)[A-Z0-9]+(_[A-Z0-9]+)*$/;
 
 /**
  * Reads `SVC_OUTPUT_KAFKA__EDGE__TOPIC`.
  *
- * @returns undefined for names of another form; a text that says what is wrong with one of this form.
+ * @returns undefined for names of another form; a text with the fault of a name of this form.
  */
 export function parseInstanceName(name: string): InstanceName | string | undefined {
   if (!name.startsWith(prefix) || !name.includes(separator)) return undefined;

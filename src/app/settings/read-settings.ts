@@ -25,9 +25,9 @@ import { isSettingName } from "./netobserv/netobserv-names.ts";
 import { SettingsError, type GivenSetting, flagOf } from "./settings-source.ts";
 
 /**
- * Judges the settings as a whole: what the rows rule, and what takes more than a rule.
+ * Checks the settings as a whole: the rules of the rows, and conditions too complex for a rule.
  *
- * @param origins where each comes from: `default` for those that nobody has set.
+ * @param origins the origin of each setting: `default` for those not given.
  */
 function checkSettings(
   settings: Settings,
@@ -45,10 +45,10 @@ function checkSettings(
   };
 }
 
-/** Rows whose rules name settings by their full names; those of outputs name their own. */
+/** Rows whose rules use the full names of settings; rows of outputs use the outputs' own names. */
 const ownRows = Object.fromEntries(Object.entries(settingsTable).filter(([name]) => !(name in outputSettings)));
 
-/** Judges the outputs of this host. */
+/** Checks the outputs of this host. */
 function localProblems(settings: Settings): string[] {
   return Object.entries(localRows).flatMap(([word, rows]) => {
     const show = (name: string): string => (name in rows ? `SVC_OUTPUT_${word}_${name}` : name);
@@ -89,24 +89,24 @@ function idleWarnings(settings: Settings): string[] {
   return ["no output is on, records go nowhere: set SVC_OUTPUT_FILE_ENABLE or SVC_OUTPUT_STDOUT_ENABLE"];
 }
 
-/** Settings and what is worth saying about them. */
+/** Settings, with warnings and notes about them. */
 export interface SettingsReading {
   readonly settings: Settings;
   /** The origin of each value; `default` where nothing was given. */
   readonly origins: ReadonlyMap<SettingName, string>;
-  /** Names that start with `SVC_` or `EF_` and mean nothing, each with its origin. */
+  /** Unknown names that start with `SVC_` or `EF_`, each with its origin. */
   readonly unknown: readonly string[];
-  /** Warnings of what is allowed and probably not meant. */
+  /** Warnings of allowed settings that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** Notes that are worth a line in the log and ask for nothing. */
+  /** Notes for the log that need no action. */
   readonly notes: readonly string[];
 }
 
 /**
- * Settles every setting: a later layer beats an earlier one, the default comes before all. Names of both prefixes are
- * taken as {@link nameSettings} says; empty text is as if it were not there.
+ * Determines every setting: a later layer wins over an earlier one, and any layer over the default. Names of both prefixes are
+ * read as in {@link nameSettings}; an empty text counts as absent.
  *
- * @param layers what was given, weakest first: settings file, environment, flags.
+ * @param layers the given settings, weakest first: settings file, environment, flags.
  * @param readFile reads the file that `<NAME>_FILE` names; one line feed at its end does not count.
  * @throws SettingsError with all problems: values of the wrong type, names one or two edits from a known one, names
  * of another prefix in a file, a secret given twice in one layer, combinations that cannot work.
@@ -174,11 +174,11 @@ export function readSettings(
   return { settings, origins, unknown, notes, warnings: [...warnings, ...found.warnings] };
 }
 
-/** Values, and where they come from, of the collector or of an output that has a name. */
+/** Values and their origins, of the collector or of an output that has a name. */
 interface Scope {
   readonly values: Map<SettingName, unknown>;
   readonly origins: Map<SettingName, string>;
-  /** The name by which a setting is given here. */
+  /** Returns the name by which a setting is given here. */
   readonly show: (name: string) => string;
 }
 
@@ -186,7 +186,7 @@ type InstanceScope = Scope & Pick<OutputInstance, "word" | "name">;
 
 const createScope = (show: Scope["show"]): Scope => ({ values: new Map(), origins: new Map(), show });
 
-/** Finds where a name belongs, and which setting it is there. */
+/** Finds the scope of a name, and its setting there. */
 function scopeOf(
   name: string,
   base: Scope,
@@ -206,8 +206,8 @@ function scopeOf(
 }
 
 /**
- * The settings as the text of a settings file, each with where its value comes from. A secret is a comment, so that
- * the text used as a file does not set it to something else.
+ * Returns the settings as the text of a settings file, each with its origin. A secret is a comment, so that
+ * the text used as a file does not change it.
  */
 export function formatSettings({ settings, origins }: SettingsReading): string {
   const lines = allSettings(settings, origins).map(({ row, shown, value, origin }) =>
@@ -225,11 +225,11 @@ interface ListedSetting {
   /** The name by which it is given. */
   readonly shown: string;
   readonly value: unknown;
-  /** Undefined where it is not known. */
+  /** The origin; undefined where it is unknown. */
   readonly origin: string | undefined;
 }
 
-/** Lists all settings in the order of the table, those of outputs with names behind them. */
+/** Lists all settings in the order of the table, followed by those of outputs with names. */
 export function allSettings(
   settings: Settings,
   origins: ReadonlyMap<SettingName, string> | undefined,
@@ -254,7 +254,7 @@ export function allSettings(
   return [...own, ...ofInstances];
 }
 
-/** The page docs/reference/settings.md: a table for each group, for each output its own. */
+/** Returns the page docs/reference/settings.md: a table for each group, and one for each output. */
 export function settingsPage(): string {
   const sections = settingGroups.map(({ group, names }) => {
     const tables = [...new Set(names.map(outputWordOf))].map((output) => {
@@ -282,7 +282,7 @@ function code(text: string): string {
   return text === "" ? "" : `\`${text}\``;
 }
 
-/** A text as a scalar of YAML that is read back as the same text. */
+/** Returns a text as a YAML scalar that is read back as the same text. */
 export function yamlScalar(text: string): string {
   return /^[A-Za-z0-9_./][A-Za-z0-9_./-]*$/.test(text) ? text : JSON.stringify(text);
 }

@@ -20,25 +20,25 @@ interface ComposeVariable {
   readonly name: string;
   readonly text: string;
   readonly at: number;
-  /** Why there is no text: what it is to be filled in with is not known. */
+  /** The reason why there is no text: a variable in it has no known value. */
   readonly unfilled?: string;
 }
 
-/** The sources from which Compose fills variables in. */
+/** The sources of values that Compose substitutes for variables. */
 interface ComposeSurroundings {
-  /** The variables of the shell. They count before the file `.env`. */
+  /** The variables of the shell, which win over the file `.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Reads a file; undefined: there is none. */
   readonly read: (path: string) => string | undefined;
 }
 
 /**
- * The settings among the variables of the services of a Compose file, in its order: those below `environment`, before them those of
- * the files that `env_file` names and that are not below it. Variables in values are filled in as Compose does it, from the shell and from
- * the file `.env` beside the file. One that has no value makes the setting {@link ComposeVariable.unfilled}.
+ * Returns the settings among the variables of the services of a Compose file, in its order. Variables of the files in `env_file` come
+ * before those below `environment`, which win. Variables in values are substituted as in Compose, from the shell and from
+ * the file `.env` beside the file. One without a value makes the setting {@link ComposeVariable.unfilled}.
  *
- * @returns undefined when the mapping is no Compose file: it has no `services`.
- * @throws what `fail` does.
+ * @returns undefined when the mapping is not a Compose file: it has no `services`.
+ * @throws the error of `fail`.
  */
 function composeVariables(
   file: string,
@@ -89,12 +89,12 @@ function variablesOf(environment: YamlNode, lookUp: LookUp, fail: Fail): Compose
 
 function variableOf({ key, value }: YamlPair, lookUp: LookUp, fail: Fail): ComposeVariable {
   if (value.kind !== "scalar") return fail("expected a scalar: a text, number, true or false", value.at);
-  // Without a value it is the one of the shell.
+  // A variable without a value takes it from the shell.
   if (isNullNode(value)) return { name: key.text, text: lookUp(key.text) ?? "", at: key.at };
   return { name: key.text, at: key.at, ...filledIn(value.text, lookUp) };
 }
 
-/** `env_file`: a path, a list of paths, or of mappings with `path` and `required`. Of a name, the last file counts. */
+/** Reads `env_file`: a path, a list of paths, or of mappings with `path` and `required`. For each name, the last file counts. */
 function variablesOfFiles(
   node: YamlNode,
   read: ComposeSurroundings["read"],
@@ -121,7 +121,10 @@ function variablesOfFiles(
 
 type LookUp = (name: string) => string | undefined;
 
-/** The variables of a file beside a Compose file. Earlier ones fill in later ones, after what `lookUp` knows; nothing does in single quotes. */
+/**
+ * Reads the variables of a file beside a Compose file. A variable is substituted from `lookUp`, then from earlier ones, but not in
+ * single quotes.
+ */
 function filledVariables(source: string, lookUp: LookUp): ReadonlyMap<string, Filled> {
   const filled = new Map<string, Filled>();
   for (const { name, text, isLiteral } of environmentVariables(source)) {
@@ -134,16 +137,16 @@ function filledText(filled: Filled | undefined): string | undefined {
   return filled?.unfilled === undefined ? filled?.text : undefined;
 }
 
-/** A text with its variables filled in, or why it cannot be. */
+/** A text with its variables substituted, or why that is impossible. */
 type Filled = { readonly text: string; readonly unfilled?: string };
 
-/** The greatest depth of variables within each other: `${A:-${B}}` is two. */
+/** The greatest depth of nested variables: `${A:-${B}}` is two. */
 const maxDepth = 32;
 
 /**
- * Fills in what Compose fills in: `$NAME`, `${NAME}`, `${NAME:-text}` and `${NAME-text}` (the text where it has no value), `${NAME:?text}`
+ * Substitutes variables as Compose does: `$NAME`, `${NAME}`, `${NAME:-text}` and `${NAME-text}` (the text where it has no value), `${NAME:?text}`
  * and `${NAME?text}` (Compose ends where it has none), `${NAME:+text}` and `${NAME+text}` (the text where it has one). With the colon,
- * empty is no value. `$$` is a dollar.
+ * an empty value counts as none. `$$` is a dollar.
  */
 function filledIn(text: string, lookUp: LookUp): Filled {
   const reasons: string[] = [];
@@ -197,7 +200,7 @@ function filledIn(text: string, lookUp: LookUp): Filled {
   return reasons.length === 0 ? { text: filled } : { text: "", unfilled: reasons.join("; ") };
 }
 
-/** Finds where the brace is closed that stands at `open`; -1: nowhere. */
+/** Finds the brace that closes the one at `open`; -1: there is none. */
 function closingBrace(text: string, open: number): number {
   let depth = 0;
   for (let at = open; at < text.length; at++) {
@@ -211,11 +214,10 @@ const nowhere: ComposeSurroundings = { env: {}, read: () => undefined };
 
 /**
  * Reads the text of a settings file: one YAML mapping from setting names to scalars, or to sequences of scalars for
- * lists. Values are taken as they are spelt, so `0123` stays what it is; `null`, `~` and nothing are the empty text. Of a Compose
- * file it takes the variables of its services; of manifests of Kubernetes, values of Helm and other files that have settings further
- * below, those.
+ * lists. Values keep their spelling, so `0123` stays as it is; `null`, `~` and nothing are the empty text. It reads the variables
+ * of the services in a Compose file. It also reads nested settings in Kubernetes manifests, Helm values and the like.
  *
- * @param surroundings what variables of Compose are filled in with; left out: nothing.
+ * @param surroundings the values for variables of Compose; absent: none.
  * @throws SettingsError naming file:line:column for anything else.
  */
 export function parseSettingsFile(file: string, source: string, surroundings = nowhere): GivenSetting[] {
@@ -270,20 +272,20 @@ function parseDocument(file: string, source: string, surroundings: ComposeSurrou
   return root.pairs.map(({ key, value }) => given({ name: key.text, text: textOf(value), at: key.at }));
 }
 
-/** The text of a value of a setting. @throws SettingsError for what is none. */
+/** Returns the text of a setting's value. @throws SettingsError for another node. */
 type TextOf = (value: YamlNode) => string;
 
 const isName = (text: string): boolean => /^(?:SVC|EF)_[A-Z]/.test(text);
 
-/** Tells whether a mapping is an object of Kubernetes. */
+/** Reports whether a mapping is an object of Kubernetes. */
 function isManifest(root: YamlMapping): boolean {
   return scalarBelow(root, "apiVersion") !== undefined && scalarBelow(root, "kind") !== undefined;
 }
 
 /**
- * Settings that stand anywhere in a document: `NAME: value` (data of a ConfigMap, a map of variables), `{name: NAME, value: …}` (variables
- * of a container), `NAME=value`, and files of settings (`flowcoll.yml: |` in a ConfigMap). Values of a Secret are decoded; one that another
- * object has, or a template fills in, is unfilled.
+ * Returns settings anywhere in a document: `NAME: value` (data of a ConfigMap, a map of variables), `{name: NAME, value: …}` (variables
+ * of a container), `NAME=value`, and files of settings (`flowcoll.yml: |` in a ConfigMap). Values of a Secret are decoded. Values from
+ * another object, or from a template, are unfilled.
  */
 function nestedSettings(
   file: string,

@@ -68,7 +68,7 @@ const firstSteps = {
 };
 
 /**
- * The settings of all rooms by their groups, in the order in which they are documented. Names follow ElastiFlow NetObserv's, with `SVC_`
+ * The settings of all rooms by their groups, in the order of the documentation. Names follow ElastiFlow NetObserv's, with `SVC_`
  * for `EF_`. A setting has a row only if something honours it.
  */
 const groups = {
@@ -86,7 +86,7 @@ const groups = {
   "First steps": firstSteps,
 };
 
-/** Every setting there is. */
+/** All settings. */
 export const settingsTable = {
   ...groups.Metadata,
   ...groups.API,
@@ -118,12 +118,12 @@ export type Settings = ValuesOf<typeof settingsTable> & {
 
 export const settingNames = Object.keys(settingsTable) as readonly SettingName[];
 
-/** The row of a setting, for code that treats all alike. */
+/** Returns the row of a setting, for code that treats all alike. */
 export function settingOf(name: SettingName): Setting<unknown> {
   return settingsTable[name];
 }
 
-/** The settings without the secrets: plain data, which may be handed to another thread. */
+/** The settings without the secrets: plain data, which may be passed to another thread. */
 export type PlainSettings = {
   readonly [Name in SettingName as Settings[Name] extends Secret ? never : Name]: Settings[Name];
 } & Pick<Settings, "outputInstances">;

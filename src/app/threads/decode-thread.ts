@@ -12,7 +12,7 @@ import type { DecodeThreadData, LinesNote } from "./flow-thread-parts.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 import { DecodeLoop, ThreadMetadata } from "./flow-thread-parts.ts";
 
-// A thread that decodes flows: from its ring to lines in memory that the main thread can read, too.
+// A thread that decodes flows: from its ring to lines in memory that it shares with the main thread.
 
 const {
   settings,
@@ -36,11 +36,11 @@ const droppedRecords = metrics.counter(
   "Records lost between decoding and the outputs, because the main thread did not take them in time.",
 );
 droppedRecords.add(0);
-/** For the end of a long message the main thread gets this many milliseconds to give back memory; its lines are lost then. */
+/** The milliseconds in which the main thread may free memory for the end of a long message; after that its lines are lost. */
 const mostWaits = 500;
 const nothing = new Int32Array(new SharedArrayBuffer(4));
 const outbox = new LineOutbox({
-  // The same memory as one object: that is how it knows its own lines.
+  // Use the same memory object: the thread recognises its own lines by it.
   memory: { ...lines, lines: workspace.memory.buffer },
   spare: workspace.bytes.subarray(spareAt, spareAt + lines.slabBytes),
   wake: () => postNote({ lines: true } satisfies LinesNote),
@@ -49,7 +49,7 @@ const outbox = new LineOutbox({
 });
 const outputMetrics = new OutputMetrics(metrics);
 const sampled = SampledSink.chain(outbox, feeds, ({ name }) => outputMetrics.output(name, () => 0), number);
-// The room is large, and a thread that needs nothing of it is to start without it.
+// Load this room late: it is large, and a thread that does not need it should start without it.
 const named = hasInterfaceNames(settings) ? await import("../../snmp/index.ts") : undefined;
 const directory = named && new named.InterfaceDirectory();
 const metadata = handle && new ThreadMetadata(new SharedIndexReader(handle));
@@ -107,7 +107,7 @@ serveThread({
   importState: (states: readonly ExporterState[]) => pipeline.importState(states),
   importShared(answer: SharedAnswer) {
     pipeline.importShared(answer);
-    // The loop may be asleep: what waited for the answer would stay here until the next datagram.
+    // The loop may sleep: waiting lines would stay here until the next datagram.
     outbox.flush();
   },
   exportState: (which: "changed" | "all") => pipeline.exportState(which),

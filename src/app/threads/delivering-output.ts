@@ -9,31 +9,31 @@ type OwnOutput = Pick<StoreOutput, "context" | "word" | "settings">;
 
 /** The data of the thread of an output to a store. */
 export interface OutputThreadData extends OwnOutput {
-  /** Begins the identities of the records that it delivers. */
+  /** The start of the identities of the records that it delivers. */
   readonly instance: string;
   readonly logLevel: LogLevel;
 }
 
-/** A message that it sends by itself. */
+/** A message that the thread sends on its own. */
 export type OutputNote =
-  /** Leases of lines that it needs no more. */
+  /** Leases of lines that it does not need any more. */
   | { readonly returned: readonly number[] }
   /** The fault of the store; null: it works. */
   | { readonly fault: string | null };
 
 /** The longest time that lines wait for others on their way to the thread, milliseconds. */
 const gatherMs = 50;
-/** Small enough that batches become nearly full. */
+/** The size of a lease, small enough that batches become nearly full. */
 const leaseBytes = 1024 * 1024;
 
-/** The time for sending what waits when all ends, and the time for putting the rest on disk, milliseconds. */
+/** The time for sending waiting lines at the end, and the time for writing the rest to disk, milliseconds. */
 const drainMs = 3000;
 const spoolMs = 2000;
 
 /**
- * An output to a store, which works in a thread of its own. Lines in shared memory are leased to the thread, not copied: neither the
- * threads that decode nor the calling one spend time on a store that is slow or away. When more is leased than the output's queue may
- * hold, lines are dropped and counted.
+ * An output to a store, in a thread of its own. Lines in shared memory are leased to the thread, not copied. So neither the
+ * decoding threads nor the calling one spend time on a store that is slow or away. When leases exceed the output's queue,
+ * lines are dropped and counted.
  */
 export class DeliveringOutput implements Sink, Component {
   readonly name: string;
@@ -105,12 +105,12 @@ export class DeliveringOutput implements Sink, Component {
     this.#lessor.reset();
   }
 
-  /** Undefined while its thread is being started again. */
+  /** Returns the state; undefined while its thread is being restarted. */
   state(): Promise<DeliveryState | undefined> {
     return this.#ask("state");
   }
 
-  /** Begins to send the dead letters again. @returns how many there are; undefined while its thread is being started again. */
+  /** Starts to send the dead letters again. @returns their number; undefined while its thread is being restarted. */
   resend(): Promise<number | undefined> {
     return this.#ask("resend");
   }
@@ -135,7 +135,7 @@ export class DeliveringOutput implements Sink, Component {
 
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/** Makes a name that no other run of any collector has: 12 random letters and digits, 62 bits. */
+/** Returns a name unique among the runs of all collectors: 12 random letters and digits, 62 bits. */
 function newInstance(): string {
   return Array.from({ length: 12 }, () => digits[randomInt(digits.length)]).join("");
 }

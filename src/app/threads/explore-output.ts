@@ -23,46 +23,46 @@ export interface ExploreThreadData {
   readonly logLevel: LogLevel;
 }
 
-/** A question; the number is for {@link ExploreThreadData}'s call `cancel`. */
+/** A question; the call `cancel` refers to it by its number. */
 export interface Asked<Query> {
   readonly number: number;
   readonly query: Query;
 }
 
-/** The result. An error that is the question's own crosses as plain data. */
+/** The result. An error caused by the question itself is passed as plain data. */
 export type Answered<Answer> =
   | { readonly answer: Answer }
   | { readonly refused: { readonly code: ExploreErrorCode; readonly message: string; readonly field?: string } };
 
-/** A message that the thread sends by itself: what is wrong with the store; null: it works. */
+/** A message that the thread sends on its own: the fault of the store; null: it works. */
 export interface ExploreNote {
   readonly fault: string | null;
 }
 
-/** Questions about flow records, wherever they are kept. */
+/** Questions about flow records, in any store. */
 export interface ExploreQuestions {
-  /** @throws ExploreError when there is no store at present. */
+  /** Returns the status. @throws ExploreError when there is no store at present. */
   status(signal: AbortSignal): Promise<Omit<ExploreStatus, "droppedRows"> & Partial<ExploreStatus>>;
-  /** @throws ExploreError */
+  /** Answers a query. @throws ExploreError */
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
-  /** @throws ExploreError */
+  /** Lists flows. @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
-  /** A table as a file of Parquet. */
+  /** Returns a table as a Parquet file. */
   parquet(table: AnswerTable): Promise<Uint8Array>;
 }
 
 const name = "explore";
 const drainMs = 10_000;
-/** The waits before a store that could not be opened is tried again, milliseconds: longer each time, up to the last. */
+/** The waits before another try to open the store, milliseconds: longer each time, up to the last. */
 const reopenMs = [1000, 5000, 15_000, 60_000] as const;
 
 /**
- * Explore's own store, which works in a thread of its own. The collector runs without Explore: while its store cannot be opened, it is
- * degraded, says why, and tries again. Records of that time are not kept.
+ * Explore's own store, in a thread of its own. The collector runs without Explore: while its store cannot be opened, the collector is
+ * degraded, reports why, and tries again. Records of that time are not kept.
  */
 export class ExploreOutput implements ExploreQuestions, Component {
   readonly name = name;
-  /** For those who decode, and for metrics. */
+  /** The receiver of records, for decoding threads and for metrics. */
   readonly taker: FeedThread;
   readonly #log: Log;
   readonly #health: Health;
@@ -138,7 +138,7 @@ export class ExploreOutput implements ExploreQuestions, Component {
     } catch (error) {
       if (this.#isStopped) return;
       const message = error instanceof Error ? error.message : String(error);
-      // The same reason again is no news.
+      // Do not log the same reason again.
       if (message !== this.#fault)
         this.#log.error({ error }, "Explore cannot be opened: the collector runs without it and tries again");
       this.#setFault(message);

@@ -12,12 +12,12 @@ import type { Answered, Asked, ExploreNote, ExploreThreadData } from "./explore-
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
-// The thread of Explore: lines of records become rows of its store, and questions are answered from it.
+// The thread of Explore: it stores the lines of records as rows, and answers questions from them.
 
-/** Decoding and outputs come first where all want the processor. */
+/** The priority: decoding and outputs come first when all want the processor. */
 const niceness = 10;
 
-/** The wait before the next look for lines, and that after more than this part of the inbox, milliseconds. Each look finds cold caches. */
+/** The intervals of polling for lines, milliseconds: usual, and while the inbox is fuller than the given part. Each poll finds cold caches. */
 const lookMs = 200;
 const soonMs = 20;
 const muchBacklog = 1 / 16;
@@ -58,7 +58,7 @@ async function answer<Query, Answer>(
 }
 
 async function end(): Promise<void> {
-  // Without a store the lines are left to the next thread.
+  // Without a store, leave the lines to the next thread.
   if (looking !== undefined) {
     clearTimeout(looking);
     while (!inbox.take()) {

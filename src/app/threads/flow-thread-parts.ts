@@ -10,29 +10,29 @@ import { enrichmentBytes } from "../enrichment/enrichment.ts";
 import type { RecordFeed } from "./record-feed.ts";
 import { outputsOf, type PlainSettings } from "../settings/index.ts";
 
-/** A decoder of the datagrams of the loop. */
+/** A decoder of the loop's datagrams. */
 interface DatagramDecoder {
   take(this: void, bytes: Buffer, address: string, port: number, receivedAt: number): void;
-  /** The lines of the datagrams taken are with the outbox when the call returns. */
+  /** Passes the lines of all taken datagrams to the outbox before it returns. */
   handOver(this: void): void;
 }
 
-/** Datagrams taken before the loop looks whether there is room for more lines. */
+/** The number of datagrams between two checks for room for lines. */
 const batch = 16;
-/** The same in bytes: messages of TCP are long, and the lines of a few of them fill the room that there is. */
+/** The same in bytes: messages over TCP are long, and the lines of a few of them fill the room. */
 const batchBytes = 24 * 1024;
 /** The longest time that the event loop of the thread waits, for calls and timers, milliseconds. */
 const turnMs = 8;
-/** Looks at the ring after it was found empty, one each millisecond, before the thread sleeps until it is woken. */
+/** The number of polls of an empty ring, one each millisecond, before the thread sleeps until it is woken. */
 const looks = 20;
-/** Lines leave after this many looks at the latest: each time wakes the main thread. */
+/** The most polls before lines are passed on; each time wakes the main thread. */
 const looksBeforeFlush = 8;
-/** The wait of a drain for the outputs, as often as it finds no room, milliseconds. */
+/** The wait of a drain for the outputs, each time it finds no room, milliseconds. */
 const drainMs = 2;
 
 /**
- * Takes datagrams from the ring for as long as there are some. A ring found empty is looked at again after a millisecond:
- * under load that gathers datagrams, and nobody needs to wake the thread; without load it sleeps.
+ * Takes datagrams from the ring as long as there are some. It polls an empty ring again after a millisecond.
+ * Under load that gathers datagrams, and nobody needs to wake the thread; without load it sleeps.
  */
 export class DecodeLoop {
   readonly #reader: RingReader;
@@ -41,11 +41,11 @@ export class DecodeLoop {
   readonly #monotonic: () => number;
   #isAsleep = false;
   #isEnded = false;
-  /** Looks since there was something in the ring, and since lines left. */
+  /** Polls since the ring had something, and since lines were passed on. */
   #empty = 0;
   #unflushed = 0;
 
-  /** @param monotonic milliseconds, for how long the loop keeps the thread to itself. */
+  /** @param monotonic returns milliseconds, to limit how long the loop keeps the thread busy. */
   constructor(
     reader: RingReader,
     outbox: Pick<LineOutbox, "hasRoom" | "flush">,
@@ -62,7 +62,7 @@ export class DecodeLoop {
     setImmediate(this.#run);
   }
 
-  /** The ring has something again. */
+  /** Wakes the loop, because the ring has something. */
   wake(): void {
     if (!this.#isAsleep) return;
     this.#isAsleep = false;
@@ -70,7 +70,7 @@ export class DecodeLoop {
     this.#run();
   }
 
-  /** Takes what is in the ring and ends. */
+  /** Takes the rest of the ring and ends. */
   async drain(): Promise<void> {
     this.#isEnded = true;
     while (!this.#takeSome()) {
@@ -96,7 +96,7 @@ export class DecodeLoop {
     else setImmediate(this.#run);
   };
 
-  /** @returns whether the ring is empty; else the cycle is over, or there is no room for lines. */
+  /** @returns true if the ring is empty; false if the cycle is over, or there is no room for lines. */
   #takeSome(): boolean {
     const { take, handOver } = this.#decoder;
     const until = this.#monotonic() + turnMs;
@@ -116,7 +116,7 @@ export class DecodeLoop {
   }
 }
 
-/** The metadata as a thread sees it that has a reader only. */
+/** The metadata in a thread that has only a reader. */
 export class ThreadMetadata {
   readonly #reader: SharedIndexReader;
   readonly #listeners = new Set<Parameters<WatchAddresses>[0]>();
@@ -129,14 +129,14 @@ export class ThreadMetadata {
     this.#index = this.#makeIndex();
   }
 
-  /** As that of a store: calls the listener with what is now, and from `look` with each change. */
+  /** Calls the listener with the current state, and from `look` with each change, like a store. */
   watch(listener: Parameters<WatchAddresses>[0]): () => void {
     this.#listeners.add(listener);
     listener(this.#index);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Looks whether the metadata has changed; to be called before each datagram. What was answered to a writer before is seen. */
+  /** Checks whether the metadata has changed; to be called before each datagram. Changes acknowledged to a writer before are visible. */
   look(): void {
     if (this.#reader.version() === this.#version) return;
     const { version, changed } = this.#reader.changes();
@@ -145,7 +145,7 @@ export class ThreadMetadata {
     for (const listener of this.#listeners) listener(this.#index, changed);
   }
 
-  /** Another object for each version: that is how a listener knows them apart. */
+  /** Returns a new object for each version, because listeners compare objects. */
   #makeIndex(): AddressIndex {
     const reader = this.#reader;
     return {
@@ -164,7 +164,7 @@ export interface ReceiveThreadData {
   readonly receiveBufferBytes: number;
   /** Connections of exporters; absent: none. */
   readonly streams: StreamOptions | undefined;
-  /** Indexed by the number of the decoding thread. */
+  /** The rings, indexed by the number of the decoding thread. */
   readonly rings: readonly RingHandle[];
   readonly logLevel: LogLevel;
 }
@@ -175,22 +175,22 @@ export interface OpenPorts {
   readonly streamPorts: readonly number[];
 }
 
-/** The receiving thread says that a decoding thread, which sleeps, has something in its ring. */
+/** A note of the receiving thread that the ring of a sleeping decoding thread has something. */
 export interface WakeNote {
   readonly wake: number;
 }
 
 type Series = readonly [Labels, number];
 
-/** Why a datagram is dropped: there is no room at all, or its sender had its share. */
+/** Reasons for dropping a datagram: the ring is full, or its sender has used its share. */
 const refusals = ["full", "share", "standing"] as const;
 type Refusal = (typeof refusals)[number];
 
-/** The most exporters whose drops are counted by address: those first dropped, of whom half at most may be invented. */
+/** The most exporters whose drops are counted by address: those dropped first. At most half may be unknown senders, which can be invented. */
 const maxListed = 1000;
 const maxUnknown = maxListed / 2;
 
-/** Chooses the ring for each datagram: by the sender's address alone, so that all it says is read by one thread. */
+/** Chooses the ring for each datagram by the sender's address alone, so that one thread reads all data of a sender. */
 export class RingSwitch {
   readonly #rings: readonly RingWriter[];
   readonly #dropped: (thread: number, exporter: string, reason: Refusal) => void;
@@ -234,7 +234,7 @@ export class RingSwitch {
     return ring?.hasRoomForStreams(address) === true && ring.write(bytes, address, port, receivedAt);
   }
 
-  /** Puts the datagram into its ring, or drops and counts it when that is full or its sender has its share of it. */
+  /** Puts the datagram into its ring, or drops and counts it when the ring is full or its sender has used its share. */
   put(bytes: Uint8Array, address: string, port: number, receivedAt: number): void {
     const exporter = senderAddress(address);
     const thread = threadFor(exporter, this.#rings.length);
@@ -255,11 +255,11 @@ export class RingSwitch {
   }
 }
 
-/** @returns which of this many threads decodes an exporter, by its address in canonical text. */
+/** @returns the number, below `count`, of the thread that decodes an exporter, by its address in canonical text. */
 export function threadFor(address: string, count: number): number {
   if (count === 1) return 0;
   const value = hashText(address);
-  // All bits count: with the low bits alone, addresses in a row would all be even or odd together.
+  // Use all bits: with the low bits alone, consecutive addresses would all be even or odd together.
   return ((value ^ (value >>> 15)) >>> 0) % count;
 }
 
@@ -269,29 +269,29 @@ export interface DecodeThreadData {
   readonly elements: readonly CustomElement[];
   /** The number of threads that decode. */
   readonly count: number;
-  /** For its look into the metadata; absent: there is none. */
+  /** Its reader of the metadata; absent: there is none. */
   readonly metadata: SharedIndexHandle | undefined;
   /** The same for names. */
   readonly names: SharedIndexHandle | undefined;
   readonly ring: RingHandle;
-  /** In which it works; the slabs of its lines come first in it. */
+  /** The memory in which it works; the slabs of its lines come first. */
   readonly memory: WorkspaceMemory;
-  /** For its lines. */
+  /** The memory of its lines. */
   readonly lines: LineMemory;
   /** The number of this thread. */
   readonly number: number;
-  /** The feeds of those who take records in threads of their own. */
+  /** The feeds of threads that take records. */
   readonly feeds: readonly RecordFeed[];
 }
 
-/** Lines cross to the main thread in slabs of this size. */
+/** The size of the slabs in which lines are passed to the main thread. */
 export const slabBytes = 2 * 1024 * 1024;
-/** Slabs that a thread has in addition to those that lie in the queues of outputs: what the main thread can be behind. */
+/** The slabs of a thread in addition to those in the queues of outputs: the main thread may be behind by these. */
 const freeSlabs = 24;
 
 /**
- * Returns the most slabs that a thread may have: more than the fullest queue can hold, because an output that is stuck must lose its
- * own records and not keep the threads from writing those of the others. One that was never used takes no memory.
+ * Returns the most slabs of a thread: more than the fullest queue can hold, because an output that is stuck must lose only
+ * its own records and not those of the others. A slab that was never used takes no memory.
  */
 function slabCount(settings: PlainSettings): number {
   const queues = outputsOf(settings).map(({ values }) => (values.ENABLE ? values.QUEUE_SIZE : 0));
@@ -299,10 +299,10 @@ function slabCount(settings: PlainSettings): number {
   return freeSlabs + Math.ceil((2 * Math.max(...queues)) / slabBytes);
 }
 
-/** The most that a workspace can have. */
+/** The most bytes of a workspace. */
 const maxWorkspace = 4 * 1024 ** 3;
 
-/** Makes the memory of a decoding thread: for what it works with, for its lines and for those that are lost. */
+/** Creates the memory of a decoding thread: for its work, for its lines and for those that are lost. */
 export function decodeMemory(settings: PlainSettings): Pick<DecodeThreadData, "memory" | "lines"> {
   const other = enrichmentBytes(settings) + spaceFor(slabBytes);
   const slabs = Math.min(slabCount(settings), Math.floor((maxWorkspace - kernelReserve - other) / slabBytes));
@@ -310,10 +310,10 @@ export function decodeMemory(settings: PlainSettings): Pick<DecodeThreadData, "m
   return { memory, lines: createLineMemory(slabs, slabBytes, { lines: memory.buffer, at: kernelReserve }) };
 }
 
-/** A decoding thread says that there are lines for the main thread, which does not look for them. */
+/** A note of a decoding thread that there are lines for the main thread, which does not poll for them. */
 export interface LinesNote {
   readonly lines: true;
 }
 
-/** Datagrams that may wait for a decoding thread, in bytes: half a second of a million records. */
+/** The bytes of datagrams that may wait for a decoding thread: half a second at a million records a second. */
 export const ringBytes = 32 * 1024 * 1024;

@@ -47,24 +47,24 @@ interface FlowThreadSources {
   readonly count: number;
   /** Connections of exporters; absent: none. */
   readonly streams: StreamOptions | undefined;
-  /** Gives each thread a look into the metadata; absent: there is none. */
+  /** Gives each thread a reader of the metadata; absent: there is none. */
   readonly metadata: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   /** The same for names. */
   readonly names: Pick<CollectorUdmStore, "readerHandle" | "closeReader"> | undefined;
   readonly sink: Sink;
-  /** The feeds of those who take records in threads of their own. */
+  /** The feeds of threads that take records. */
   readonly feeds: readonly RecordFeed[];
-  /** Reports what SNMP knows of interfaces, and each change; absent without SNMP. */
+  /** Reports SNMP's data about interfaces, and each change; absent without SNMP. */
   readonly watchInterfaces: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
-  /** Keeps what exporters say once over a restart; absent: it is lost. */
+  /** Keeps exporters' announcements over a restart; absent: they are lost. */
   readonly state: StateStore | undefined;
-  /** Shares what exporters say with the collectors of a fleet; absent: this one is alone. */
+  /** Shares exporters' announcements with the collectors of a fleet; absent: this one is alone. */
   readonly shared: SharedStore | undefined;
 }
 
 const nothingChanged: StateReport = { changed: [], forgotten: [], heard: [], asked: [] };
 const checkName = "flow";
-/** The longest time that the decoding threads may take, when all ends, for what is in their rings, milliseconds. */
+/** The longest time that the decoding threads may take at the end for the rest of their rings, milliseconds. */
 const drainMs = 4000;
 const closeMs = 1000;
 
@@ -74,9 +74,9 @@ const closeMs = 1000;
  *     receiving thread ─ ring ─→ decoding thread 0 ─ slabs ─→ sink, in the calling thread
  *                      └ ring ─→ decoding thread 1 ─ slabs ─┘
  *
- * One thread reads the sockets and nothing else, so that the kernel's buffer is emptied in time whatever the others do.
- * All of an exporter is decoded by one thread, chosen by its address. A thread that dies is started again on the ring that
- * it had; what was lost by that is counted. Its start fails when a port cannot be opened; the message says why.
+ * One thread only reads the sockets, so that the kernel's buffer is emptied in time whatever the others do.
+ * One thread, chosen by the exporter's address, decodes all of its data. A thread that dies is restarted on its old ring,
+ * and the loss is counted. Its start fails when a port cannot be opened; the message says why.
  */
 export class FlowThreads implements Component {
   readonly name = "flow threads";
@@ -117,7 +117,7 @@ export class FlowThreads implements Component {
   }
 
   async start(): Promise<void> {
-    // Said here, once, and not by every thread.
+    // Report this here, once, and not in every thread.
     checkKernel();
     const started: SupervisedThread[] = [];
     try {
@@ -144,7 +144,7 @@ export class FlowThreads implements Component {
     for (const end of this.#unwatch) end?.();
   }
 
-  /** The ports that are open, in the order of the settings. */
+  /** Returns the open ports, in the order of the settings. */
   ports(): readonly number[] {
     return this.#isOpen ? this.#ports : [];
   }
@@ -154,7 +154,7 @@ export class FlowThreads implements Component {
     return this.#isOpen ? (this.#streams?.ports.map(({ port }) => port) ?? []) : [];
   }
 
-  /** For TLS handshakes from now on. */
+  /** Sets the credentials for further TLS handshakes. */
   setCredentials(credentials: StreamCredentials): void {
     const streams = this.#streams;
     const renewed = streams?.ports.map((each) => (each.tls === undefined ? each : { ...each, tls: credentials }));
@@ -162,18 +162,18 @@ export class FlowThreads implements Component {
     this.#receiver.thread()?.post("credentials", credentials);
   }
 
-  /** Returns the exporters. Those of a thread that is being started again are missing. */
+  /** Returns the exporters. Those of a thread that is being restarted are missing. */
   async exporters(): Promise<readonly ExporterView[]> {
     const views = await askAll<readonly ExporterView[]>(this.#decoders, "exporters");
     return views.flat().toSorted((a, b) => a.lastSeen - b.lastSeen);
   }
 
-  /** Returns what passed the interfaces of those that SNMP polls, by whole minutes. */
+  /** Returns the interface traffic of exporters polled by SNMP, by whole minutes. */
   async traffic(): Promise<readonly ExporterTraffic[]> {
     return (await askAll<readonly ExporterTraffic[]>(this.#decoders, "traffic")).flat();
   }
 
-  /** Has the enrichers read their files again. */
+  /** Makes the enrichers reread their files. */
   async reload(): Promise<void> {
     await askAll(this.#decoders, "reload");
   }
@@ -213,14 +213,14 @@ export class FlowThreads implements Component {
             logLevel: settings.SVC_LOG_LEVEL,
           } satisfies ReceiveThreadData,
           log: this.#log,
-          // A decoder that is just being started again looks into its ring by itself.
+          // A decoder that is just being restarted checks its ring by itself.
           onNote: (note) => this.#decoders[(note as WakeNote).wake]?.thread()?.post("wake"),
           onDeath,
         }),
       begin: async (thread) => {
         const open = await thread.call<OpenPorts>("start");
         this.#ports = open.ports;
-        // A thread that takes its place opens the same.
+        // A thread that replaces this one opens the same ports.
         const streams = this.#streams;
         const opened = streams?.ports.map((each, index) => ({ ...each, port: open.streamPorts[index] ?? each.port }));
         this.#streams = streams && { ...streams, ports: opened ?? [] };
@@ -238,7 +238,7 @@ export class FlowThreads implements Component {
       sources: this.#decoders.map((decoder) => ({
         exportState: async (which) =>
           (await decoder.thread()?.call<StateReport>("exportState", which)) ?? nothingChanged,
-        // Done before the thread started.
+        // This was done before the thread started.
         importState() {},
         importShared: async (answer: SharedAnswer) => void (await decoder.thread()?.call("importShared", answer)),
       })),
@@ -293,7 +293,7 @@ function startDecoder(
       feeds,
     } satisfies DecodeThreadData,
     log,
-    // There is but one note of these threads: that there are lines.
+    // These threads have only one kind of note: that there are lines.
     onNote: () => inbox.wake(),
     onDeath() {
       inbox.end();

@@ -1,4 +1,4 @@
-// The thread of an output to a store: from lines in memory that it shares to records that the store has acknowledged.
+// The thread of an output to a store: it turns lines in shared memory into records that the store has acknowledged.
 import { workerData } from "node:worker_threads";
 import { createAdapter, Delivery, LineLessee, type LeasedLines } from "../../output/index.ts";
 import { createMetrics, systemClock } from "../../base/report/index.ts";

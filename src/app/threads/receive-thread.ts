@@ -28,7 +28,7 @@ serveThread({
     return { ports: receiver.ports(), streamPorts: receiver.streamPorts() };
   },
   credentials: (credentials: StreamCredentials) => receiver.setCredentials(credentials),
-  /** A decoding thread was started again: it knows no templates of connections. */
+  /** Closes the connections of a decoding thread that was restarted: it knows no templates of connections. */
   forgotten: (thread: number) =>
     receiver.closeSessions((address) => threadFor(senderAddress(address), rings.length) === thread),
   stop: () => receiver.stop(),

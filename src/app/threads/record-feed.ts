@@ -21,7 +21,7 @@ import { startThread, SupervisedThread, type Thread } from "./thread.ts";
 /** The time that chosen lines wait for others, milliseconds. */
 const gatherMs = 100;
 
-/** A sink that passes on all lines, and copies those that it chooses to where another thread finds them. */
+/** A sink that passes on all lines, and copies chosen ones to memory shared with another thread. */
 export class SampledSink implements Sink {
   readonly #sink: Sink;
   readonly #outbox: LineOutbox;
@@ -30,13 +30,13 @@ export class SampledSink implements Sink {
 
   /**
    * @param sink gets all lines.
-   * @param number which of the threads that decode this one is.
+   * @param number of this decoding thread.
    */
   constructor(sink: Sink, feed: RecordFeed, report: Pick<OutputReport, "dropped">, number = 0) {
     this.#sink = sink;
     const memory = feed.lines[number] as LineMemory;
     const dropped: OutputReport["dropped"] = (reason, records, bytes) => report.dropped(reason, records, bytes);
-    // Nobody sleeps there: its thread looks by itself.
+    // No wake-up is needed: the other thread polls.
     const outbox = new LineOutbox({
       memory,
       wake() {},
@@ -56,7 +56,7 @@ export class SampledSink implements Sink {
     this.#sampler = new LineSampler(feed.sampling, feed.rates, number, Math.random, to, dropped);
   }
 
-  /** Gives all lines to a sink, and what each feed chooses to its memory. @param reportOf counts what a feed loses. */
+  /** Returns a sink that passes on all lines, and copies the lines chosen by each feed to its memory. @param reportOf counts the losses of a feed. */
   static chain(
     sink: Sink,
     feeds: readonly RecordFeed[],
@@ -77,7 +77,7 @@ export class SampledSink implements Sink {
     this.#sink.write(lines, count);
   }
 
-  /** Passes on what waits for others. */
+  /** Passes on lines that wait for others. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -85,22 +85,22 @@ export class SampledSink implements Sink {
   }
 }
 
-/** Memory between the threads that decode and one that takes records, such as that of Explore; plain data that goes through `postMessage`. */
+/** Memory between decoding threads and a thread that takes records, such as Explore's; plain data that goes through `postMessage`. */
 export interface RecordFeed {
-  /** Who takes them, as metrics name it. */
+  /** The name of the receiver in metrics. */
   readonly name: string;
   readonly sampling: SamplingMemory;
-  /** The lines that each thread that decodes has chosen. */
+  /** The lines chosen by each decoding thread. */
   readonly lines: readonly LineMemory[];
   readonly rates: SamplingRates;
 }
 
 const largestSlab = 2 * 1024 * 1024;
 const smallestSlab = 64 * 1024;
-/** Some are being written to, or held in reserve. */
+/** The least number of slabs; some are being written to, or held in reserve. */
 const fewestSlabs = 8;
 
-/** @param name of who takes them. @param threads that decode. @param queueBytes of lines that may wait in all. */
+/** Creates a feed. @param name of the receiver. @param threads that decode. @param queueBytes of lines that may wait in all. */
 export function createRecordFeed(name: string, threads: number, queueBytes: number, rates: SamplingRates): RecordFeed {
   const bytes = queueBytes / threads;
   const slabBytes = Math.min(largestSlab, Math.max(smallestSlab, 2 ** Math.floor(Math.log2(bytes / fewestSlabs))));
@@ -109,7 +109,7 @@ export function createRecordFeed(name: string, threads: number, queueBytes: numb
   return { name, sampling: createSamplingMemory(threads), lines, rates };
 }
 
-/** The thread has other work, too. */
+/** The longest stretch of work: the thread has other work, too. */
 const turnMs = 50;
 
 /** Reads the lines that the decoding threads have chosen for a thread. */
@@ -117,13 +117,13 @@ export class FeedInbox {
   readonly #readers: readonly { readonly memory: LineMemory; readonly notes: NoteReader }[];
   readonly #take: (lines: Buffer, records: number) => void;
 
-  /** @param take is given lines and how many records they stand for; it needs them no more when it returns. */
+  /** @param take receives lines and the number of records they represent; it does not keep them after it returns. */
   constructor(memories: readonly LineMemory[], take: (lines: Buffer, records: number) => void) {
     this.#readers = memories.map((memory) => ({ memory, notes: new NoteReader(memory) }));
     this.#take = take;
   }
 
-  /** Takes what is there, but no longer than some milliseconds. @returns whether that was all. */
+  /** Takes waiting lines, but no longer than some milliseconds. @returns whether that was all. */
   take(): boolean {
     const until = systemClock.monotonic() + turnMs;
     for (const { memory, notes } of this.#readers) {
@@ -140,7 +140,7 @@ export class FeedInbox {
     return true;
   }
 
-  /** Returns the part of it that is full, 0 to 1. */
+  /** Returns the full part of the memory, 0 to 1. */
   backlog(): number {
     return Math.max(
       ...this.#readers.map(({ memory, notes }) => notes.waitingBytes() / (memory.slabs * memory.slabBytes)),
@@ -152,18 +152,18 @@ interface FeedThreadOptions {
   readonly feed: RecordFeed;
   /** The file that the thread runs. It serves the calls `start`, `stop` and `metrics`. */
   readonly entry: URL;
-  /** The data that the thread is given. */
+  /** The data for the thread. */
   readonly data: unknown;
-  /** A call that the thread answers before it is ended, whatever it does; see {@link startThread}. */
+  /** A call that the thread answers before it is ended in any case; see {@link startThread}. */
   readonly lastCall?: string;
   readonly onNote: (note: unknown) => void;
   /** Called when the thread has died, and when the next one is ready. */
   readonly onChange: (isAlive: boolean) => void;
 }
 
-/** A thread that takes the records of a feed, and is started again when it dies. While there is none, the feed is closed. */
+/** A thread that takes the records of a feed, and is restarted when it dies. While there is none, the feed is closed. */
 export class FeedThread {
-  /** For those who decode: where records go. */
+  /** The feed, for decoding threads. */
   readonly feed: RecordFeed;
   readonly report: OutputReport;
   readonly #options: FeedThreadOptions;
@@ -183,12 +183,12 @@ export class FeedThread {
     });
   }
 
-  /** The thread; undefined while it is being started again, and when it is not running. */
+  /** Returns the thread; undefined while it is being restarted, and when it is not running. */
   thread(): Thread | undefined {
     return this.#supervised?.thread();
   }
 
-  /** May be called again when it has failed. @throws what `start` of the thread threw. */
+  /** Starts the thread. May be called again after a failure. @throws the error of the thread's `start`. */
   async start(): Promise<void> {
     const { onChange, ...options } = this.#options;
     const { feed } = this;
@@ -205,7 +205,7 @@ export class FeedThread {
     setOpen(feed.sampling, true);
   }
 
-  /** @param drainMs for the thread to take what waits and to stop. */
+  /** Stops the thread. @param drainMs for the thread to take waiting lines and to stop. */
   async stop(drainMs: number): Promise<void> {
     setOpen(this.feed.sampling, false);
     await this.#supervised?.stop((thread) => thread.call("stop"), drainMs);

@@ -1,29 +1,29 @@
 import { parentPort, Worker } from "node:worker_threads";
 import { type LogFields, type LogLevel, type Log, logLevels } from "../../base/report/index.ts";
 
-/** To a thread: a call, which it answers if it has a number. */
+/** A message to a thread: a call, which it answers if it has a number. */
 interface Call {
   readonly call: string;
   readonly id?: number;
   readonly argument: unknown;
 }
 
-/** From a thread: the answer to a call, a line for the log, or a note that the one who started it understands. */
+/** A message from a thread: the answer to a call, a line for the log, or a note for the thread that started it. */
 type FromThread =
   | { readonly reply: number; readonly result: unknown }
   | { readonly reply: number; readonly error: Error }
   | { readonly log: Exclude<LogLevel, "silent">; readonly fields: LogFields; readonly message: string }
   | { readonly note: unknown };
 
-/** Time that passes, for what waits. Tests pass their own. */
+/** A clock with timers. Tests pass their own. */
 export interface Timers {
-  /** Milliseconds of a clock that never goes back; only differences mean something. */
+  /** Returns milliseconds of a clock that never goes back; only differences are meaningful. */
   now(): number;
-  /** Calls `action` once after `ms` milliseconds, in a later cycle of the event loop. @returns what cancels the call. */
+  /** Calls `action` once after `ms` milliseconds, in a later cycle of the event loop. @returns a function that cancels the call. */
   after(ms: number, action: () => void): () => void;
 }
 
-/** The time of the system. What waits does not keep the process alive. */
+/** The clock of the system. Its timers do not keep the process alive. */
 export const systemTimers: Timers = {
   now: () => performance.now(),
   after(ms, action) {
@@ -32,23 +32,23 @@ export const systemTimers: Timers = {
   },
 };
 
-/** The way a thread is made, and made again. */
+/** The functions that make a thread, and replace it. */
 interface Supervision {
   /** Makes a new thread. It must call `onDeath` in a later cycle, once, when it has ended without being asked to. */
   readonly make: (onDeath: () => void) => Thread;
-  /** Has the thread do its work. What it throws at the first start fails that. */
+  /** Starts the thread's work. An error at the first start fails that start. */
   readonly begin: (thread: Thread) => Promise<void>;
   /** Called when the working thread has died, and when another one works in its place. */
   readonly onChange: (isAlive: boolean) => void;
   readonly log: Log;
 }
 
-/** The waits before a thread that died is started again, milliseconds: longer each time, up to the last. */
+/** The waits before a dead thread is restarted, milliseconds: longer each time, up to the last. */
 const restartMs = [0, 100, 1000, 10_000] as const;
-/** When a thread has worked for longer than this, its death is followed by the shortest wait again. */
+/** The working time after which a death is followed by the shortest wait again. */
 const healthyMs = 60_000;
 
-/** There is one thread at most in every state. */
+/** The states; there is at most one thread in each. */
 type State =
   | { readonly name: "idle" }
   /** `begin` is pending. */
@@ -57,12 +57,12 @@ type State =
   /** `begin` has failed: the thread is being ended before another one takes its place. */
   | { readonly name: "ending"; readonly ended: Promise<void> }
   | { readonly name: "waiting"; readonly cancel: () => void }
-  /** `stop` was called: the thread does what is left to do. */
+  /** `stop` was called: the thread does its remaining work. */
   | { readonly name: "finishing"; readonly thread: Thread }
   | { readonly name: "stopped" };
 
 /**
- * A thread that is started again should it die.
+ * A thread that is restarted if it dies.
  *
  *     idle ─ start ─→ beginning ── begin resolves ──→ working
  *                      ↑  │  └─ begin rejects → ending   │
@@ -70,7 +70,7 @@ type State =
  *                      │  ↓                       ↓      │
  *                      └─ waiting ←───────────────┴──────┘       stop: each → stopped, working → finishing → stopped
  *
- * An event for a thread that is not the one of the state (a `begin` that completes late, a death after the end) changes
+ * An event of a thread other than the state's (a `begin` that completes late, a death after the end) changes
  * nothing. At the first start, a failure leads to `stopped`.
  */
 export class SupervisedThread {
@@ -84,7 +84,7 @@ export class SupervisedThread {
     this.#timers = timers;
   }
 
-  /** Starts it for the first time; called once. @throws what `begin` throws, or Error when the thread was stopped meanwhile. */
+  /** Starts it for the first time; called once. @throws the error of `begin`, or Error when the thread was stopped meanwhile. */
   async start(): Promise<void> {
     try {
       const thread = this.#make(true);
@@ -98,14 +98,14 @@ export class SupervisedThread {
     }
   }
 
-  /** Undefined while it does not work. */
+  /** Returns the thread; undefined while it does not work. */
   thread(): Thread | undefined {
     const state = this.#state;
     return state.name === "working" || state.name === "finishing" ? state.thread : undefined;
   }
 
   /**
-   * Ends it, after it has done what `finish` asks of it or `ms` have passed. A thread that only begins is ended at once.
+   * Ends it, after `finish` is done or `ms` have passed. A thread that is only beginning is ended at once.
    * When the promise resolves, no thread is left and none will be started.
    */
   async stop(finish: (thread: Thread) => Promise<void>, ms: number): Promise<void> {
@@ -120,7 +120,7 @@ export class SupervisedThread {
     else if ("thread" in last) await last.thread.end();
   }
 
-  /** Calls change the state: TypeScript must not believe what it saw before. */
+  /** Returns the state. Calls change it, so TypeScript must not assume the value seen before. */
   #current(): State {
     return this.#state;
   }
@@ -164,7 +164,7 @@ export class SupervisedThread {
       thread = this.#make(false);
       await this.#supervision.begin(thread);
     } catch (error) {
-      // When it died or was stopped, that has been dealt with.
+      // If it died or was stopped, that has been handled already.
       const state = this.#current();
       if (thread !== undefined && (state.name !== "beginning" || state.thread !== thread)) return;
       this.#supervision.log.error({ error }, "a thread could not be started again, trying again");
@@ -178,7 +178,7 @@ export class SupervisedThread {
   }
 }
 
-/** Waits until it has finished, whatever the result, or this many milliseconds have passed. */
+/** Waits until `finish` has settled, or `ms` milliseconds have passed. */
 async function finishing(finish: Promise<void>, ms: number, timers: Timers, log: Log): Promise<void> {
   let cancel = (): void => {};
   const late = new Promise<true>((resolve) => (cancel = timers.after(ms, () => resolve(true))));
@@ -193,7 +193,7 @@ async function finishing(finish: Promise<void>, ms: number, timers: Timers, log:
   }
 }
 
-/** The answers of a thread, by name. The result or error of a handler is copied to the caller. */
+/** The handlers of a thread's calls, by name. The result or error of a handler is copied to the caller. */
 type Handlers = Readonly<Record<string, (argument: never) => unknown>>;
 
 /** Serves the calls of the thread that started this one. */
@@ -205,7 +205,7 @@ export function serveThread(handlers: Handlers): void {
   };
   const answer = async (call: Call): Promise<void> => {
     const { id } = call;
-    // An error that nobody waits for ends the thread, as any other that nobody caught.
+    // An error that nobody waits for ends the thread, like any other uncaught one.
     if (id === undefined) await run(call);
     else {
       await run(call).then(
@@ -222,7 +222,7 @@ export function postNote(note: unknown): void {
   post({ note });
 }
 
-/** A log whose lines are written by the thread that started this one. */
+/** Creates a log whose lines are written by the thread that started this one. */
 export function threadLog(level: LogLevel): Log {
   const least = logLevels.indexOf(level);
   const line = (of: Exclude<LogLevel, "silent">) => {
@@ -237,16 +237,16 @@ function post(message: FromThread): void {
 }
 
 interface ThreadOptions {
-  /** For the log. */
+  /** The name, for the log. */
   readonly name: string;
   /** The file that the thread runs; it serves calls by `serveThread`. */
   readonly entry: URL;
-  /** The data that the thread is given. */
+  /** The data for the thread. */
   readonly data: unknown;
   readonly log: Log;
   /**
-   * A call that the thread answers before it is ended, whatever it does: of a native library that works in threads of its own, none may be under way then, or
-   * the process aborts.
+   * A call that the thread answers before it is ended in any case. A native library with threads of its own needs it: if one of its calls
+   * is under way at the end, the process aborts.
    */
   readonly lastCall?: string;
   readonly onNote?: (note: unknown) => void;
@@ -256,16 +256,16 @@ interface ThreadOptions {
 
 /** A thread that serves calls. */
 export interface Thread {
-  /** @throws what the call threw in the thread; Error when the thread has ended. */
+  /** Calls the thread. @throws the error of the call in the thread; Error when the thread has ended. */
   call<T>(name: string, argument?: unknown): Promise<T>;
-  /** A call whose answer nobody waits for; none once the thread has ended. */
+  /** Calls the thread without waiting for an answer; does nothing once the thread has ended. */
   post(name: string, argument?: unknown): void;
   /** Ends the thread, whatever it does. Calls under way fail. */
   end(): Promise<void>;
 }
 
 /**
- * Megabytes for what lives shortly. The records of some milliseconds fit, so that a collection finds little alive; with the
+ * Megabytes for short-lived objects. The records of some milliseconds fit, so that a collection finds few live objects; with the
  * default of 16 the collector spends a tenth of its time on copying them.
  */
 const youngGenerationMb = 64;

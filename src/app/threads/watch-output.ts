@@ -32,29 +32,29 @@ import { createRecordFeed, FeedThread, SampledSink, type RecordFeed } from "./re
 /** The data of the thread of Watch. */
 export interface WatchThreadData {
   readonly watch: WatchOptions;
-  /** The feed in which it finds records. */
+  /** The feed of flow records. */
   readonly feed: RecordFeed;
-  /** The feed of records that are no flows: never sampled. */
+  /** The feed of records other than flows: never sampled. */
   readonly others: RecordFeed;
   readonly logLevel: LogLevel;
 }
 
-/** A message that the thread sends by itself: a record of an alert, what happened to alerts, or what is wrong; null: nothing any more. */
+/** A message that the thread sends on its own: a record of an alert, events of alerts, or a fault; null: there is none any more. */
 export type WatchNote =
   | { readonly record: string }
   | { readonly events: readonly AlertEvent[] }
   | { readonly fault: string | null };
 
-/** Takes what happens to alerts; undefined: some of it may have been missed. */
+/** Receives events of alerts; undefined: some may have been missed. */
 export type AlertListener = (events: readonly AlertEvent[] | undefined) => void;
 
-/** What somebody wants of an alert or a silence. */
+/** A request about an alert or a silence. */
 export interface WatchRequest {
   readonly id: string;
   readonly by: string;
   /** True for the token of a program. */
   readonly isToken?: boolean;
-  /** As the request has it. */
+  /** The content of the request. */
   readonly given?: unknown;
 }
 
@@ -64,7 +64,7 @@ export interface PostedLetter {
   readonly letter: Letter;
 }
 
-/** What became of a request about an answer: the answer, undefined where there is none; or why it was refused. */
+/** The result of a request about an answer: the answer, undefined where there is none; or why it was refused. */
 export type Decision = { readonly answer: Answer | undefined } | { readonly refused: string };
 
 const name = "watch";
@@ -72,16 +72,16 @@ const drainMs = 5000;
 const othersBytes = 8 * 2 ** 20;
 const stateMs = 10_000;
 
-/** Says how exporters or outputs are: a line of JSON for each. */
+/** Returns the states of exporters or outputs: a line of JSON for each. */
 export type StateLines = (source: Source) => Promise<readonly string[]>;
 
 /**
- * Rules on flows and devices, which are watched in a thread of its own. A broken file of rules makes the collector degraded; the rules that were
- * read before stay.
+ * Rules on flows and devices, which are watched in a thread of their own. A broken file of rules makes the collector degraded; the earlier
+ * rules stay in use.
  */
 export class WatchOutput implements Component {
   readonly name = name;
-  /** For those who decode, and for metrics. */
+  /** The receiver of records, for decoding threads and for metrics. */
   readonly taker: FeedThread;
   readonly #sink: Pick<Sink, "write">;
   readonly #health: Reporting["health"];
@@ -95,8 +95,8 @@ export class WatchOutput implements Component {
   #listeners: readonly AlertListener[] = [];
 
   /**
-   * @param states of exporters and outputs, which are asked for where rules are about them.
-   * @param sink is given a record of each alert that begins or ends.
+   * @param states of exporters and outputs, requested if rules concern them.
+   * @param sink receives a record of each alert that begins or ends.
    */
   constructor(
     watch: WatchOptions,
@@ -144,7 +144,7 @@ export class WatchOutput implements Component {
     await this.taker.stop(drainMs);
   }
 
-  /** Gives a sink that passes records of devices on, and shows them to the rules. */
+  /** Returns a sink that passes on records of devices, and shows them to the rules. */
   alsoTo(sink: Sink): Sink {
     return {
       write: (lines, count) => {
@@ -154,57 +154,57 @@ export class WatchOutput implements Component {
     };
   }
 
-  /** Calls the listener with what happens to alerts from now on. */
+  /** Calls the listener with events of alerts from now on. */
   listen(listener: AlertListener): void {
     this.#listeners = [...this.#listeners, listener];
   }
 
-  /** @returns undefined while its thread is being started again. */
+  /** Finds alerts. @returns undefined while its thread is being restarted. */
   async find(query: AlertQuery): Promise<FoundAlerts | Refused | undefined> {
     return this.taker.thread()?.call("find", query);
   }
 
-  /** @returns undefined where there is none of the id. */
+  /** Finds an alert. @returns undefined if the id is unknown. */
   async alert(id: string): Promise<AlertDetails | undefined> {
     return this.taker.thread()?.call("alert", id);
   }
 
-  /** @returns undefined while its thread is being started again. */
+  /** Returns the status. @returns undefined while its thread is being restarted. */
   async status(): Promise<WatchStatus | undefined> {
     return this.taker.thread()?.call("status");
   }
 
-  /** @returns undefined while its thread is being started again. */
+  /** Lists the silences. @returns undefined while its thread is being restarted. */
   async silences(): Promise<readonly Silence[] | undefined> {
     return this.taker.thread()?.call("silences");
   }
 
-  /** @returns the alert; undefined where there is none of the id. */
+  /** Acknowledges an alert. @returns the alert; undefined if the id is unknown. */
   async acknowledge(request: WatchRequest): Promise<Alert | undefined> {
     return this.taker.thread()?.call("acknowledge", request);
   }
 
-  /** @returns the alert; undefined where there is none of the id. */
+  /** Snoozes an alert. @returns the alert; undefined if the id is unknown. */
   async snooze(request: WatchRequest): Promise<Alert | Refused | undefined> {
     return this.taker.thread()?.call("snooze", request);
   }
 
-  /** @returns undefined while its thread is being started again. */
+  /** Creates a silence. @returns undefined while its thread is being restarted. */
   async silence(request: WatchRequest): Promise<Silence | Refused | undefined> {
     return this.taker.thread()?.call("silence", request);
   }
 
-  /** @returns the silence; undefined where there is none of the id that goes on. */
+  /** Ends a silence. @returns the silence; undefined if no active silence has the id. */
   async endSilence(request: WatchRequest): Promise<Silence | undefined> {
     return this.taker.thread()?.call("endSilence", request);
   }
 
-  /** @returns undefined where there is no such action. @throws Error with why it does not work. */
+  /** Tests an action. @returns undefined where there is no such action. @throws Error with why it does not work. */
   async test(action: string): Promise<true | undefined> {
     return this.taker.thread()?.call("test", action);
   }
 
-  /** Names of the actions that take letters; undefined while its thread is being started again. */
+  /** Returns the names of the actions that take letters; undefined while its thread is being restarted. */
   async letterActions(): Promise<readonly string[] | undefined> {
     return this.taker.thread()?.call("letterActions");
   }
@@ -226,22 +226,22 @@ export class WatchOutput implements Component {
     this.taker.thread()?.post("takeBack", id);
   }
 
-  /** @returns undefined while its thread is being started again. */
+  /** Lists the answers. @returns undefined while its thread is being restarted. */
   async answers(): Promise<readonly Answer[] | undefined> {
     return this.taker.thread()?.call("answers");
   }
 
-  /** Allows an answer, or withdraws it. @returns undefined while its thread is being started again. */
+  /** Allows an answer, or withdraws it. @returns undefined while its thread is being restarted. */
   async decide(decision: "allow" | "withdraw", seen: WatchRequest): Promise<Decision | undefined> {
     return this.taker.thread()?.call(decision, seen);
   }
 
-  /** Sends again what an action refused. @returns how many notices; undefined where there is no such action. */
+  /** Sends notices again that an action refused. @returns their number; undefined where there is no such action. */
   async resend(action: string): Promise<number | undefined> {
     return this.taker.thread()?.call("resend", action);
   }
 
-  /** Reads the file of rules again. @returns when that is done; at once while its thread is being started again. */
+  /** Rereads the file of rules. Resolves when that is done; immediately while its thread is being restarted. */
   async reload(): Promise<void> {
     try {
       await this.taker.thread()?.call("reload");
@@ -256,7 +256,7 @@ export class WatchOutput implements Component {
       const lines = (await Promise.all(sources.map((source) => this.#states(source)))).flat();
       if (lines.length > 0) this.#others.write(Buffer.from(`${lines.join("\n")}\n`), lines.length);
     } catch {
-      // The thread died meanwhile; it is asked again when it is there.
+      // The thread died meanwhile; the next one is asked when it is ready.
     }
   }
 
@@ -275,31 +275,31 @@ export class WatchOutput implements Component {
   }
 }
 
-/** The time between two exchanges with the others. */
+/** The interval of exchanges with the others. */
 const roundMs = 500;
 
-/** What a collector of a fleet shares its alerts by. */
+/** The means by which a collector of a fleet shares its alerts. */
 export interface WatchFleetPorts {
-  /** The thread of Watch; undefined while it is being started again. */
+  /** Returns the thread of Watch; undefined while it is being restarted. */
   readonly thread: () => Pick<Thread, "call"> | undefined;
   readonly membership: Pick<Membership, "member" | "leaseMs" | "session" | "problem">;
-  /** @throws Error while the database is away. */
+  /** Exchanges notes with the database. @throws Error while the database is away. */
   readonly exchange: (member: FleetMember, round: NoteRound) => Promise<NoteAnswer>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
 /**
- * Carries alerts between the thread of Watch and the other collectors of the fleet. As long as the lease is held, what cannot be
- * exchanged waits: it is a moment. Without a lease this collector goes on alone, when it starts after as long as a lease lasts; so it does
- * when exchanges fail for as long, because the database refuses them.
+ * Passes alerts between the thread of Watch and the other collectors of the fleet. While the lease holds, alerts that cannot be exchanged
+ * wait; that lasts only a moment. Without a lease this collector goes on alone; right after its start, it first waits for the time of a lease.
+ * It also goes on alone when exchanges fail for that time, because the database refuses them.
  */
 export class WatchFleet implements Component {
   readonly name = "alerts of the fleet";
   readonly #ports: WatchFleetPorts;
   readonly #rounds: Rounds;
   #aloneFrom = 0;
-  /** Since when no exchange succeeds, by the monotonic clock. */
+  /** The time since which all exchanges have failed, by the monotonic clock. */
   #failingSince: number | undefined;
 
   constructor(ports: WatchFleetPorts) {

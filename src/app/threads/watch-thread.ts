@@ -16,9 +16,9 @@ import type { Decision, PostedLetter, WatchNote, WatchRequest, WatchThreadData }
 import { FeedInbox } from "./record-feed.ts";
 import { postNote, serveThread, threadLog } from "./thread.ts";
 
-// The thread of Watch: lines of records are counted by rules, which are judged once a second.
+// The thread of Watch: it counts lines of records by rules, and evaluates the rules once a second.
 
-/** An alert is to come within two seconds of what it is about. */
+/** The poll interval: an alert has to come within two seconds of its cause. */
 const lookMs = 100;
 const idBytes = 9;
 
@@ -52,12 +52,12 @@ metrics.counterFrom(
 let looking: NodeJS.Timeout | undefined;
 const look = (): void => {
   judge.adapt(inbox.backlog(), systemClock.monotonic());
-  // Devices first: however many flows come, they are few.
+  // Take records of devices first: they are few, however many flows come.
   const isAll = othersInbox.take() && inbox.take();
   looking = setTimeout(look, isAll ? lookMs : 0);
 };
 
-/** A refusal is an answer, too: an error would lose its class on the way. */
+/** Returns a refusal as an answer: an error would lose its class between threads. */
 function decide(decision: () => Answer | undefined): Decision {
   try {
     return { answer: decision() };

@@ -6,32 +6,32 @@ import type { AlertEvent } from "../../watch/index.ts";
 import type { WatchOutput } from "../threads/watch-output.ts";
 
 const maxFollowers = 64;
-/** Events that are kept for who comes back, and that wait for one who follows. */
+/** The most events that are kept for returning clients, and that wait for a follower. */
 const maxKept = 1000;
 const maxWaiting = 1000;
-/** An empty line finds out whether anybody is still there. */
+/** The interval of empty lines, which detect a client that has gone. */
 const aliveMs = 5000;
-/** The time until the thread of Watch is asked again while it starts. */
+/** The wait before the thread of Watch is asked again while it starts. */
 const againMs = 500;
 
-/** What the stream needs of Watch. */
+/** The parts of Watch that the stream needs. */
 type AlertSource = Pick<WatchOutput, "listen" | "find">;
 
-/** One who follows alerts. */
+/** A client that follows alerts. */
 class Follower {
   /** Lines that were not sent yet. */
   #waiting: string[] = [];
-  /** Whether all that there is has to be sent: at first, and when some was left out. */
+  /** True if all current alerts must be sent: at first, and when some lines were left out. */
   #isBehind: boolean;
   readonly #rest = new Pause();
 
-  /** @param waiting what came after that of which it knows; undefined: it knows of nothing. */
+  /** @param waiting lines after the last one that it has; undefined: it has none. */
   constructor(waiting: readonly string[] | undefined) {
     this.#isBehind = waiting === undefined;
     this.#waiting = [...(waiting ?? [])];
   }
 
-  /** Gives it lines; undefined: there are some that nobody has. @returns how many are left out, which it makes up for by a list of all alerts. */
+  /** Adds lines; undefined: some are lost for everybody. @returns the number left out, which a list of all alerts replaces. */
   give(lines: readonly string[] | undefined): number {
     this.#rest.end();
     if (lines === undefined) {
@@ -50,7 +50,7 @@ class Follower {
     return left;
   }
 
-  /** What there is to send: lines, or `all` alerts; undefined: nothing came for a while. */
+  /** Returns the next lines to send, or `all` alerts; undefined: nothing came for a while. */
   async next(signal: AbortSignal): Promise<readonly string[] | "all" | undefined> {
     if (!this.#isBehind && this.#waiting.length === 0) {
       const wake = (): void => this.#rest.end();
@@ -69,13 +69,13 @@ class Follower {
 }
 
 /**
- * `GET /api/v1/watch/alerts/stream`: what happens to alerts. Who begins gets all alerts first, and so does one who comes back too late, or is so
- * slow that events would pile up.
+ * Serves `GET /api/v1/watch/alerts/stream`: events of alerts. A new client gets all alerts first, and so does one that returns too late, or
+ * is so slow that events would pile up.
  */
 export class AlertStream {
   readonly #watch: AlertSource | undefined;
   readonly #followers = new Set<Follower>();
-  /** Another one in each run: numbers begin with 1 again. */
+  /** The run, different each time: numbers start with 1 again. */
   #run = newRun();
   #next = 1;
   /** The last events, the newest last. */
@@ -135,7 +135,7 @@ export class AlertStream {
     }
   }
 
-  /** The line of all alerts. What came before it may come again after it: an event has the whole of its alert. */
+  /** Returns the line of all alerts. Earlier events may be repeated after it: an event has the whole of its alert. */
   async #all(watch: AlertSource, follower: Follower, signal: AbortSignal): Promise<readonly string[]> {
     const id = this.#idOf(this.#next - 1);
     const list = await watch.find({ hasEvidence: false }).catch(() => undefined);
@@ -159,7 +159,7 @@ export class AlertStream {
     for (const follower of this.#followers) this.#left += follower.give(lines);
   }
 
-  /** The lines after one that a client has; undefined where they are not known any more. */
+  /** Returns the lines after one that a client has; undefined if they are no longer known. */
   #after(id: string): readonly string[] | undefined {
     const [run, number = ""] = id.split("-");
     const missed = this.#next - 1 - Number(number);

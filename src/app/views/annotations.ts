@@ -20,7 +20,7 @@ type Kind = Annotation["kind"];
 
 /** A start of a collector. */
 export interface Start {
-  /** Milliseconds since the epoch. */
+  /** The time, milliseconds since the epoch. */
   readonly at: number;
   readonly version: string;
   /** The name of the collector in its fleet; empty: it is in none. */
@@ -30,7 +30,7 @@ export interface Start {
 const mostStarts = 500;
 const startVersion = 1;
 
-/** The last starts, as a text. */
+/** The text form of the last starts. */
 export const startsForm: StateForm<readonly Start[]> = {
   empty: [],
   format: (starts) => `${JSON.stringify({ version: startVersion, starts })}\n`,
@@ -41,18 +41,18 @@ export const startsForm: StateForm<readonly Start[]> = {
         Number.isFinite(at) && typeof of === "string" && typeof member === "string";
       if (version === startVersion && Array.isArray(starts) && starts.every(isStart)) return starts;
     } catch {
-      // As of another form.
+      // Treat it like a file of another form.
     }
     throw new BrokenState(`it is no file of starts of version ${startVersion}`);
   },
 };
 
-/** Where annotations come from. A source that is undefined is not in this collector. */
+/** The sources of annotations. A source that is undefined is not in this collector. */
 export interface AnnotationSources {
   readonly starts: KeptState<readonly Start[]>;
   readonly marks: () => Iterable<Mark>;
   readonly history: Pick<UdmHistory, "headsBetween"> | undefined;
-  /** Those that went on between two times. @returns undefined while they cannot be asked. */
+  /** Finds alerts that were active between two times. @returns undefined while they are unavailable. */
   readonly alerts: ((from: number, to: number) => Promise<FoundAlerts["alerts"] | undefined>) | undefined;
 }
 
@@ -66,14 +66,14 @@ interface Question {
 const longestMs = 400 * 86_400_000;
 const usualLimit = 200;
 const mostLimit = 1000;
-/** Changes of metadata that are looked at. */
+/** The most changes of metadata that are examined. */
 const mostChanges = 10_000;
-/** So many parts of a range have a mark of changes each. */
+/** The number of parts of a range; the changes of each part share a mark. */
 const parts = 120;
 const leastPartMs = 60_000;
 const retryMs = 30_000;
 
-/** What happened in a time: for the marks on charts. Notes the start of this collector, too. */
+/** Returns the events of a time range for the marks on charts. It also notes the start of this collector. */
 export class Annotations implements Component {
   readonly name = "annotations";
   readonly #sources: AnnotationSources;
@@ -126,7 +126,7 @@ export class Annotations implements Component {
     } satisfies AnnotationsAnswer;
   };
 
-  /** A start that cannot be written is written when it can; it may be there already where an answer was lost. */
+  /** Notes a start, and retries until it is written. The start may exist already if an answer was lost. */
   async #note(start: Start, isAgain = false): Promise<void> {
     const isThis = ({ at, member }: Start): boolean => at === start.at && member === start.member;
     try {
@@ -140,7 +140,7 @@ export class Annotations implements Component {
     }
   }
 
-  /** @throws ConnectError */
+  /** Reads the question. @throws ConnectError */
   #read({ from = "-1h", to = "now", kinds = annotationKinds.join(), limit = String(usualLimit), ...other }: Given) {
     const [unknown] = Object.keys(other);
     if (unknown !== undefined) throw wrong(unknown, `there is no parameter ${quote(unknown)}`);
@@ -163,7 +163,7 @@ export class Annotations implements Component {
     }
   }
 
-  /** Those of one part of the range, or of a minute, are one. */
+  /** Returns marks of metadata changes. Those within one part of the range, or a minute, share a mark. */
   async #metadata({ from, to }: Question): Promise<readonly Annotation[]> {
     const heads = (await this.#sources.history?.headsBetween(from, to, mostChanges)) ?? [];
     const partMs = Math.max(leastPartMs, Math.ceil((to - from) / parts));
@@ -222,7 +222,7 @@ type Given = Readonly<Record<string, string>>;
 
 const textOf = (at: number): string => new Date(at).toISOString();
 
-/** Whose names a mark has at most. */
+/** The most authors named in a mark. */
 const mostAuthors = 3;
 
 /** @param group the newest first. */

@@ -43,7 +43,7 @@ const addedBy =
 
 const isAdded = (source: string): boolean => source.split(/[;,]/).every((part) => addedBy.test(part.trim()));
 
-/** Answers `GET /api/v1/fields`: the names that records have, and those that filters know as well. */
+/** Answers `GET /api/v1/fields`: the names in records, and further names in filters. */
 export function fieldsView(): CollectorAnswer<"listFields"> {
   return {
     fields: recordFields.map(({ name, type, isArray, unit, description, source }) => ({
@@ -66,7 +66,7 @@ export function fieldsView(): CollectorAnswer<"listFields"> {
 }
 
 const maxFollowers = 64;
-/** The time between two messages of changes to those who follow, and between any two messages, milliseconds. */
+/** The interval of messages with changes, and the longest time between any two messages, milliseconds. */
 const sendMs = 250;
 const aliveMs = 5_000;
 
@@ -75,7 +75,7 @@ function tasksView(progress: Progress): CollectorAnswer<"listTasks"> {
   return { tasks: progress.tasks() };
 }
 
-/** `GET /api/v1/progress/events`: the tasks whenever they have changed, one JSON object a line. */
+/** Serves `GET /api/v1/progress/events`: the tasks whenever they have changed, one JSON object a line. */
 function progressEvents(progress: Progress): StreamPage {
   let followers = 0;
   return {
@@ -104,7 +104,7 @@ async function* lines(
       const now = JSON.stringify({ tasks: progress.tasks() });
       silentFor += sendMs;
       if (now !== last || silentFor >= aliveMs) {
-        // An empty line finds out whether anybody is still there.
+        // An empty line detects a client that has gone.
         yield Buffer.from(now === last ? "\n" : `${now}\n`);
         last = now;
         silentFor = 0;
@@ -121,7 +121,7 @@ function sourcesView(sources: Sources | undefined): CollectorAnswer<"listSources
   return { enabled: sources !== undefined, sources: sources?.states() ?? [] };
 }
 
-/** The operations of the API on sources. */
+/** Returns the operations of the API on sources. */
 export function sourceOperations(sources: Sources): SourceOperations {
   const refused = (error: unknown): never => {
     if (error instanceof SourceFault) throw new SourceRefusal("unavailable", error.message);
@@ -166,7 +166,7 @@ interface ExportersViewParts {
   readonly streamPorts: () => readonly number[];
 }
 
-/** Exporters as people are shown them: with their names in the metadata, without what only the doctor compares. */
+/** Returns exporters as people see them: with their names in the metadata, without data that only the doctor needs. */
 export async function exportersView(parts: ExportersViewParts): Promise<CollectorAnswer<"listExporters">> {
   const shown: CollectorAnswer<"listExporters">["exporters"][number][] = [];
   for (const { sketch: _sketch, ...exporter } of await parts.exporters()) {
@@ -177,7 +177,7 @@ export async function exportersView(parts: ExportersViewParts): Promise<Collecto
   return { enabled: parts.enabled, listening, exporters: shown };
 }
 
-/** Addresses by which others reach this host; where it has none, the one that there is. */
+/** Returns addresses by which others reach this host; if it has none, its only one. */
 function ownAddresses(ip: string): readonly string[] {
   if (!["", "0.0.0.0", "::"].includes(ip)) return [ip];
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
@@ -200,7 +200,7 @@ interface CollectorViewsParts {
   readonly tap: RecordTap;
 }
 
-/** The state of the collector as documents and streams of the API, with their descriptions. */
+/** Returns the state of the collector as documents and streams of the API, with their descriptions. */
 export function collectorViews(
   { settings, exporters, doctor, sources, stores, snmp, watch, progress, settingsView, tap }: CollectorViewsParts,
   { health, metrics, clock }: Reporting,

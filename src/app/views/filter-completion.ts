@@ -21,15 +21,15 @@ import { MetadataWords } from "./metadata-words.ts";
 
 type Item = FilterCompletion["items"][number];
 
-/** What values come from. */
+/** The sources of values. */
 export interface CompletionSources {
-  /** The states of the metadata: what people write, and what sources bring; those of some scopes alone. */
+  /** Returns the states of the metadata, both hand-written and from sources; with scopes, only the states of these. */
   readonly states: (scopes: readonly string[] | undefined) => readonly UdmIndex[];
   readonly exporters: () => Promise<readonly { readonly address: string; readonly name: string | undefined }[]>;
   readonly explore: Pick<ExploreQuestions, "query"> | undefined;
 }
 
-/** Returns all states of the metadata; none while no file could be read. */
+/** Returns all states of the metadata; none until a file has been read. */
 export function metadataStates(metadata: CollectorUdmStore | undefined): readonly UdmIndex[] {
   if (metadata === undefined) return [];
   const others = metadata.layers.list().map(({ index }) => index);
@@ -44,9 +44,9 @@ export function metadataStates(metadata: CollectorUdmStore | undefined): readonl
 /** Values by bytes of the last hour. */
 type Traffic = ReadonlyMap<string, number>;
 
-/** The values of a field: those that are known, and those that are being looked up. */
+/** The values of a field: the known ones, and those that are being looked up. */
 interface LookUp {
-  /** When it was looked up; undefined: it is being done. */
+  /** The time of the lookup; undefined: it is under way. */
   at: number | undefined;
   readonly found: Promise<Traffic>;
   known: Traffic;
@@ -54,16 +54,16 @@ interface LookUp {
 
 const askMs = 10_000;
 const freshMs = 60_000;
-/** Where there was no traffic, some may have come meanwhile. */
+/** The time for which an empty result stays valid: traffic may have come meanwhile. */
 const freshEmptyMs = 2000;
-/** The wait for what is being looked up: an answer comes in time, with less in it. */
+/** The wait for a lookup: an incomplete answer in time is better. */
 const patienceMs = 30;
 const mostFields = 200;
 const mostItems = 20;
-/** Values with traffic that are known of a field; the API of Explore gives no more. */
+/** The most known values of a field with traffic; the API of Explore gives no more. */
 const mostKept = 1000;
 
-/** What is offered; `complete` is false where there may be more. */
+/** The offered completions; `complete` is false where there may be more. */
 type Offer = Pick<FilterCompletion, "items" | "complete">;
 
 const firstOf = (items: readonly Item[], isAll = true): Offer => ({
@@ -76,15 +76,15 @@ const truths: readonly Item[] = [
 ];
 const noWords = { words: [], complete: true };
 
-/** Callers who are limited to different scopes, of whom words and values are known at once. */
+/** The most sets of scopes whose words and values are cached at a time. */
 const mostLimits = 16;
 
-/** Completes filters, for callers who are limited to scopes with what is of these alone. */
+/** Completes filters. Callers who are limited to scopes get only the words and values of these. */
 export class FilterCompletions {
   readonly #sources: CompletionSources;
   readonly #parts: Omit<Reporting, "health">;
   readonly #all: FilterCompleter;
-  /** By the scopes; the one that was asked last is the last. */
+  /** Completers by scopes, the most recently used last. */
   readonly #limited = new Map<string, FilterCompleter>();
 
   constructor(sources: CompletionSources, parts: Omit<Reporting, "health">) {
@@ -107,7 +107,7 @@ export class FilterCompletions {
     );
   }
 
-  /** As {@link FilterCompleter.complete}. @param scopes to which the caller is limited; undefined: it is not. */
+  /** Completes like {@link FilterCompleter.complete}. @param scopes to which the caller is limited; undefined: it is not. */
   complete(body: unknown, mayReadMetadata: boolean, scopes: readonly string[] | undefined): Promise<FilterCompletion> {
     return (scopes === undefined ? this.#all : this.#of(scopes)).complete(body, mayReadMetadata);
   }
@@ -132,7 +132,7 @@ export class FilterCompletions {
   }
 }
 
-/** Completes filters: names of fields, operators, and the values that the operator's network has. */
+/** Completes filters: names of fields, operators, and values from the operator's network. */
 class FilterCompleter {
   readonly words: MetadataWords;
   readonly #sources: CompletionSources;
@@ -141,7 +141,7 @@ class FilterCompleter {
   readonly #isLimited: boolean;
   readonly #traffic = new Map<string, LookUp>();
 
-  /** @param scopes whose words are offered, and no field that records do not show then; undefined: all. */
+  /** @param scopes whose words are offered, and then only fields that occur in records; undefined: all. */
   constructor(sources: CompletionSources, parts: Omit<Reporting, "health">, scopes?: readonly string[]) {
     this.#sources = sources;
     this.#clock = parts.clock;
@@ -151,9 +151,9 @@ class FilterCompleter {
   }
 
   /**
-   * Answers what may stand at a place, the best first, and what is wrong with the filter as it is.
+   * Returns the possible completions at a place, the best first, and the faults of the filter.
    *
-   * @param mayReadMetadata whether words of entries are offered, too, beside what flows have. @throws ConnectError
+   * @param mayReadMetadata true to offer words of entries, too, in addition to values of flows. @throws ConnectError
    */
   async complete(body: unknown, mayReadMetadata: boolean): Promise<FilterCompletion> {
     const { filter, cursor, of } = readBody(body);
@@ -174,7 +174,7 @@ class FilterCompleter {
     return { expects, from, to, ...found, ...fault };
   }
 
-  /** Names of fields and words of the entries, for a filter over them. */
+  /** Completes names of fields and words of the entries, for a filter of entries. */
   async #ofEntries({ expects, field = "", written }: FilterPlace, mayReadMetadata: boolean): Promise<Offer> {
     const words = async (kind: string, beginning?: string): ReturnType<MetadataWords["of"]> =>
       mayReadMetadata ? this.words.of(kind, patienceMs, beginning) : noWords;
@@ -215,7 +215,7 @@ class FilterCompleter {
     return firstOf(ranked(all, written));
   }
 
-  /** Keys of metadata as filters name them. */
+  /** Returns keys of metadata as filters name them. */
   async #ownFields(): Promise<readonly string[]> {
     const keys = await this.words.of("keys", patienceMs);
     const short = keys.words.map((key) => key.replace(/^\./, ""));
@@ -237,7 +237,7 @@ class FilterCompleter {
     const fixedWords = type === "boolean" ? ["true", "false"] : words;
     const candidates = [...traffic.keys(), ...names.keys(), ...fixedWords, ...metadata.words];
     const lower = written.toLowerCase();
-    // An exporter is found by its name, too.
+    // Match an exporter by its name, too.
     const isWanted = (value: string): boolean =>
       value.toLowerCase().startsWith(lower) || (names.get(value)?.toLowerCase().startsWith(lower) ?? false);
     const values = [...new Set(candidates.map((value) => (type === "protocol" ? value.toLowerCase() : value)))].filter(
@@ -254,7 +254,7 @@ class FilterCompleter {
     return firstOf(items, metadata.complete);
   }
 
-  /** Values of entries that a field of records has its values from. */
+  /** Returns values of entries that are sources of a field of records. */
   #metadataWords(field: string, written: string): ReturnType<MetadataWords["of"]> {
     if (field.endsWith(".ip.subnet.name")) return this.words.of("names", patienceMs, written);
     if (field.endsWith(".ip.subnet.tags")) return this.words.of("tags", patienceMs, written);
@@ -271,7 +271,7 @@ class FilterCompleter {
     return sums;
   }
 
-  /** What is known of a field, if need be that of a while ago: its values are looked up meanwhile. */
+  /** Returns the known values of a field. They may be outdated: a lookup then runs meanwhile. */
   async #trafficOfField(field: string): Promise<Traffic> {
     const { explore } = this.#sources;
     if (explore === undefined || columnOf(field) === undefined || columnOf(field)?.type === "time") return new Map();
@@ -288,7 +288,7 @@ class FilterCompleter {
     return within(row.found, patienceMs, row.known);
   }
 
-  /** While it is looked up it is not asked for again. */
+  /** Reports whether a lookup is outdated. One under way is not, so it is not repeated. */
   #isOld({ at, known }: LookUp): boolean {
     return at !== undefined && this.#clock.monotonic() - at > (known.size === 0 ? freshEmptyMs : freshMs);
   }
@@ -298,7 +298,7 @@ class FilterCompleter {
     row.at = this.#clock.monotonic();
   }
 
-  /** @param otherwise where Explore does not answer, whatever the reason: ranks are all that is lost. */
+  /** @param otherwise the result if Explore does not answer, whatever the reason: only ranks are lost. */
   async #askFor(field: string, explore: Pick<ExploreQuestions, "query">, otherwise: Traffic): Promise<Traffic> {
     try {
       const query = readQuery({ dimensions: [field], granularity: "none", limit: mostKept }, this.#clock.now());
@@ -349,7 +349,7 @@ function faultOf(
   }
 }
 
-/** Operators, and what stands between terms. */
+/** Returns operators, and words between terms. */
 function fixed({ expects, field = "", written }: FilterPlace, vocabulary: typeof recordVocabulary): readonly Item[] {
   if (expects === "joiner")
     return ranked(
@@ -363,7 +363,7 @@ function fixed({ expects, field = "", written }: FilterPlace, vocabulary: typeof
   );
 }
 
-/** Those that begin with what is written, then those that have it behind a period or within, each once. */
+/** Returns items that start with the written text, then those with it after a period or inside, each once. */
 function ranked(items: readonly Item[], written: string): readonly Item[] {
   const lower = written.toLowerCase();
   const rank = ({ insert }: Item): number => {

@@ -18,18 +18,18 @@ import type { Clock, Metrics } from "../../base/report/index.ts";
 import { quote } from "../../base/text/index.ts";
 
 const maxListeners = 16;
-/** So many listeners leave no room for one who is limited to scopes: these shall not keep the operator out. */
+/** The number of listeners from which callers limited to scopes are refused: they must not block the operator. */
 const maxWithLimited = 12;
 const maxRate = 10_000;
 const defaultRate = 100;
 const maxRecords = 1_000_000_000;
 const maxFields = 200;
-/** The time between two sends of what has come, and between two messages of the counts or two empty lines, milliseconds. */
+/** The intervals of sending new lines, and of counts or empty lines, milliseconds. */
 const tailMs = 100;
 const noteMs = 1_000;
-/** So many notes without a record make an empty batch of Arrow, which finds out whether anybody is still there. */
+/** The number of notes without a record after which an empty batch of Arrow detects a client that has gone. */
 const silentNotes = 5;
-/** The column of all fields that have none. */
+/** The column for all fields without a column. */
 const restName = "rest";
 
 interface TailParts {
@@ -42,14 +42,14 @@ interface TailParts {
   readonly sent: (records: number) => void;
 }
 
-/** What has come since the last look. */
+/** The new lines since the last look. */
 interface Look {
   readonly lines: Uint8Array;
-  /** Once a second. */
+  /** The counts, once a second. */
   readonly counts: TapCounts | undefined;
 }
 
-/** `GET /api/v1/flow/tail`: flows as they leave, as lines, events or batches of Arrow; `parameters` says what can be asked for. */
+/** Serves `GET /api/v1/flow/tail`: flows as they leave, as lines, events or batches of Arrow; `parameters` describes the options. */
 export function flowTail(tap: RecordTap, { metrics, clock }: { metrics: Metrics; clock: Clock }): StreamPage {
   const sent = metrics.counter("netgloss_flow_tail_records_total", "Records sent to those who watch flows.");
   sent.add(0);
@@ -119,18 +119,18 @@ async function* lookAt(tap: RecordTap, parts: TailParts): AsyncGenerator<Look, v
 async function* asLines(looks: AsyncIterable<Look>, hasNotes: boolean): AsyncGenerator<Uint8Array> {
   for await (const { lines, counts } of looks) {
     if (lines.length > 0) yield lines;
-    // An empty line finds out whether anybody is still there.
+    // An empty line detects a client that has gone.
     if (counts !== undefined) yield Buffer.from(hasNotes ? `${JSON.stringify({ tail: counts })}\n` : "\n");
   }
 }
 
-/** Batches are made when they are full, and once a second of what there is. */
+/** Yields batches when they are full, and once a second with the lines so far. */
 async function* asArrow(
   looks: AsyncGenerator<Look, void, undefined>,
   stream: ArrowStream,
   hasNotes: boolean,
 ): AsyncGenerator<Uint8Array> {
-  // It listens from now on.
+  // Start to listen now.
   const first = looks.next();
   try {
     yield stream.begin();

@@ -5,17 +5,17 @@ import { limitLog, type Clock, type Component, type Log } from "../../base/repor
 /** The form in which a state is kept. */
 export interface StateForm<T> {
   readonly empty: T;
-  /** @throws BrokenState for a text that is none of this form. */
+  /** Parses a state. @throws BrokenState for a text of another form. */
   parse(text: string): T;
   format(state: T): string;
 }
 
-/** The text is no state of its form. */
+/** The error of a text that is not a state of its form. */
 export class BrokenState extends Error {}
 
-/** The state could not be written: what was there before is in force. */
+/** The error of a state that could not be written: the earlier state stays in force. */
 export class NotKept extends Error {
-  /** It may have been written all the same: the answer was lost. */
+  /** True if it may have been written all the same, because the answer was lost. */
   readonly isUnsure: boolean;
 
   constructor(message: string, { cause, isUnsure = false }: { readonly cause: unknown; readonly isUnsure?: boolean }) {
@@ -27,7 +27,7 @@ export class NotKept extends Error {
 /** A state in a file of its own, or, without a path, in memory. A file that cannot be understood is set aside, never overwritten. */
 export class FileState<T> implements Component {
   readonly name: string;
-  /** Whether a restart finds it again. */
+  /** True if a restart finds it again. */
   readonly isKept: boolean;
   readonly #path: string | undefined;
   readonly #form: StateForm<T>;
@@ -36,13 +36,13 @@ export class FileState<T> implements Component {
   readonly #clock: Clock;
   readonly #log: Log;
   #state: T;
-  /** Why nothing is written: the file there is not understood and could not be set aside. */
+  /** The reason why nothing is written: the file could not be understood or set aside. */
   #unread: string | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  /** How often it could not be read or written. */
+  /** The number of failed reads and writes. */
   failures = 0;
 
-  /** @param path undefined: it is in memory alone. @param session another one for each run. */
+  /** @param path undefined: it is only in memory. @param session different in each run. */
   constructor(
     name: string,
     path: string | undefined,
@@ -78,28 +78,28 @@ export class FileState<T> implements Component {
     await this.#last;
   }
 
-  /** The state as far as it is known here. */
+  /** Returns the state as known here. */
   now(): T {
     return this.#state;
   }
 
-  /** Why it is not all that there is, and cannot be changed; undefined: nothing is known to be wrong. */
+  /** Returns why the state is incomplete and cannot be changed; undefined: no fault is known. */
   problem(): string | undefined {
     return this.#unread;
   }
 
-  /** What a session that is over has done and could not note, it may note for so long: no other one has the file. */
+  /** The time for which an ended session may still note its work; none, because no other session has the file. */
   readonly patienceMs = 0;
 
-  /** Whose work in the state is that of this collector; undefined: it may take none at present. */
+  /** Returns the session that owns this collector's work in the state; undefined: it may take none at present. */
   session(): string | undefined {
     return this.#session;
   }
 
   /**
-   * Replaces the state by what is made of it; the same one is not written.
+   * Replaces the state by the result of `work`; an unchanged one is not written.
    *
-   * @param work throws to change nothing. `isAlive` tells whether what has a session still works.
+   * @param work throws to change nothing. `isAlive` reports whether a session is still working.
    * @throws NotKept where it cannot be written.
    */
   change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T> {
@@ -115,7 +115,7 @@ export class FileState<T> implements Component {
     return next;
   }
 
-  /** @throws NotKept */
+  /** Writes the state. @throws NotKept */
   async #keep(state: T): Promise<void> {
     const path = this.#path;
     if (path === undefined) return;
@@ -148,7 +148,7 @@ function temporaryOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** A state that is replaced as a whole, wherever it is kept: each change is made of what the one before left, and counts when it is kept. */
+/** A state that is replaced as a whole, wherever it is kept. Each change is based on the one before, and is valid once it is written. */
 export type KeptState<T> = Component &
   Pick<FileState<T>, "isKept" | "failures" | "now" | "problem" | "session" | "change"> & {
     readonly patienceMs: number;

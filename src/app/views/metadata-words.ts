@@ -5,18 +5,18 @@ import type { UdmIndex } from "../../metadata/index.ts";
 /** Bytes of entries that are read before other work has its turn. */
 const portionBytes = 65_536;
 const turnMs = 5;
-/** Longer texts are no words to choose from, UTF-16 units. */
+/** The longest word to choose from, UTF-16 units. */
 const longestWord = 256;
-/** Kinds of words: the keys of metadata, and three. */
+/** The most kinds of words: the keys of metadata, and three more. */
 const mostKinds = 1000;
-/** Memory of the words, bytes: that of two million names of hosts. */
+/** The most memory of the words, bytes: that of two million names of hosts. */
 const mostBytes = 128 * 1024 * 1024;
-/** A word's own, beside its characters: the head of the text, and the place in a list. */
+/** The memory of a word in addition to its characters: the head of the text, and the place in a list. */
 const bytesOfWord = 40;
-/** The state of the metadata is not read again sooner, milliseconds; one that takes long to read is left alone for longer. */
+/** The least time before the state of the metadata is read again, milliseconds, and as a multiple of the time that reading took. */
 const restMs = 10_000;
 const restTimes = 10;
-/** Nobody has asked for so long: the words are forgotten, milliseconds. */
+/** The time without a request after which the words are dropped, milliseconds. */
 const idleMs = 600_000;
 const mostFound = 200;
 
@@ -27,8 +27,8 @@ interface JsonEntry {
 }
 
 /**
- * The words that entries have. All entries are read when somebody asks, a portion at a time, and again when they have changed; nothing is read
- * while nobody asks, and nothing kept.
+ * The words of entries. A request starts to read all entries, a portion at a time, and again when they have changed. Without requests
+ * nothing is read or kept.
  */
 export class MetadataWords {
   readonly #states: () => readonly UdmIndex[];
@@ -47,17 +47,17 @@ export class MetadataWords {
     this.#log = log;
   }
 
-  /** Words that are kept, and those left out because they are too long or too many; the memory of those kept, bytes. */
+  /** The words that are kept, and those left out because they are too long or too many; the memory of those kept, bytes. */
   get counts(): { readonly kept: number; readonly leftOut: number; readonly bytes: number } {
     const { size, leftOut, bytes } = this.#words;
     return { kept: size, leftOut, bytes };
   }
 
   /**
-   * Finds words of a kind that begin with a text, the case not counting, in the order of the alphabet. `complete` is false where there may be more.
+   * Finds words of a kind that start with a text, ignoring case, in alphabetical order. `complete` is false where there may be more.
    *
    * @param kind `names`, `tags`, `keys` of metadata, or the values of a key, as in `key site.name`.
-   * @param patienceMs to wait for the first reading; what is known by then is found.
+   * @param patienceMs to wait for the first reading; after that, the words read so far are searched.
    */
   async of(
     kind: string,
@@ -88,7 +88,7 @@ export class MetadataWords {
     this.#readAt = -Infinity;
   }
 
-  /** A reading that fails leaves what was known; a later question reads again. */
+  /** Reads the words. A failure leaves the known words in use; a later request reads again. */
   async #read(states: readonly UdmIndex[], version: string): Promise<void> {
     const begun = this.#clock.monotonic();
     try {
@@ -107,7 +107,7 @@ export class MetadataWords {
 
   async #readAll(states: readonly UdmIndex[]): Promise<void> {
     const words = new WordTable();
-    // What is known already stays in use until all is read, but for the first time.
+    // Known words stay in use until all is read, except the first time.
     if (this.#words.size === 0) this.#words = words;
     let since = this.#clock.monotonic();
     const breathe = async (): Promise<void> => {
@@ -140,12 +140,12 @@ function addEntry({ name, tags, metadata }: JsonEntry, words: WordTable): void {
   }
 }
 
-/** Words by their kind, within a bound of memory. */
+/** Words by their kind, within a memory limit. */
 class WordTable {
   readonly #lists = new Map<string, WordList>();
   size = 0;
   bytes = 0;
-  /** Words that were not kept, as often as they were met. */
+  /** The number of words that were not kept, counting repetitions. */
   leftOut = 0;
 
   of(kind: string): WordList | undefined {
@@ -159,7 +159,7 @@ class WordTable {
   add(kind: string, word: string): void {
     let list = this.#lists.get(kind);
     if (list?.has(word) === true) return;
-    // Characters beyond Latin take two bytes each.
+    // Characters beyond Latin-1 take two bytes each.
     const bytes = bytesOfWord + word.length * (/[^\0-\xFF]/.test(word) ? 2 : 1);
     const isTooMuch = this.bytes + bytes > mostBytes || (list === undefined && this.#lists.size === mostKinds);
     if (word.length > longestWord || isTooMuch) {
@@ -173,10 +173,10 @@ class WordTable {
   }
 }
 
-/** Words of a shard; a list has more shards the more words it has, so that no step of its work is long. */
+/** The words of a shard, and the most shards. A longer list has more shards, so that no step of its work is long. */
 const shardWords = 8192;
 const mostShards = 128;
-/** Words that are looked at one by one while they are not sorted. */
+/** The most words that are searched linearly while they are not sorted. */
 const mostUnsorted = 20_000;
 
 /** The words of a kind, each once. They are sorted when all are there. */
@@ -199,7 +199,7 @@ class WordList {
     }
   }
 
-  /** Sorts the words, a shard at each step. Nothing is added any more. */
+  /** Sorts the words, one shard per step. No words may be added afterwards. */
   *sort(): Generator<void, void> {
     const sorted: (readonly string[])[] = [];
     for (const shard of this.#shards) {
@@ -214,7 +214,7 @@ class WordList {
     this.#shards = [];
   }
 
-  /** The first words that begin with a text in lower case; before they are sorted, some of them. */
+  /** Returns the first words that start with a text in lower case; before they are sorted, some of them. */
   beginningWith(lower: string): readonly string[] {
     const found: string[] = [];
     if (this.#sorted === undefined) {
@@ -250,7 +250,7 @@ interface Cursor {
   at: number;
 }
 
-/** The cursor at the word that comes first of those with a beginning. */
+/** Returns the cursor with the first word of those that start with a text. */
 function leastOf(cursors: readonly Cursor[], lower: string): Cursor | undefined {
   let least: Cursor | undefined;
   let leastWord = "";
@@ -263,7 +263,7 @@ function leastOf(cursors: readonly Cursor[], lower: string): Cursor | undefined 
   return least;
 }
 
-/** The place of the first word that is not before a text in lower case. */
+/** Returns the index of the first word that is not before a text in lower case. */
 function firstFrom(words: readonly string[], lower: string): number {
   let low = 0;
   let high = words.length;

@@ -10,7 +10,7 @@ import { testOutput } from "../outputs/test-output.ts";
 type OutputCounts = Pick<OutputView, "deliveredRecords" | "droppedRecords" | "drops" | "queueBytes">;
 
 /**
- * The counts of each output by its name, from the metrics: there alone is what was lost before it reached the output's thread.
+ * Returns the counts of each output by its name, from the metrics: only these include records lost before the output's thread.
  *
  * @param families all of the collector.
  */
@@ -42,7 +42,7 @@ function outputCounts(families: readonly FamilyReading[]): (output: string) => O
 type OutputsView = CollectorAnswer<"listOutputs">;
 export type OutputView = OutputsView["outputs"][number];
 
-/** Answers `GET /api/v1/outputs`: all outputs that are on, those to files and pipes by their readiness and their counts. */
+/** Answers `GET /api/v1/outputs`: all enabled outputs, those to files and pipes with their readiness and counts. */
 export async function outputsView(
   stores: readonly DeliveringOutput[],
   checks: readonly Check[],
@@ -60,7 +60,7 @@ type CountsOf = ReturnType<typeof outputCounts>;
 async function storeView(store: DeliveringOutput, countsOf: CountsOf): Promise<OutputView> {
   const state = (await store.state()) ?? { name: nameOf(store.name), state: "restarting" as const };
   const counts = countsOf(state.name);
-  // The answer of its thread about the rest is newer.
+  // The thread's answer is newer for all other counts.
   const lost = counts && { droppedRecords: counts.droppedRecords, drops: counts.drops };
   return { ...state, ...lost, canTest: true };
 }
@@ -75,7 +75,7 @@ function fileView({ name: check, ready, degraded, detail = "" }: Check, countsOf
 const prefix = "output ";
 const nameOf = (check: string): string => check.slice(prefix.length);
 
-/** `POST /api/v1/outputs/<name>/test`: what `netgloss output test` does. */
+/** Serves `POST /api/v1/outputs/<name>/test`, like `netgloss output test`. */
 export function outputTestOperation(settings: Settings, clock: Clock): Operation {
   return {
     summary: "Sends one record to an output to a store, also to one that is off",
@@ -99,7 +99,7 @@ export function outputTestOperation(settings: Settings, clock: Clock): Operation
   };
 }
 
-/** `POST /api/v1/outputs/<name>/resend`: what `netgloss output resend` does. */
+/** Serves `POST /api/v1/outputs/<name>/resend`, like `netgloss output resend`. */
 export function outputResendOperation(stores: readonly DeliveringOutput[]): Operation {
   return {
     summary: "Begins to send the dead letters of an output again: records that its store refused",

@@ -9,11 +9,11 @@ interface LossRow {
   readonly metric: string;
   readonly what: string;
   readonly unit: Unit;
-  /** The unit of values of the label that have another one. */
+  /** The unit of label values that have a different one. */
   readonly units?: Readonly<Record<string, Unit>>;
   /** The label by whose values losses are listed separately. */
   readonly label?: string;
-  /** A counter of what turned out not to be lost. */
+  /** A counter of data that turned out not to be lost. */
   readonly recovered?: string;
 }
 
@@ -24,7 +24,7 @@ const sequenceUnits: Readonly<Record<string, Unit>> = {
   ipfix: "records",
 };
 
-/** On the way of a record: from the network to the outputs. */
+/** Losses in the order of a record's way from the network to the outputs. */
 const lossRows: readonly LossRow[] = [
   {
     metric: "netgloss_flow_missing_total",
@@ -72,7 +72,7 @@ interface Sample {
   readonly at: number;
   readonly records: number;
   readonly datagrams: number;
-  /** By metric and label. */
+  /** Losses by metric and label. */
   readonly losses: ReadonlyMap<string, number>;
 }
 
@@ -103,7 +103,7 @@ function overviewOf(samples: readonly Sample[], now: number): Overview {
   const [first, last] = [samples[0], samples.at(-1)];
   if (first === undefined || last === undefined) throw new Error("no reading");
   const seconds = (last.at - first.at) / 1000;
-  // Rates are those of the last half minute, so that they follow what happens.
+  // Rates cover the last half minute, so that they follow changes.
   const before = samples.findLast(({ at }) => last.at - at >= 30_000) ?? first;
   const rate = (of: "records" | "datagrams"): number | null =>
     before === last ? null : Math.max(0, ((last[of] - before[of]) * 1000) / (last.at - before.at));
@@ -139,7 +139,7 @@ function sampleOf(families: readonly FamilyReading[], at: number): Sample {
   return { at, records: total(recordsMetric), datagrams: total(datagramsMetric), losses };
 }
 
-/** A counter's sums by the values of a label; by "" without one. */
+/** Returns a counter's sums by the values of a label; by "" without one. */
 function sums(family: FamilyReading | undefined, label?: string): Map<string, number> {
   const found = new Map<string, number>();
   for (const [labels, count] of family?.samples ?? []) {

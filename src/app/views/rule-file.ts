@@ -28,50 +28,50 @@ import {
   type RuleWriter,
 } from "../../server/index.ts";
 
-/** What is wrong with a text, and where; lines and columns are counted from 1. */
+/** A fault of a text, with its place; lines and columns start at 1. */
 export type TextFault = {
   readonly line: number;
   readonly column: number;
   readonly message: string;
 };
 
-/** What a text of rules says of itself. */
+/** The result of checking a text of rules. */
 export type CheckedRules = {
   readonly faults: readonly TextFault[];
-  /** Why a rule may be changed by operators alone, by its name. */
+  /** The reasons why only operators may change some rules, by the rules' names. */
   readonly guarded: ReadonlyMap<string, string>;
 };
 
-/** How a kind of rules is kept. */
+/** The options of a kind of rules. */
 export interface RuleFileOptions extends Omit<Reporting, "health"> {
   readonly kind: "enrich" | "watch";
   readonly path: string;
-  /** The directory of what outlives a restart; undefined: changes are not kept, and cannot be undone. */
+  /** The directory for data that outlive a restart; undefined: changes are not kept, and cannot be undone. */
   readonly stateDirectory: string | undefined;
   /** The key of the list in the file; undefined: the file is the list. */
   readonly key: string | undefined;
   readonly check: (text: string) => CheckedRules;
-  /** Has the file read again. */
+  /** Makes the collector reread the file. */
   readonly apply: () => Promise<void>;
   /** Tries a rule of a text that has no faults. */
   readonly test: (text: string, name: string, range: RuleQuestion, signal: AbortSignal) => Promise<RuleFindings>;
   readonly io?: FileIo;
-  /** How long `apply` may take. */
+  /** The time limit of `apply`. */
   readonly applyMs?: number;
 }
 
-/** The file as it is. */
+/** The current file. */
 type FoundFile = {
   readonly text: string;
   readonly revision: string;
-  /** Undefined: there is none. */
+  /** The state of the file; undefined: there is none. */
   readonly stamp: FileStamp | undefined;
 };
 
 /** An edit of the file: the names of the rule before and after it, where there is one. */
 type PlannedEdit = EditedList & { readonly name: string | undefined; readonly nextName: string | undefined };
 
-/** The change log as its file has it: the oldest change first, and one of which it is not known yet whether the file has it. */
+/** The change log as in its file: the oldest change first, and a pending one that the rule file may or may not have. */
 type ChangeLog = {
   readonly changes: readonly RuleChange[];
   readonly pending?: { readonly change: RuleChange; readonly revision: string };
@@ -81,18 +81,18 @@ const version = 1;
 const keptChanges = 1000;
 /** The most characters of rules in the change log, which is read and written as a whole. */
 const keptText = 4 * 1024 * 1024;
-/** A file that takes longer to read than the main thread has for it is changed by hand. */
+/** The most bytes of a file that the API changes: the main thread has no time to read larger ones, which are edited by hand. */
 const maxFileBytes = 1024 * 1024;
 const maxRuleBytes = 64 * 1024;
 const maxFaults = 100;
 const revisionDigits = 16;
-/** Reading a file of a thousand rules takes up to a second. */
+/** The default time limit: reading a file of a thousand rules takes up to a second. */
 const usualApplyMs = 30_000;
-/** Trials read texts on the main thread: after each there is none for this many times as long as that took, and few may wait. */
+/** Limits of trials, which read texts on the main thread: the pause after each as a multiple of its time, and the most that may wait. */
 const restOfTrial = 9;
 const mostTrials = 8;
 
-/** A text of rules, which is read once, when that is asked for first. */
+/** A text of rules, which is parsed only once, on demand. */
 class ReadRules {
   readonly text: string;
   readonly #options: Pick<RuleFileOptions, "key" | "check">;
@@ -104,7 +104,7 @@ class ReadRules {
     this.#options = options;
   }
 
-  /** @throws YamlFault */
+  /** Returns the list. @throws YamlFault */
   get list(): ListText {
     return (this.#list ??= new ListText(this.text, this.#options.key));
   }
@@ -115,19 +115,19 @@ class ReadRules {
 }
 
 /**
- * A file of rules that is changed by the API. Other rules stay as they are written, with their comments. A change is noted before the file
- * is replaced; at the next look the file says whether it has it. What is changed by hand meanwhile is found out, and stays.
+ * A file of rules that the API changes. Other rules keep their text and comments. A change is logged before the file
+ * is replaced; the file itself then shows whether it has the change. Edits by hand meanwhile are detected, and kept.
  */
 export class RuleFile implements RuleOperations {
   readonly #options: RuleFileOptions;
   readonly #io: FileIo;
   readonly #run: string;
   #last: Promise<unknown> = Promise.resolve();
-  /** The file as it was last. */
+  /** The last known content. */
   #known: ReadRules | undefined;
   #lastTrial: Promise<unknown> = Promise.resolve();
   #trials = 0;
-  /** By the monotonic clock. */
+  /** The earliest time of the next trial, by the monotonic clock. */
   #trialFrom = 0;
   #temporaries = 0;
   #changes = 0;
@@ -139,7 +139,7 @@ export class RuleFile implements RuleOperations {
     this.#run = Math.floor(options.clock.now()).toString(36);
   }
 
-  /** Changes by the API, and those that could not be written. */
+  /** Changes by the API, and failed writes. */
   get counts(): { readonly changes: number; readonly failures: number } {
     return { changes: this.#changes, failures: this.#failures };
   }
@@ -223,7 +223,7 @@ export class RuleFile implements RuleOperations {
         const known = question.text === "" ? this.#item(list, question.name, "name") : undefined;
         const own = known?.text ?? question.text;
         const put = this.#put(list, { text: own, name: question.name, before: "" });
-        // A rule that watches asks nothing of the others: they need not be read for it.
+        // A watch rule does not depend on the others, so do not read them.
         const planned = this.kind === "watch" ? { ...put, ...list.putAlone(own) } : put;
         const read = this.#judge(planned, text);
         return { answer: this.#options.test(read.text, put.nextName ?? "", question, signal) };
@@ -260,7 +260,7 @@ export class RuleFile implements RuleOperations {
     return { ...list.put(text, known, before === "" ? undefined : before), name: known, nextName: own };
   }
 
-  /** @throws ConnectError `not_found`; of a field that says where something comes `invalid_argument`. */
+  /** Finds a rule. @throws ConnectError `not_found`; `invalid_argument` for a field with the place of a rule. */
   #item(list: ListText, name: string, field: "name" | "before"): ListItem {
     const found = list.items.find((item) => item.name === name);
     if (found !== undefined) return found;
@@ -273,7 +273,7 @@ export class RuleFile implements RuleOperations {
     throw apiError(field === "name" ? "not_found" : "invalid_argument", "NO_RULE", description, { violations });
   }
 
-  /** Edits follow one another, each on the file as it is by then. */
+  /** Runs edits in turn, each on the current file. */
   #edit(
     writer: RuleWriter,
     plan: (list: ListText, changes: readonly RuleChange[]) => PlannedEdit,
@@ -333,7 +333,7 @@ export class RuleFile implements RuleOperations {
     return work;
   }
 
-  /** @throws ConnectError with all that would be wrong with the file. */
+  /** Checks the edited file. @throws ConnectError with all of its faults. */
   #judge({ text, at }: PlannedEdit, before: string): ReadRules {
     const read = text === before ? this.#ofFile(text) : new ReadRules(text, this.#options);
     const { faults } = read.checked;
@@ -341,7 +341,7 @@ export class RuleFile implements RuleOperations {
     return read;
   }
 
-  /** Has the file read again. @throws ConnectError `deadline_exceeded` where that takes too long: no other change waits for it. */
+  /** Makes the collector reread the file. @throws ConnectError `deadline_exceeded` where that takes too long: no other change waits for it. */
   async #apply(): Promise<void> {
     const { apply, applyMs = usualApplyMs, log, path } = this.#options;
     const isLate = await within(apply(), applyMs, true);
@@ -351,13 +351,13 @@ export class RuleFile implements RuleOperations {
     throw apiError("deadline_exceeded", "NOT_APPLIED", message);
   }
 
-  /** What the text of the file says. */
+  /** Returns the parsed text of the file. */
   #ofFile(text: string): ReadRules {
     if (this.#known?.text !== text) this.#known = new ReadRules(text, this.#options);
     return this.#known;
   }
 
-  /** @throws ConnectError `permission_denied` where the rule, as it was or as it would be, is for operators. */
+  /** Checks permission. @throws ConnectError `permission_denied` where the rule, before or after the change, is for operators. */
   #guard(file: ReadRules, will: ReadRules, { name, nextName }: PlannedEdit, { role }: RuleWriter): void {
     if (suffices(role, "operator")) return;
     const was = file.list.items.length === 0 ? undefined : file.checked;
@@ -406,7 +406,7 @@ export class RuleFile implements RuleOperations {
           "FILE_FORM",
           `the file has more than ${maxFileBytes} bytes: it is to be changed by hand`,
         );
-      // A byte order mark, which some editors write, is no part of what rules say: a change leaves it out.
+      // Remove a byte order mark, which some editors write: it is not part of the rules, and a change drops it.
       return { text: decodeUtf8(bytes).replace(/^\uFEFF/, ""), revision: revisionOf(bytes), stamp: state };
     } catch (error) {
       if (isMissing(error)) return { text: "", revision: revisionOf(Buffer.from("")), stamp: undefined };
@@ -420,7 +420,7 @@ export class RuleFile implements RuleOperations {
     }
   }
 
-  /** The changes that the file of this revision has. */
+  /** Returns the changes that this revision of the file has. */
   async #log(revision: string): Promise<ChangeLog> {
     const path = this.#logPath();
     if (path === undefined) return { changes: [] };
@@ -433,7 +433,7 @@ export class RuleFile implements RuleOperations {
     }
   }
 
-  /** @throws ConnectError `unavailable`; the file is as it was. */
+  /** Writes the file. @throws ConnectError `unavailable`; the file is unchanged. */
   async #save({ stamp }: FoundFile, text: string, { changes, pending }: Required<ChangeLog>): Promise<void> {
     try {
       await this.#writeLog({ changes, pending });
@@ -456,7 +456,7 @@ export class RuleFile implements RuleOperations {
       this.#failures++;
       throw unavailable(error, "the change cannot be written, and nothing has changed");
     }
-    // Until then the file itself says that it has the change.
+    // Until the log is written, the file itself shows that it has the change.
     await this.#writeLog({ changes: [...changes, pending.change] }).catch((error: unknown) => {
       this.#failures++;
       this.#options.log.warn(
@@ -484,7 +484,7 @@ export class RuleFile implements RuleOperations {
   }
 }
 
-/** The changes that are kept. */
+/** Returns the changes that are kept. */
 function newest(changes: readonly RuleChange[]): readonly RuleChange[] {
   let length = 0;
   const dropped = changes.findLastIndex(({ before, after }) => {
@@ -506,7 +506,7 @@ function faultOf({ message, position }: YamlFault): TextFault {
   return { ...position, message };
 }
 
-/** The name that a rule gives itself. @throws ConnectError `invalid_argument` where it has none, or the text is no rule. */
+/** Returns the name in a rule. @throws ConnectError `invalid_argument` where it has none, or the text is not a rule. */
 function nameOf(text: string): string {
   const given = text.replaceAll(/\r?\n/g, "\n");
   let items: readonly ListItem[];
@@ -532,7 +532,7 @@ function unavailable(error: unknown, what: string): Error {
   return apiError("unavailable", "NOT_SAVED", `${what}: ${error instanceof Error ? error.message : String(error)}`);
 }
 
-/** @throws Error for a text that is no change log. */
+/** Parses a change log. @throws Error for another text. */
 function readLog(text: string): ChangeLog {
   const log = JSON.parse(text) as (ChangeLog & { readonly version?: number }) | null;
   if (log?.version !== version || !Array.isArray(log.changes)) throw new Error(`expected version ${version}`);

@@ -33,20 +33,20 @@ export async function rulesView(path: string): Promise<CollectorAnswer<"listRule
   }
 }
 
-/** Records that rules are asked of at most. */
+/** The most records to which rules are applied. */
 const maxRecords = 10_000;
-/** Of a range with more, so many parts of equal length are looked at: traffic has its hours. */
+/** The equal parts of a range with more records that are sampled: traffic varies by the hour. */
 const parts = 10;
-/** The time that rules may be asked for altogether, and at a stretch while others wait, milliseconds. */
+/** The time limits of applying rules, in total and for one stretch while others wait, milliseconds. */
 const maxWorkMs = 5000;
 const stretchMs = 10;
-/** Faults of rules that are named. */
+/** The most reported faults of rules. */
 const maxFaults = 100;
 
-/** Others wait for the one whose rules are being tried. */
+/** The most trials that wait for the one under way. */
 const mostWaiting = 8;
 
-/** Says what rules would change on records that Explore keeps, before they count. */
+/** Shows what rules would change on records that Explore keeps, before they take effect. */
 export class RuleTrials {
   readonly #explore: ExploreQuestions;
   readonly #path: string;
@@ -61,7 +61,7 @@ export class RuleTrials {
   }
 
   /**
-   * Asks rules of records of a range, and compares what they give with what the rules in use do.
+   * Applies rules to records of a range, and compares the results with those of the rules in use.
    *
    * @param body JSON: `rules`, a text of YAML or a list as in a file of rules; `from`, `to`, `filter`.
    * @throws ExploreError; an error of the API that names each fault of the rules.
@@ -129,7 +129,7 @@ function* takeAll(trial: RuleTrial, records: FlowsAnswer["records"]): Generator<
   }
 }
 
-/** Work in short stretches, so that others have their turn, up to a sum. */
+/** Work in short stretches with pauses for others, up to a total time. */
 class BoundedWork {
   readonly #signal: AbortSignal;
   #leftMs = maxWorkMs;
@@ -138,7 +138,7 @@ class BoundedWork {
     this.#signal = signal;
   }
 
-  /** Does all steps. @returns false when there is no time left for them. */
+  /** Runs all steps. @returns false when there is no time left for them. */
   async run(steps: Iterator<void>): Promise<boolean> {
     let begun = performance.now();
     for (;;) {
@@ -155,7 +155,7 @@ class BoundedWork {
   }
 }
 
-/** @throws an error of the API with all that is wrong. */
+/** Parses the rules. @throws an error of the API with all faults. */
 function rulesOf(given: unknown): readonly Rule[] {
   if (typeof given !== "string" && !Array.isArray(given)) {
     throw refused([{ field: "rules", description: "rules must be a text of YAML, or a list of rules" }]);
@@ -176,7 +176,7 @@ function refused(violations: readonly { readonly field: string; readonly descrip
   });
 }
 
-/** Parts of the range, of equal length, with a part of the records each. */
+/** Returns parts of the range, of equal length, with a part of the records each. */
 function partsOf(query: FlowsQuery): readonly FlowsQuery[] {
   const step = (query.to - query.from) / parts;
   return Array.from({ length: parts }, (_, i) => ({

@@ -17,7 +17,7 @@ import {
 import { periodWords, readPeriod, readSchedule, scheduleWords, ZoneClock } from "../reports/schedule.ts";
 import { BrokenState, type StateForm } from "./kept-state.ts";
 
-/** What is kept of each kind. */
+/** The item of each kind. */
 export interface ItemOf {
   readonly view: SavedView;
   readonly board: Board;
@@ -27,27 +27,27 @@ export interface ItemOf {
 export type Item = ItemOf[SavedKind];
 export type Change = ViewChanges["changes"][number];
 type Written<T> = Omit<T, "revision" | "changedAt" | "changedBy">;
-/** An item as people write it, with what was left out. */
+/** An item as a user writes it, with defaults filled in. */
 export type Draft = { [Kind in SavedKind]: Written<ItemOf[Kind]> }[SavedKind];
 
-/** All that people have saved. */
+/** All saved items. */
 export type SavedState = { readonly [Kind in SavedKind]: ReadonlyMap<string, ItemOf[Kind]> } & {
-  /** The newest first. */
+  /** The changes, the newest first. */
   readonly changes: readonly Change[];
 };
 
-/** How many there may be of a kind. */
+/** The most items of each kind. */
 export const mostOf: Readonly<Record<SavedKind, number>> = { view: 500, board: 500, report: 200, mark: 2000 };
 const mostViews = 12;
 const mostActions = 8;
 const longest = { id: 64, name: 100, description: 1000, filter: 4096, time: 40, schedule: 200, zone: 64 } as const;
-/** A question is judged without its time: any will do. */
+/** A time range for checking a question: any will do. */
 const anyTime = 86_400_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const common = ["id", "name", "description", "role"];
-/** The fields of each kind beside those of all. */
+/** The fields of each kind in addition to the common ones. */
 const ownFields: Readonly<Record<SavedKind, readonly string[]>> = {
   view: [
     "from",
@@ -68,18 +68,18 @@ const ownFields: Readonly<Record<SavedKind, readonly string[]>> = {
   mark: ["time", "until"],
 };
 
-/** What an item is read beside. */
+/** The context in which an item is read. */
 interface Beside {
   readonly state: SavedState;
-  /** The role of who writes it: what is for another one is not there for it. */
+  /** Reports whether the writer's role may use an item of this role: others do not exist for it. */
   readonly mayUse: (role: Role) => boolean;
   /** Names of actions that take reports. */
   readonly actions: readonly string[];
 }
 
-/** Reads an item as people write it. @param at where it stands in the body. @throws ConnectError */
+/** Reads an item as a user writes it. @param at its place in the body. @throws ConnectError */
 export function readItem(kind: SavedKind, given: unknown, at: string, beside: Beside): Draft {
-  // What was read may be written again: that the collector says the rest itself is no fault.
+  // Accept fields that the collector sets itself, so an item that was read can be written again.
   const known = [...common, ...ownFields[kind], "revision", "changedAt", "changedBy"];
   const fields = fieldsOf(given, at, known);
   const textOf: TextOf = (name, otherwise, most) => readText(fields[name], `${at}.${name}`, otherwise, most);
@@ -153,7 +153,7 @@ function readMarked(textOf: TextOf, at: string): Pick<Mark, "time" | "until"> {
 }
 
 const latest = Date.UTC(2200, 0, 1);
-/** Without an offset it would be a time by the clock of the collector. */
+/** Matches a time with an offset; without one it would depend on the collector's time zone. */
 const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/i;
 
 const isField = (name: unknown): boolean =>
@@ -161,7 +161,7 @@ const isField = (name: unknown): boolean =>
 
 type AskedPart = Pick<SavedView, "dimensions" | "measure" | "when" | "limit" | "compare" | "show">;
 
-/** The question of a view; what Explore would refuse is refused here, too. */
+/** Reads the question of a view; it refuses what Explore would refuse. */
 function readAsked(fields: Fields, filter: string, at: string): AskedPart {
   const {
     dimensions = [],
@@ -194,7 +194,7 @@ function readAsked(fields: Fields, filter: string, at: string): AskedPart {
 
 type Look = Pick<SavedView, "shape" | "bothWays" | "peaks">;
 
-/** How a view is drawn where it does not say: as all were before they said it. */
+/** The default look of a view, as all had before they could choose it. */
 const usualLook: Look = { shape: "stacked", bothWays: false, peaks: false };
 
 function readLook(fields: Fields, at: string): Look {
@@ -238,7 +238,7 @@ export function wrong(field: string, description: string): Error {
   return apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
 }
 
-/** An id made of a name that none has: `who-fills-it`, `who-fills-it-2`. */
+/** Returns an unused id made from a name: `who-fills-it`, `who-fills-it-2`. */
 function freeId(name: string, taken: ReadonlyMap<string, unknown>): string {
   const plain = name.normalize("NFKD").toLowerCase().replaceAll(/\p{M}/gu, "");
   const slug =
@@ -265,7 +265,7 @@ const emptyState: SavedState = {
   changes: [],
 };
 
-/** All that people have saved, as a text. */
+/** The text form of all saved items. */
 export const savedForm: StateForm<SavedState> = {
   empty: emptyState,
   format({ changes, ...items }) {
@@ -282,7 +282,7 @@ export const savedForm: StateForm<SavedState> = {
     if (given.version !== version) throw new BrokenState(`it is no file of saved views of version ${version}`);
     const { changes } = given;
     const lists = savedKinds.map((kind) => {
-      // Reports and marks came later.
+      // Older files have no reports and marks.
       const items = given[listOf[kind]] ?? (kind === "report" || kind === "mark" ? [] : undefined);
       if (!Array.isArray(items) || !items.every((item) => isItem(item, kind)))
         throw new BrokenState(`it lacks ${listOf[kind]}, or one of them its id, name, role or number`);
@@ -295,7 +295,7 @@ export const savedForm: StateForm<SavedState> = {
 
 const wholeItem = (kind: SavedKind, item: Item): Item => (kind === "view" ? { ...usualLook, ...item } : item);
 
-/** What is worked with of each kind here: texts, and lists of texts. */
+/** The fields of each kind that must be lists of texts here. */
 const workedWith: Readonly<Record<SavedKind, readonly string[]>> = {
   view: ["dimensions"],
   board: ["views"],
@@ -303,7 +303,7 @@ const workedWith: Readonly<Record<SavedKind, readonly string[]>> = {
   mark: ["time", "until"],
 };
 
-/** Whether it is one as far as it is worked with here. An unknown role would be for everybody. */
+/** Reports whether a value is an item, as far as this code uses it. An unknown role would admit everybody. */
 function isItem(given: unknown, kind: SavedKind): boolean {
   const fields = (given ?? {}) as Fields;
   const isWhole = (name: string): boolean => {

@@ -26,15 +26,15 @@ import {
 } from "./saved-items.ts";
 
 const mostChanges = 300;
-/** The kinds that are exported and imported, in the order in which one needs the other. */
+/** The kinds that are exported and imported; each needs only those before it. */
 const importedKinds = ["view", "board", "report"] as const;
 
-/** Names of the actions that take reports. */
+/** Returns names of the actions that take reports. */
 export type ReportActions = () => Promise<readonly string[]>;
 
 /**
- * Views, boards, reports and marks that people share, with the record of who changed what. State and record are replaced together: one never
- * says what the other does not. A change counts when it is kept; one that cannot be is refused and changes nothing.
+ * Shared views, boards, reports and marks, with the record of who changed what. State and record are replaced together, so they
+ * always agree. A change is valid once it is written; one that cannot be written is refused and changes nothing.
  */
 export class SavedViews implements SavedViewOperations {
   readonly #kept: KeptState<SavedState>;
@@ -60,7 +60,7 @@ export class SavedViews implements SavedViewOperations {
     );
   }
 
-  /** All that is saved. */
+  /** Returns all saved items. */
   now(): SavedState {
     return this.#kept.now();
   }
@@ -95,7 +95,7 @@ export class SavedViews implements SavedViewOperations {
     const state = await this.#change((before) => {
       const draft = readItem(kind, given[kind], kind, besideOf(before, who, actions));
       ({ id } = draft);
-      // The role first: what one may not see has no revision to tell.
+      // Check the role first: an item must not reveal its revision to those who may not see it.
       const changed = this.#with(before, kind, draft, who);
       expectRevision(before, kind, id, revision);
       return changed;
@@ -146,9 +146,9 @@ export class SavedViews implements SavedViewOperations {
     return outcome;
   }
 
-  /** @throws ConnectError, also where the change cannot be kept. */
+  /** Changes the state. @throws ConnectError, also where the change cannot be written. */
   async #change(work: (state: SavedState) => SavedState): Promise<SavedState> {
-    // What refuses the change has been asked by then; all else is that it cannot be kept.
+    // Refusals are checked by then; any other error means that the change cannot be written.
     let refusal: unknown;
     try {
       return await this.#kept.change((state) => {
@@ -226,7 +226,7 @@ function expectRevision(state: SavedState, kind: SavedKind, id: string, revision
   throw apiError("failed_precondition", "VIEW_CHANGED", `${kind} ${quote(id)}: ${what}; revision ${now} is there`);
 }
 
-/** A view that a board shows, and a board that a report sends, stay. */
+/** Refuses to delete a view that a board shows, or a board that a report sends. */
 function refuseUsed(state: SavedState, kind: SavedKind, item: Item, who: ViewUser): void {
   const boards = [...state.board.values()].filter(({ views }) => kind === "view" && views.includes(item.id));
   const reports = [...state.report.values()].filter(({ board }) => kind === "board" && board === item.id);

@@ -31,9 +31,9 @@ interface BundledPackage {
 }
 
 /**
- * The packages that the program runs with, by name: those that its manifest names, theirs, and so on, as far as they are installed.
+ * Returns the installed packages that the program runs with, by name: the dependencies in its manifest, and theirs.
  *
- * @param root the manifest that is begun with; that of the program when it is left out.
+ * @param root the first manifest; by default that of the program.
  */
 export async function shippedPackages(root = packagePath("package.json")): Promise<readonly ShippedPackage[]> {
   const found = new Map<string, ShippedPackage>();
@@ -53,7 +53,7 @@ export async function shippedPackages(root = packagePath("package.json")): Promi
   return [...found.values(), ...bundled].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** As Node.js looks for packages: in the folder, and in those above. */
+/** Finds a package as Node.js does: in the folder, and in those above. */
 async function findPackage(
   folder: string,
   name: string,
@@ -74,7 +74,7 @@ async function readManifest(path: string): Promise<Manifest | undefined> {
   }
 }
 
-/** Reads the packages that the build put into the pages, as it noted them; nothing where they have not been built. */
+/** Reads the list of packages that the build put into the pages; empty where they have not been built. */
 async function readBundled(path: string): Promise<readonly ShippedPackage[]> {
   try {
     const noted = JSON.parse(gunzipSync(await readFile(path)).toString("utf8")) as readonly BundledPackage[];
@@ -104,7 +104,7 @@ export interface SettingsViewParts {
   readonly hasMetadata: () => boolean;
 }
 
-/** @returns the view. */
+/** Creates the view. @returns a function that reads it. */
 export function createSettingsView(parts: SettingsViewParts): () => Promise<SettingsView> {
   const { settings, place, version, clock } = parts;
   const startedAt = clock.now();
@@ -129,7 +129,7 @@ export function createSettingsView(parts: SettingsViewParts): () => Promise<Sett
 
 interface Listed {
   readonly view: SettingView;
-  /** Text by which values are compared; of a secret the secret. Never shown. */
+  /** The text for comparing values; for a secret the secret itself. Never shown. */
   readonly text: string;
 }
 

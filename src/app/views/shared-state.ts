@@ -4,36 +4,36 @@ import { limitLog, Rounds, type Log, type Reporting } from "../../base/report/in
 import type { FleetStateRow, PostgresqlFleetStates } from "../../fleet/index.ts";
 import { NotKept, type FileState, type KeptState, type StateForm } from "./kept-state.ts";
 
-/** Where a state of a fleet is kept, and what is there of it on this host. */
+/** The places of a fleet's state: the database, and copies on this host. */
 interface SharedPlaces<T> {
   readonly states: Pick<PostgresqlFleetStates, "read" | "write" | "watch">;
   /** The name in the table. */
   readonly key: string;
-  /** The session of this collector while it is a member of its fleet. */
+  /** Returns the session of this collector while it is a member of its fleet. */
   readonly session: () => string | undefined;
-  /** What this collector had before it was in a fleet: the state of a fleet that has none yet. It is never written. */
+  /** This collector's state from before it joined: the initial state of a new fleet. It is never written. */
   readonly own: FileState<T>;
-  /** What the database said last: shown after a restart while that is away. */
+  /** The last state of the database, shown after a restart while the database is away. */
   readonly copy: FileState<T>;
 }
 
-/** Others write seldom: so many changes in a row do not come between a reading and a writing. */
+/** The most tries of a change: others write rarely, so this many conflicts in a row do not happen. */
 const mostTries = 50;
 const retryMs = 1000;
-/** How often it is read without a notification: nobody says that the database has gone away. */
+/** The interval of reading without a notification: a lost connection sends none. */
 const lookMs = 10_000;
-/** It is asked so often, and after this time each, whether a write was carried out whose answer was lost. */
+/** The number and interval of checks whether a write with a lost answer was carried out. */
 const asks = 40;
 const askMs = 250;
 
 /**
- * A state that the collectors of a fleet share, in their database. A change is made of what the database has, and made again where another
- * collector's came first. While the database is away nothing can be changed, and what it said last is shown.
+ * A state that the collectors of a fleet share, in their database. A change is based on the database's state, and repeated if another
+ * collector's came first. While the database is away nothing can be changed, and its last known state is shown.
  */
 export class SharedState<T> implements KeptState<T> {
   readonly name: string;
   readonly isKept = true;
-  /** Who was cut off from the database writes again within a second when it is back. */
+  /** The time for which an ended session may still note its work. A collector cut off from the database writes within a second once it is back. */
   readonly patienceMs = 10_000;
   readonly #places: SharedPlaces<T>;
   readonly #form: StateForm<T>;
@@ -42,13 +42,13 @@ export class SharedState<T> implements KeptState<T> {
   readonly #after: typeof runAfter;
   readonly #rounds: Rounds;
   #state: T;
-  /** Of the state; undefined: the database has none, or was not asked yet. */
+  /** The version of the state; undefined: the database has none, or was not asked yet. */
   #version: string | undefined;
   #problem: string | undefined = "the database of the fleet has not been asked yet";
   #endWatch = (): void => {};
-  /** Readings and changes, one after the other: an older answer never comes after a newer one. */
+  /** The last read or change. They run in turn, so an older answer never follows a newer one. */
   #last: Promise<unknown> = Promise.resolve();
-  /** So many changes were refused. */
+  /** The number of refused changes. */
   failures = 0;
   #isStopping = false;
 
@@ -91,12 +91,12 @@ export class SharedState<T> implements KeptState<T> {
     await this.#places.copy.stop();
   }
 
-  /** The state that the database had last. */
+  /** Returns the last state of the database. */
   now(): T {
     return this.#state;
   }
 
-  /** Why it may be an old one, and cannot be changed; undefined: it is that of the database. */
+  /** Returns why the state may be outdated and cannot be changed; undefined: it is that of the database. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -105,7 +105,7 @@ export class SharedState<T> implements KeptState<T> {
     return this.#places.session();
   }
 
-  /** @throws NotKept where it cannot be written. @param work may be called again, with what another collector has written meanwhile. */
+  /** Changes the state. @throws NotKept where it cannot be written. @param work may be called again, with another collector's new state. */
   change(work: (state: T, isAlive: (session: string) => boolean) => T): Promise<T> {
     return this.#inTurn(async () => {
       try {
@@ -134,12 +134,12 @@ export class SharedState<T> implements KeptState<T> {
 
   async #refresh(): Promise<number> {
     await this.#read();
-    // The first collector brings what it had before.
+    // The first collector contributes its earlier state.
     if (this.#version === undefined && this.#state !== this.#form.empty) await this.#write(this.#state);
     return lookMs;
   }
 
-  /** Makes the state that of the database. @returns the sessions that live. @throws NotKept */
+  /** Reads the state from the database. @returns the live sessions. @throws NotKept */
   async #read(): Promise<readonly string[]> {
     const { states, key, own } = this.#places;
     try {
@@ -155,7 +155,7 @@ export class SharedState<T> implements KeptState<T> {
     }
   }
 
-  /** @returns false where another collector's change came first. @throws NotKept */
+  /** Writes a state. @returns false where another collector's change came first. @throws NotKept */
   async #write(next: T): Promise<boolean> {
     const { states, key } = this.#places;
     const [after, version] = [this.#version, randomUUID()];
@@ -174,7 +174,7 @@ export class SharedState<T> implements KeptState<T> {
     }
   }
 
-  /** What the database has when it is back; undefined: it stays away. */
+  /** Reads the row when the database is back; undefined: it stays away. */
   async #rowAfter(): Promise<FleetStateRow | undefined> {
     const { states, key } = this.#places;
     for (let count = 0; count < asks && !this.#isStopping; count++) {
@@ -190,14 +190,14 @@ export class SharedState<T> implements KeptState<T> {
   #take(version: string, state: T): void {
     this.#version = version;
     this.#state = state;
-    // It is of use after a restart alone; a file that cannot be written is in the log.
+    // Only a restart uses the copy; failures of its file are logged.
     this.#places.copy.change(() => state).catch(() => {});
   }
 
   #failed(cause: Error, isUnsure = false): NotKept {
     this.#log.warn({ error: cause }, `${this.name} of the fleet could not be read or written`);
     this.#tell(cause.message);
-    // It is read again until that works: nobody says when a database takes questions again that refused one.
+    // Read again until that works: there is no notification when a database accepts requests again after refusing one.
     this.#rounds.ask();
     return new NotKept(cause.message, { cause, isUnsure });
   }

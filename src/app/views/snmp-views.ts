@@ -18,7 +18,7 @@ export function topologyView(snmp: Snmp | undefined): CollectorAnswer<"getTopolo
   return { enabled: topology !== undefined, devices: topology?.devices() ?? [], links: topology?.links() ?? [] };
 }
 
-/** Answers `GET /api/v1/topology/devices/{id}`; undefined for what is no polled device. */
+/** Answers `GET /api/v1/topology/devices/{id}`; undefined for an id that is not a polled device. */
 export function neighborsView(snmp: Snmp | undefined, id: string): CollectorAnswer<"getNeighbors"> | undefined {
   if (snmp?.device(id) === undefined) return undefined;
   return { enabled: snmp.topology !== undefined, links: snmp.topology?.linksOf(id) ?? [] };
@@ -40,7 +40,7 @@ export async function previewDefinitions(
   return { enabled: true, ...preview };
 }
 
-/** SNMP as the API reaches it: others can see that definitions are being applied. */
+/** Returns SNMP operations for the API: others can see that definitions are being applied. */
 export function watchedSnmp(snmp: Snmp, progress: Progress): SnmpOperations {
   return {
     applyDefinitions: (force) => during(progress, "apply-definitions", () => snmp.applyDefinitions(force)),
@@ -82,7 +82,7 @@ export function devicesView(snmp: Snmp | undefined): ListView {
   };
 }
 
-/** `GET /metrics/snmp`: what the last polls read, for Prometheus. */
+/** Serves `GET /metrics/snmp`: the readings of the last polls, for Prometheus. */
 export function snmpReadings(snmp: Snmp): StreamPage {
   return {
     summary: "What the last polls of SNMP devices read, in the Prometheus text format",

@@ -7,7 +7,7 @@ function restarting(): Error {
   return apiError("unavailable", "WATCH_RESTARTS", "the thread that watches flows is being started again");
 }
 
-/** Answers `GET /api/v1/watch/alerts`. @throws ConnectError for a parameter that cannot be. */
+/** Answers `GET /api/v1/watch/alerts`. @throws ConnectError for an invalid parameter. */
 export async function alertsView(
   watch: WatchOutput | undefined,
   query = new URLSearchParams(),
@@ -22,7 +22,7 @@ export async function alertsView(
 const states: readonly Alert["state"][] = ["pending", "firing", "cleared"];
 const maxListed = 1000;
 
-/** Reads which alerts are asked for. @throws ConnectError */
+/** Reads the query for alerts. @throws ConnectError */
 function alertQueryOf(query: URLSearchParams): AlertQuery {
   const text = (name: string): string | undefined => query.get(name) ?? undefined;
   const [from, to] = [timeOf("from", text("from")), timeOf("to", text("to"))];
@@ -46,7 +46,7 @@ function alertQueryOf(query: URLSearchParams): AlertQuery {
   };
 }
 
-/** Milliseconds since the epoch. */
+/** Parses milliseconds since the epoch. */
 function timeOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const isDate = /^\d{4}-\d\d-\d\d(?:T|$)/.test(text);
@@ -63,7 +63,7 @@ export async function silencesView(watch: WatchOutput | undefined): Promise<Coll
   return { enabled: true, silences };
 }
 
-/** @throws ConnectError where a request was refused. */
+/** Returns an accepted answer. @throws ConnectError where a request was refused. */
 function accepted<T extends object>(answer: T | Refused | undefined): T | undefined {
   if (answer === undefined || !("refused" in answer)) return answer;
   const violations = answer.refused.map((description) => ({ field: "", description }));
@@ -96,7 +96,7 @@ export async function answersView(
   return { enabled: true, mode, approvals, answers: answers.map(shownAnswer) };
 }
 
-/** Without how its speaker is reached. */
+/** Returns an answer without the address of its speaker. */
 function shownAnswer({ speaker, ...answer }: Answer): CollectorAnswer<"listAnswers">["answers"][number] {
   return { ...answer, speaker: speaker.name };
 }
@@ -119,7 +119,7 @@ function decision(summary: string, name: "allow" | "withdraw", watch: WatchOutpu
 
 type Operations = readonly (readonly [path: string, Operation])[];
 
-/** The operations on alerts and actions, by path. */
+/** Returns the operations on alerts and actions, by path. */
 export function watchOperations(watch: WatchOutput | undefined): ReadonlyMap<string, Operation> {
   return new Map([...alertOperations(watch), ...silenceOperations(watch), ...actionOperations(watch)]);
 }

@@ -5,26 +5,26 @@ import type { TaskView } from "../../../base/report/index.ts";
 import { type Terminal, CommandError } from "../terminal.ts";
 import { packageVersion } from "../../package-root.ts";
 
-/** Holds the credentials of a client. */
+/** The credentials of a client. */
 export type Credentials =
   | { readonly kind: "password"; readonly user: string; readonly password: string }
   | { readonly kind: "token"; readonly token: string };
 
-/** Holds the address of an API, the certificates to trust there, and the credentials. */
+/** The address of an API, the certificates to trust there, and the credentials. */
 export interface ApiPlace {
   /** Scheme, host and port, and the path before those of the API; no credentials. */
   readonly url: string;
   readonly credentials?: Credentials;
   /** Certificates in PEM that are trusted in addition to those of the system. */
   readonly ca?: string;
-  /** Skips the check of the name in the certificate: the address is that of the host's own collector. */
+  /** True to skip the check of the name in the certificate: the address is that of the host's own collector. */
   readonly anyName?: boolean;
   /** The client's own certificate and key, in PEM. */
   readonly cert?: string;
   readonly key?: string;
-  /** The scope of the metadata that is meant; left out: none. */
+  /** The scope of the metadata to use; absent: none. */
   readonly scope?: string;
-  /** True if names are meant in place of the metadata of addresses. */
+  /** True if requests concern names rather than the metadata of addresses. */
   readonly names?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function localApiUrl(settings: Settings, port: number): string {
   return `http${settings.SVC_API_TLS_ENABLE ? "s" : ""}://${ip.includes(":") ? `[${ip}]` : ip}:${port}`;
 }
 
-/** The same with the credentials and the certificate of the settings. */
+/** Returns the same place with the credentials and the certificate of the settings. */
 export function placeOfSettings(settings: Settings): ApiPlace {
   const credentials: Credentials = {
     kind: "password",
@@ -60,7 +60,7 @@ export function placeOfSettings(settings: Settings): ApiPlace {
   };
 }
 
-/** The collector's own certificate, if it can be read: it may have signed itself. */
+/** Returns the collector's own certificate, if it can be read: it may be self-signed. */
 function ownCertificate(settings: Settings): { readonly ca?: string } {
   try {
     return { ca: readFileSync(settings.SVC_API_TLS_CERT_FILEPATH, "utf8") };
@@ -69,11 +69,11 @@ function ownCertificate(settings: Settings): { readonly ca?: string } {
   }
 }
 
-/** The time between two questions to the collector about its progress, milliseconds. */
+/** The interval of asking the collector about its progress, milliseconds. */
 const askMs = 500;
 
 /**
- * Waits for what the collector does, and says at a terminal how far it is. Who may not see the progress just waits.
+ * Waits for an operation of the collector, and shows its progress at a terminal. A user who may not see the progress only waits.
  *
  * @param kind of the tasks that are shown.
  */
@@ -108,7 +108,7 @@ export async function showProgress<T>(
   }
 }
 
-/** One task in a line: `reading: 42 %`. */
+/** Returns one task as a line: `reading: 42 %`. */
 export function progressLine({ step, done, total, unit }: TaskView): string {
   if (done === 0) return `${step} …`;
   return total === undefined || total === 0
@@ -119,7 +119,7 @@ export function progressLine({ step, done, total, unit }: TaskView): string {
 /** Matches OpenSSL's codes for a certificate that is not trusted. */
 const untrusted = /^(?:DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/;
 
-/** Why there was no answer from an origin, and what to do. */
+/** Returns the error for an origin that did not answer, with advice. */
 function noAnswerError(origin: string, error: NodeJS.ErrnoException): CommandError {
   const { code = "", message } = error instanceof AggregateError ? (error.errors[0] as NodeJS.ErrnoException) : error;
   if (untrusted.test(code)) {
@@ -148,51 +148,51 @@ interface ErrorJson {
   }[];
 }
 
-/** Makes the error of an answer that has the status of an error. */
+/** Returns the error for an answer with an error status. */
 function answerError(status: number, text: string, hasCredentials: boolean): CommandError {
   try {
     const { code, message, details = [] } = JSON.parse(text) as ErrorJson;
     if (typeof code === "string") {
       const violations = details.flatMap(({ debug }) => debug?.fieldViolations ?? []);
-      // One is in the message already.
+      // A single violation is already in the message.
       const lines = violations.length < 2 && status !== 422 ? [] : violations;
       const more = lines.map(({ field = "", description = "" }) => `\n  ${field}: ${description}`);
       const hint = code === "unauthenticated" && !hasCredentials ? "; see --user, NETGLOSS_TOKEN" : "";
       return new CommandError(code, `${code}: ${message ?? ""}${hint}${more.join("")}`);
     }
   } catch {
-    // Not the API's answer: a proxy's, perhaps. Its status says more than its text.
+    // This is not the API's answer, but perhaps a proxy's. Its status says more than its text.
   }
   return new CommandError("unknown", `HTTP status ${status}: ${text.slice(0, 200)}`);
 }
 
-/** Requests to the API of one collector. Each rejects with an CommandError. */
+/** Requests to the API of one collector. Each rejects with a CommandError. */
 export interface ApiClient {
   /** Scheme, host, port and path of the API, for messages. */
   readonly base: string;
-  /** True if names are meant in place of the metadata of addresses. */
+  /** True if requests concern names rather than the metadata of addresses. */
   readonly names?: boolean | undefined;
-  /** Sends a request and gives the JSON that is answered. */
+  /** Sends a request and returns the JSON of the answer. */
   ask(method: "GET" | "POST", path: string, body?: unknown, options?: ReadOptions): Promise<unknown>;
-  /** Sends a request and gives the bytes of its answer as they come. A reader that stops early ends the request. */
+  /** Sends a request and returns the bytes of its answer as they arrive. A reader that stops early ends the request. */
   read(method: "GET" | "POST", path: string, options?: ReadOptions): Promise<AsyncIterable<Uint8Array>>;
 }
 
 interface ReadOptions {
   readonly body?: unknown;
-  /** True if the answer has no end of its own, so that silence is no fault. */
+  /** True if the answer never ends by itself, so silence is not a fault. */
   readonly isEndless?: boolean;
-  /** The media type of the body; JSON when left out. */
+  /** The media type of the body; by default JSON. */
   readonly contentType?: string;
-  /** A status that is an answer like 200, and no error. */
+  /** A status that counts as an answer like 200, and not as an error. */
   readonly answerStatus?: number;
 }
 
-/** The longest time for a connection, and for a collector's silence after that, milliseconds. */
+/** The longest time to connect, and the longest silence of a collector after that, milliseconds. */
 const connectTimeout = 10_000;
 const silenceTimeout = 300_000;
 
-/** A client of the API by HTTP. */
+/** Creates a client of the API over HTTP. */
 export function createApiClient(place: ApiPlace): ApiClient {
   const url = new URL(place.url);
   const base = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;

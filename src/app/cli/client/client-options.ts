@@ -17,16 +17,16 @@ import { addConfigOption, commandSettings } from "../command.ts";
 interface Sources {
   readonly options: { readonly user?: string; readonly passwordFile?: string; readonly tokenFile?: string };
   readonly profile: Profile;
-  /** The place that a URL or the settings give. */
+  /** The place from a URL or the settings. */
   readonly found: ApiPlace;
   readonly readText: (option: string, path: string) => string;
 }
 
 /**
- * Finds who asks: a token or a user's password by a flag, else by the environment, by the URL, by the profile, by the settings. A user without a
- * password is asked for it at the terminal, without an echo.
+ * Finds the credentials: a token or a user's password from a flag, else from the environment, the URL, the profile, or the settings.
+ * The terminal asks for a missing password, without an echo.
  *
- * @throws CommandError `usage` for a password of nobody.
+ * @throws CommandError `usage` for a password without a user.
  */
 async function credentialsOf(sources: Sources, terminal: Terminal): Promise<Credentials | undefined> {
   const { options, profile, found } = sources;
@@ -108,7 +108,7 @@ export function addScopedOptions(command: Command): Command {
   );
 }
 
-/** Adds these options, and one by which the command is about names. */
+/** Adds these options, and one that switches the command to names. */
 export function addEntryOptions(command: Command): Command {
   return addScopedOptions(command).addOption(
     new Option("--names", "names of interfaces, AS numbers, VLANs, ports and MAC addresses are meant").conflicts(
@@ -117,16 +117,16 @@ export function addEntryOptions(command: Command): Command {
   );
 }
 
-/** The client of a command with {@link addClientOptions} or {@link addScopedOptions}. */
+/** Returns the client of a command with {@link addClientOptions} or {@link addScopedOptions}. */
 export async function clientOf(command: Command, terminal: Terminal): Promise<ApiClient> {
   return createApiClient(await placeOf(command, terminal));
 }
 
 /**
- * Finds where the collector is that a command asks, and as whom. A flag wins, then the environment, then the profile, then the settings
- * of a collector on this host. A profile that is only the current one gives way to `--config`.
+ * Finds the collector that a command asks, and the credentials. A flag wins, then the environment, then the profile, then the settings
+ * of a collector on this host. A profile that is only the current one is overridden by `--config`.
  *
- * @throws SettingsError; CommandError `usage` for a file that cannot be read or a profile that is not there.
+ * @throws SettingsError; CommandError `usage` for a file that cannot be read or a profile that does not exist.
  */
 export async function placeOf(command: Command, terminal: Terminal): Promise<ApiPlace> {
   const options = command.opts<ClientOptions>();
@@ -162,14 +162,14 @@ const takesScope = (command: Command): boolean => command.options.some(({ long }
 
 const expectedScope = "expected the name of a scope: lower-case letters, digits, _ and -.";
 
-/** Tells whether a text may stand in a header; whether there is such a scope the collector knows. */
+/** Reports whether a text may stand in a header. Only the collector knows whether such a scope exists. */
 const isSendable = (text: string): boolean => /^[!-~]*$/.test(text);
 
 function checkedScope(text: string): string {
   return isSendable(text) ? text : fail(`NETGLOSS_SCOPE: ${expectedScope}`);
 }
 
-/** The collector on this host. Where nothing is set, the table of settings need not be loaded to know its address. */
+/** Returns the collector on this host. If nothing is set, its address is known without loading the table of settings. */
 async function localPlace(command: Command, terminal: Terminal): Promise<ApiPlace> {
   const isSet = command.opts<ClientOptions>().config !== undefined || environmentSettings(terminal.env).length > 0;
   if (!isSet) return placeOfUrl(`http://${defaultApi.ip}:${defaultApi.port}`);
@@ -180,7 +180,7 @@ function fail(message: string): never {
   throw new CommandError("usage", message);
 }
 
-/** The profile that is asked for, else the current one where nothing else says which collector is meant. */
+/** Returns the requested profile, or else the current one if nothing else names a collector. */
 async function profileOf(options: ClientOptions, terminal: Terminal, givenUrl: string | undefined): Promise<Profile> {
   const name = options.profile ?? terminal.env["NETGLOSS_PROFILE"];
   const isElsewhere = options.config !== undefined || givenUrl !== undefined;

@@ -10,7 +10,7 @@ import { nearName } from "../../../base/text/index.ts";
 import type { Profile } from "./profile.ts";
 
 export interface Profiles {
-  /** Name of the profile that is used when none is asked for. */
+  /** The name of the default profile. */
   readonly current: string | undefined;
   readonly profiles: ReadonlyMap<string, Profile>;
 }

@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 
 /**
- * The home directory of the user. It is `/`, as container runtimes have it, where HOME is not set and the system has no entry
- * for the user: a container may run with a number that nobody has a name for.
+ * Returns the home directory of the user. It is `/`, as in container runtimes, where HOME is not set and the system has no entry
+ * for the user: a container may run under a user id without a name.
  */
 export function homeDirectory(read: () => string = homedir): string {
   try {
@@ -25,7 +25,7 @@ export interface Profile {
   readonly key?: string;
 }
 
-/** The file of profiles: `~/.config/netgloss/config.yml`, or below XDG_CONFIG_HOME. */
+/** Returns the path of the file of profiles: `~/.config/netgloss/config.yml`, or below XDG_CONFIG_HOME. */
 export function pathOfProfiles(env: Readonly<Record<string, string | undefined>>): string {
   const configured = env["XDG_CONFIG_HOME"];
   const base =
@@ -44,7 +44,7 @@ const names: Readonly<Record<string, keyof Profile>> = {
 };
 const paths: ReadonlySet<keyof Profile> = new Set(["passwordFile", "tokenFile", "ca", "cert", "key"]);
 
-/** The names of the profiles of a file. */
+/** Returns the names of the profiles in a file. */
 export async function profileNames(path: string, fail: (message: string) => never): Promise<readonly string[]> {
   const text = textOrMissing(path, fail);
   if (text === undefined) return [];
@@ -53,10 +53,10 @@ export async function profileNames(path: string, fail: (message: string) => neve
 }
 
 /**
- * One profile of the file, the current one without a name. Relative paths are below the folder of the file, `~/` is the home.
+ * Reads one profile of the file; without a name, the current one. Relative paths are below the folder of the file, `~/` is the home.
  *
  * @param fail ends the command with a message; it names file:line:column.
- * @returns an empty profile when there is no file and none is asked for by name.
+ * @returns an empty profile when there is no file and no name is given.
  */
 export async function readProfile(
   path: string,

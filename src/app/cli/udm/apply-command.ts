@@ -16,10 +16,10 @@ import { callTools, type UdmJson } from "./udm-json.ts";
 import { addEntryOptions, clientOf } from "../client/client-options.ts";
 
 /**
- * Makes the entries of a file those of the collector.
+ * Makes the collector's entries equal to those of a file.
  *
- * @returns how many entries differ.
- * @throws CommandError `failed` with every fault of the file; `usage` when nobody can be asked.
+ * @returns the number of entries that differ.
+ * @throws CommandError `failed` with every fault of the file; `usage` when there is nobody to ask.
  */
 async function applyFile(
   connect: () => Promise<ApiClient>,
@@ -64,7 +64,7 @@ async function planUpsert(client: ApiClient, entries: Entries): Promise<Plan> {
   return { changes, unchanged: entries.size - changes.length, make: () => makeChanges(client, changes) };
 }
 
-/** As a replacement does: entries for which the file says nothing of contexts keep theirs. */
+/** Keeps the contexts of entries whose contexts the file does not mention, as a replacement does. */
 function keepContexts(entries: Entries, current: Entries): Entries {
   const kept = Array.from(entries, ([key, entry]): [string, UdmJson] => {
     const contexts = entry.contexts ?? current.get(key)?.contexts;
@@ -73,7 +73,7 @@ function keepContexts(entries: Entries, current: Entries): Entries {
   return new Map(kept);
 }
 
-/** The collector finds the difference itself. */
+/** Plans a replacement; the collector finds the differences itself. */
 async function planReplace(
   client: ApiClient,
   entries: Entries,
@@ -107,10 +107,10 @@ function requireSound(filename: string, read: EntriesRead, terminal: Terminal): 
   return read;
 }
 
-/** As in UdmScope of the schema. */
+/** The scope of a replacement, like UdmScope of the schema. */
 export type ReplaceScope = Readonly<Record<string, unknown>>;
 
-/** `--replace`. */
+/** Returns the option `--replace`. */
 export function replaceOption(): Option {
   return new Option(
     "--replace <scope>",
@@ -133,14 +133,14 @@ export interface ApplyOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
   readonly names?: boolean;
-  /** Entries of this scope that are not in the file are deleted. */
+  /** The scope within which entries missing in the file are deleted. */
   readonly replace?: ReplaceScope;
   readonly maxDeletes?: string;
 }
 
 const file = "a metadata file, or JSON as `udm list` writes it; - is the standard input";
 
-/** `udm apply`. */
+/** Defines `udm apply`. */
 export const defineApply: DefineCommand = (apply, { terminal }) => {
   addEntryOptions(apply)
     .requiredOption("-f, --filename <file>", file)
@@ -153,7 +153,7 @@ export const defineApply: DefineCommand = (apply, { terminal }) => {
     });
 };
 
-/** `udm diff`. */
+/** Defines `udm diff`. */
 export const defineDiff: DefineCommand = (diff, { terminal, setExitCode }) => {
   addEntryOptions(diff)
     .requiredOption("-f, --filename <file>", file)

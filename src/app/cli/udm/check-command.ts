@@ -4,9 +4,9 @@ import { readInput, type Terminal, exitCodes } from "../terminal.ts";
 import type { DefineCommand } from "../command.ts";
 
 /**
- * Judges a metadata file by the rules by which the collector reads it, and writes all that it finds.
+ * Checks a metadata file by the collector's rules, and writes all findings.
  *
- * @param path also of a pipe: `-`, `/dev/stdin`, `<(…)`.
+ * @param path of a file or a pipe: `-`, `/dev/stdin`, `<(…)`.
  * @returns whether the file can be used.
  */
 async function checkMetadata(path: string, terminal: Terminal): Promise<boolean> {
@@ -30,7 +30,7 @@ async function checkMetadata(path: string, terminal: Terminal): Promise<boolean>
   return true;
 }
 
-/** `udm check <file>`: judges a metadata file as the collector would read it. Needs no collector and changes nothing. */
+/** Defines `udm check <file>`: checks a metadata file as the collector would read it. It needs no collector and changes nothing. */
 export const defineCheck: DefineCommand = (check, { terminal, setExitCode }) => {
   check.action(async (path: string) => {
     if (!(await checkMetadata(path, terminal))) setExitCode(exitCodes.failure);

@@ -30,7 +30,7 @@ interface Change {
 const urlName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
 const pathName = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_USERDEF_PATH";
 
-/** @throws CommandError, SettingsError */
+/** Copies metadata. @throws CommandError, SettingsError */
 export async function copyMetadata(settings: Settings, options: CopyOptions, terminal: Terminal): Promise<void> {
   const { from, to } = options;
   if (from === to) throw new CommandError("usage", "--from and --to name the same store");
@@ -49,7 +49,7 @@ export async function copyMetadata(settings: Settings, options: CopyOptions, ter
   }
 }
 
-/** @throws CommandError, SettingsError */
+/** Prepares the tables of metadata. @throws CommandError, SettingsError */
 export async function migrateMetadata(settings: Settings, terminal: Terminal): Promise<void> {
   needs(settings[urlName].isSet, urlName);
   const options = metadataDatabaseOptions(settings);
@@ -109,7 +109,7 @@ async function copy(
   terminal.out(`${to}: ${created} to create, ${changes.length - created} to update, ${same} the same, ${rest}\n`);
   if (dryRun || wanted.length === 0) return;
   if (!yes) await confirm(`Change ${wanted.length} ${wanted.length === 1 ? "entry" : "entries"}?`, terminal);
-  // One commit: a copy that fails has changed nothing.
+  // Use one commit, so that a failed copy changes nothing.
   await target.commit(wanted.map(writeOf), { author: "cli", method: "Copy" });
   terminal.out(`${wanted.length} ${wanted.length === 1 ? "entry" : "entries"} changed\n`);
 }
@@ -118,7 +118,7 @@ function shown<Name extends "before" | "after">(name: Name, entry: UdmEntry | un
   return (entry === undefined ? {} : { [name]: JSON.parse(udmJson(entry)) as UdmJson }) as { [N in Name]?: UdmJson };
 }
 
-/** Compares two states: finds what the source has, and what only the target has. */
+/** Compares two states: finds the source's entries that differ, and the entries that only the target has. */
 function compare(
   source: UdmIndex,
   target: UdmIndex,

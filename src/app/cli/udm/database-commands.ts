@@ -13,7 +13,7 @@ export interface CopyOptions {
 
 const places = ["file", "postgresql"] as const;
 
-/** `udm copy`: metadata between a file and a database, without a collector. */
+/** Defines `udm copy`: copies metadata between a file and a database, without a collector. */
 export const defineCopy: DefineCommand = (copy, { terminal }) => {
   addConfigOption(copy)
     .addOption(new Option("--from <store>", "where the entries are").choices(places).makeOptionMandatory())
@@ -28,7 +28,7 @@ export const defineCopy: DefineCommand = (copy, { terminal }) => {
     });
 };
 
-/** `udm migrate`: the tables of metadata in a database. */
+/** Defines `udm migrate`: prepares the tables of metadata in a database. */
 export const defineMigrate: DefineCommand = (migrate, { terminal }) => {
   addConfigOption(migrate).action(async () => {
     const { migrateMetadata } = await import("./copy-metadata.ts");

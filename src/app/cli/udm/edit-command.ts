@@ -21,13 +21,13 @@ const help = [
   "# Entries as in a metadata file. Save and leave the editor to change them; what is taken out is deleted.",
   "# Leave the text as it is to change nothing.",
 ];
-/** The beginning of a line with a fault in the text; such lines are ours. */
+/** The start of a line that shows a fault in the text; such lines are added by this command. */
 const faultMark = "#! ";
 
 /**
- * Lets a person edit entries as YAML. What is wrong with the text comes back into the editor as comments.
+ * Lets a person edit entries as YAML. Faults of the text come back into the editor as comments.
  *
- * @throws CommandError; the text is kept in a file then, if it was edited.
+ * @throws CommandError; if the text was edited, it is kept in a file.
  */
 async function editEntries(client: ApiClient, keys: readonly string[], terminal: Terminal): Promise<void> {
   const wanted = keys.map(canonicalKey);
@@ -75,7 +75,7 @@ async function editEntries(client: ApiClient, keys: readonly string[], terminal:
   }
 }
 
-/** Faults stand before the text; their lines count. */
+/** Returns the text after its faults, whose lines count in its positions. */
 function withFaults(text: string, faults: readonly string[]): string {
   return faults.map((fault) => `${faultMark}${fault}\n`).join("") + text;
 }
@@ -97,7 +97,7 @@ function editedChanges(after: ReadonlyMap<string, UdmJson>, before: ReadonlyMap<
   return [...changesTo(after, before), ...deleted];
 }
 
-/** @returns why the API refuses the changes; empty when they are made. @throws CommandError when another try is of no use. */
+/** @returns why the API refuses the changes; empty when they are made. @throws CommandError when another try would not help. */
 async function tryChanges(
   client: ApiClient,
   changes: readonly EntryChange[],
@@ -124,7 +124,7 @@ async function tryChanges(
 function runEditor(path: string, env: Readonly<Record<string, string | undefined>>): Promise<void> {
   const editor = [env["VISUAL"], env["EDITOR"]].find((name) => name !== undefined && name !== "") ?? "vi";
   return new Promise((resolve, reject) => {
-    // As other programs do: the variable may hold arguments.
+    // Use a shell, as other programs do: the variable may hold arguments.
     const child = spawn("sh", ["-c", `${editor} "$1"`, "sh", path], { stdio: "inherit" });
     child.on("error", reject);
     child.on("close", (code) => {
@@ -135,7 +135,7 @@ function runEditor(path: string, env: Readonly<Record<string, string | undefined
   });
 }
 
-/** `udm edit`. */
+/** Defines `udm edit`. */
 export const defineEdit: DefineCommand = (edit, { terminal }) => {
   addEntryOptions(edit).action(async (keys: readonly string[]) => {
     await editEntries(await clientOf(edit, terminal), keys, terminal);

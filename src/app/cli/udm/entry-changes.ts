@@ -2,12 +2,12 @@ import type { ChangeJson, EntryChangeJson, FullUdmJson } from "../../../server/i
 import { type UdmJson, searchUdms, findUdm, readUdms, type Selection, callTools } from "./udm-json.ts";
 import type { ApiClient } from "../client/api-call.ts";
 
-/** Changes as a person reads them: `+` is created, `-` deleted, `~` changed, with the fields that differ. */
+/** Returns changes as text: `+` is created, `-` deleted, `~` changed, with the fields that differ. */
 export function showChanges(changes: readonly EntryChangeJson[]): string {
   return changes.map(showChange).join("");
 }
 
-/** `3 changes: 1 to create, 2 to update, 0 to delete`. */
+/** Returns a count of changes: `3 changes: 1 to create, 2 to update, 0 to delete`. */
 export function countChanges(changes: readonly EntryChangeJson[]): string {
   const created = changes.filter(({ before }) => before === undefined).length;
   const deleted = changes.filter(({ after }) => after === undefined).length;
@@ -16,7 +16,7 @@ export function countChanges(changes: readonly EntryChangeJson[]): string {
   return `${all}: ${created} to create, ${updated} to update, ${deleted} to delete`;
 }
 
-/** A change as a person reads it. */
+/** Returns a change as text. */
 export function showCommit({
   number = 0,
   time = "",
@@ -61,7 +61,7 @@ function fieldsOf(entry: FullUdmJson | undefined): ReadonlyMap<string, string> {
   return fields;
 }
 
-/** Entries with their contexts, in list order, some at a time while they arrive. Few entries have contexts: those are asked for first. */
+/** Yields entries with their contexts, in list order, some at a time as they arrive. Few entries have contexts, so those are requested first. */
 export async function* readFullUdms(client: ApiClient, selection: Selection): AsyncGenerator<readonly UdmJson[]> {
   const contexts = new Map<string, UdmJson["contexts"]>();
   for await (const found of searchUdms(client, { filter: "context exists" })) {
@@ -72,13 +72,13 @@ export async function* readFullUdms(client: ApiClient, selection: Selection): As
   }
 }
 
-/** The entry with exactly this key, with its contexts; undefined when there is none. */
+/** Finds the entry with exactly this key, with its contexts; undefined when there is none. */
 export async function findFullUdm(client: ApiClient, key: string): Promise<UdmJson | undefined> {
   const entry = await findUdm(client, key);
-  // Names have no contexts: the kind of the key says where they apply.
+  // Names have no contexts: the kind of the key determines where they apply.
   if (entry === undefined || client.names === true) return entry;
   const filter = `key in ${entry.key}`;
-  // The widest of the entries within a key come first: the entry itself, and those with other host bits.
+  // The widest entries within a key come first: the entry itself, and those with other host bits.
   for (const limit of [20, Infinity]) {
     for await (const found of searchUdms(client, { filter }, limit)) {
       const full = found.find((one) => one.key === entry.key);
@@ -99,10 +99,10 @@ export interface EntryChange {
   readonly after?: UdmJson;
 }
 
-/** Up to this many entries are asked for one by one; beyond, all are listed. */
+/** The number of entries up to which each is requested separately; beyond that, all are listed. */
 const askedSingly = 20;
 
-/** The entries of a collector with these keys, by key. Keys are canonical. */
+/** Returns the collector's entries with these keys, by key. Keys are canonical. */
 export async function currentEntries(client: ApiClient, keys: Iterable<string>): Promise<Map<string, UdmJson>> {
   const wanted = new Set(keys);
   const found = new Map<string, UdmJson>();
@@ -119,7 +119,7 @@ export async function currentEntries(client: ApiClient, keys: Iterable<string>):
   return found;
 }
 
-/** Returns the changes that give each of these keys the entry that is wanted; others are left alone. */
+/** Returns the changes that give each of these keys its wanted entry; other keys are not touched. */
 export function changesTo(wanted: ReadonlyMap<string, UdmJson>, current: ReadonlyMap<string, UdmJson>): EntryChange[] {
   const changes: EntryChange[] = [];
   for (const [key, after] of wanted) {
@@ -130,7 +130,7 @@ export function changesTo(wanted: ReadonlyMap<string, UdmJson>, current: Readonl
   return changes;
 }
 
-/** Tells whether two entries have the same values and contexts; the order of metadata does not count. */
+/** Reports whether two entries have the same values and contexts; the order of metadata does not count. */
 export function isSameEntry(a: UdmJson, b: UdmJson): boolean {
   return canonical(a) === canonical(b);
 }
@@ -142,7 +142,7 @@ function canonical({ name, tags, vlan, internal, metadata = {}, contexts }: UdmJ
 
 const contextsOf = (contexts: UdmJson["contexts"] = []): string => contexts.toSorted().join();
 
-/** Makes the changes: all creations and updates as one, then all deletions as one. */
+/** Makes the changes: all creations and updates in one request, then all deletions in one. */
 export async function makeChanges(client: ApiClient, changes: readonly EntryChange[]): Promise<void> {
   const requests = changes.flatMap(({ after }) => (after === undefined ? [] : [{ udm: after }]));
   const keys = changes.flatMap(({ key, after }) => (after === undefined ? [key] : []));
@@ -154,5 +154,5 @@ export async function makeChanges(client: ApiClient, changes: readonly EntryChan
   if (keys.length > 0) await callTools(client, "BatchDeleteUdms", { keys });
 }
 
-/** All that an entry has but contexts. */
+/** All fields of an entry except contexts. */
 const fields = "name,tags,vlan,internal,metadata";

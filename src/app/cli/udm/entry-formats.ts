@@ -2,7 +2,7 @@ import { Option } from "commander";
 import { csvLine, tableWriter } from "../terminal.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** A form in which entries are written: the text of each batch, and the text that closes the whole. */
+/** A format of entries: the text of each batch, and the text at the end. */
 export interface EntryFormat {
   readonly batch: (entries: readonly UdmJson[]) => string;
   readonly end: () => string;
@@ -11,14 +11,14 @@ export interface EntryFormat {
 export const formatNames = ["table", "json", "ndjson", "yaml", "csv", "name"] as const;
 export type FormatName = (typeof formatNames)[number];
 
-/** `-o, --output`. */
+/** Returns the option `-o, --output`. */
 export function outputOption(formats: readonly FormatName[] = formatNames, fallback: FormatName = "table"): Option {
   return new Option("-o, --output <format>", "how to write it").choices([...formats]).default(fallback);
 }
 
-/** Further parts of entries that are written. */
+/** Options that add parts of entries. */
 export interface EntryFormatOptions {
-  /** In tables and sheets, too: which source has an entry. */
+  /** True to include the source of each entry, also in tables and sheets. */
   readonly layers?: boolean;
 }
 
@@ -36,12 +36,12 @@ const formats: Readonly<Record<FormatName, (options: EntryFormatOptions) => Entr
   name: () => lines(({ key }) => key),
 };
 
-/** A writer of entries. */
+/** Returns a writer of entries. */
 export async function entryFormat(name: FormatName, options: EntryFormatOptions = {}): Promise<EntryFormat> {
   return formats[name](options);
 }
 
-/** A metadata file. */
+/** Returns the format of a metadata file. */
 function yaml(textOf: (entry: UdmJson) => string): EntryFormat {
   let isEmpty = true;
   return {
@@ -57,7 +57,7 @@ function lines(line: (entry: UdmJson) => string): EntryFormat {
   return { batch: (entries) => entries.map((entry) => `${line(entry)}\n`).join(""), end: () => "" };
 }
 
-/** One array, an element a line. */
+/** Returns a JSON array with one element a line. */
 function jsonArray(): EntryFormat {
   let before = "[";
   return {
@@ -73,7 +73,7 @@ function jsonArray(): EntryFormat {
   };
 }
 
-/** RFC 4180 with line feeds; tags and contexts with commas between, metadata as JSON. It can be imported. */
+/** Returns CSV (RFC 4180) with line feeds: tags and contexts separated by commas, metadata as JSON. It can be imported. */
 function csv({ layers = false }: EntryFormatOptions): EntryFormat {
   let header = `${layers ? "layer," : ""}key,name,tags,vlan,internal,contexts,metadata\n`;
   return {

@@ -14,30 +14,30 @@ import {
 } from "../../../metadata/index.ts";
 import type { UdmJson } from "./udm-json.ts";
 
-/** The entries of a text, and all that is wrong with it. */
+/** The entries of a text, and all its faults. */
 export interface EntriesRead {
-  /** By canonical key, in the order of the text. */
+  /** Entries by canonical key, in the order of the text. */
   readonly entries: ReadonlyMap<string, UdmJson>;
   readonly faults: readonly EntryFault[];
 }
 
 export interface EntryFault {
-  /** Absent where there is none to name. */
+  /** The line, from 1; absent where there is none to name. */
   readonly line?: number;
   readonly column?: number;
   readonly message: string;
-  /** Others make the entries useless. */
+  /** True if the entries can be used nevertheless. */
   readonly isWarning: boolean;
 }
 
 /**
- * Reads entries as they are listed: the YAML of a metadata file, an array of JSON, `{"udms": […]}`, or one JSON object a line. The rules are
- * those of the API.
+ * Reads entries in the forms in which they are listed: the YAML of a metadata file, an array of JSON, `{"udms": […]}`, or one JSON object a
+ * line. The API's rules apply.
  *
- * @param keys what they are entries of.
+ * @param keys the kind of the entries' keys.
  */
 export function readEntries(bytes: Uint8Array, keys: KeyForm = "addresses"): EntriesRead {
-  // Text that is no UTF-8 is a fault of the YAML reader, which names the position.
+  // Text that is not UTF-8 is a fault of the YAML reader, which names the position.
   const text = isUtf8(bytes) ? Buffer.from(bytes).toString("utf8") : undefined;
   const json = text === undefined ? undefined : jsonEntries(text);
   if (text === undefined || json === undefined) return readYamlEntries(bytes, keys);
@@ -59,11 +59,11 @@ function readYamlEntries(bytes: Uint8Array, keys: KeyForm): EntriesRead {
 
 interface JsonElement {
   readonly value: unknown;
-  /** For messages. */
+  /** The place, for messages. */
   readonly place: string;
 }
 
-/** @returns undefined for a text that is no JSON of entries. */
+/** @returns undefined for a text that is not JSON of entries. */
 function jsonEntries(text: string): readonly JsonElement[] | undefined {
   const start = text.trimStart()[0];
   if (start !== "[" && start !== "{") return undefined;
@@ -150,7 +150,7 @@ function typedEntry(value: unknown, note: (what: string) => void): UdmJson | und
   return isGood ? (value as unknown as UdmJson) : undefined;
 }
 
-/** As the API sends it. */
+/** Returns an entry as the API sends it. */
 function jsonOf({ key, name, tags, vlan, internal, metadata, fileOnly }: UdmEntry): UdmJson {
   return {
     key: key.text,
@@ -167,7 +167,7 @@ function someContexts(contexts: readonly string[] = []): Pick<UdmJson, "contexts
   return contexts.length === 0 ? {} : { contexts: [...contexts] };
 }
 
-/** The form of a key by which entries are compared; a text that is no key stays as it is, for the API to refuse. */
+/** Returns the canonical form of a key, for comparisons. A text that is not a key stays unchanged, for the API to refuse. */
 export function canonicalKey(text: string): string {
   try {
     return parseStoredKey(text).text;
@@ -176,7 +176,7 @@ export function canonicalKey(text: string): string {
   }
 }
 
-/** An entry as it stands in a metadata file. */
+/** Returns an entry as it stands in a metadata file. */
 export function entryYaml(entry: UdmJson): string {
   const { key, name = "", tags = [], vlan = "0", internal = false, metadata = {}, contexts = [] } = entry;
   const values = { name, tags, vlan: BigInt(vlan), internal, metadata: new Map(Object.entries(metadata)) };

@@ -31,7 +31,7 @@ const formatsByEnding: Readonly<Record<string, string>> = {
 /**
  * Imports a file, after a dry run that shows the difference and every fault.
  *
- * @throws CommandError `failed` when a row has a fault and faulty ones are not to be skipped; nothing is changed then.
+ * @throws CommandError `failed` when a row has a fault and faulty ones must not be skipped; nothing is changed then.
  */
 async function importFile(
   connect: () => Promise<ApiClient>,
@@ -86,7 +86,7 @@ async function importFile(
   terminal.out(`imported: change ${change}\n`);
 }
 
-/** The text of a file in UTF-8 or UTF-16: what a spreadsheet has written in another encoding would come in with other names. */
+/** Reads a file in UTF-8 or UTF-16. Names from a spreadsheet in another encoding would be garbled. */
 async function textOf(file: string, terminal: Terminal): Promise<string> {
   const bytes = await readInput(file, terminal);
   try {
@@ -97,7 +97,7 @@ async function textOf(file: string, terminal: Terminal): Promise<string> {
   }
 }
 
-/** The name of a map, or the text of a file with one. */
+/** Returns the name of a map, or the text of a file with one. */
 async function mapOf(text: string, terminal: Terminal): Promise<string> {
   if (!/[./\\]/.test(text)) return text;
   return Buffer.from(await readInput(text, terminal)).toString("utf8");
@@ -118,7 +118,7 @@ export interface ImportOptions {
 const formats = ["csv", "json", "ndjson", "yaml"] as const;
 const maps = "netgloss, sheet, netbox, phpipam, infoblox, netdisco";
 
-/** `udm import`. */
+/** Defines `udm import`. */
 export const defineImport: DefineCommand = (bringIn, { terminal }) => {
   addEntryOptions(bringIn)
     .addOption(new Option("--format <format>", "what the file is (default: by its name)").choices(formats))
@@ -135,7 +135,7 @@ export const defineImport: DefineCommand = (bringIn, { terminal }) => {
     });
 };
 
-/** `udm export`. */
+/** Defines `udm export`. */
 export const defineExport: DefineCommand = (takeOut, { terminal }) => {
   addEntryOptions(takeOut)
     .addOption(new Option("--format <format>", "what to write").choices(formats).default("csv"))

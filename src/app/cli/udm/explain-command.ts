@@ -11,7 +11,7 @@ import type {
   ExplainedOriginJson,
 } from "../../../server/index.ts";
 
-/** The objects in which records have the fields of a context; without it in front, fields begin with a period as in metadata. */
+/** The record objects for the fields of a context. Without this prefix, fields start with a period as in metadata. */
 const objects: Readonly<Record<string, string>> = {
   src: "flow.src",
   dst: "flow.dst",
@@ -23,8 +23,8 @@ const objects: Readonly<Record<string, string>> = {
 const lost = "x ";
 
 /**
- * An explanation as a person reads it: a line for each field with its value and what gave it, below it what lost and why. Contexts in which
- * all is the same are shown as one.
+ * Returns an explanation as text: a line for each field with its value and its origin, and below it the unused values with the reason.
+ * Contexts with equal content are shown as one.
  */
 export function showExplanation(answer: unknown): string {
   const { ip = "", contexts = [] } = answer as ExplainAddressResponseJson;
@@ -40,7 +40,7 @@ export function showExplanation(answer: unknown): string {
   return `${ip}\n${shown.join("")}`;
 }
 
-/** A row for each field and what gave it, and for each value that lost. */
+/** Returns a row for each field and its origin, and for each unused value. */
 function explanationRows({ contexts = [] }: ExplainAddressResponseJson): readonly (readonly Cell[])[] {
   return contexts.flatMap(({ context = "", fields = [], ignored = [] }) => {
     const lostRow = ({ field, value, origin, reason }: ExplainedLoserJson, of = field): readonly Cell[] => [
@@ -86,7 +86,7 @@ function showContext({ context = "", fields = [], ignored = [] }: ExplainedConte
   return rows.length === 0 ? "  nothing\n" : columns(rows);
 }
 
-/** The values of a list one by one when each comes from its own entry. */
+/** Splits the values of a list when each comes from its own entry. */
 function partsOf(
   value: string,
   origins: readonly ExplainedOriginJson[],
@@ -110,10 +110,10 @@ function originText(origin: ExplainedOriginJson | undefined): string {
   if (origin === undefined) return "";
   const { source = "", key = "", layer = "", change = 0, author = "", time = "", file = "", line = 0 } = origin;
   if (source !== "metadata") return sources[source] ?? source;
-  // A context or an object of metadata may be made by the enrichment itself.
+  // The enrichment itself may add a context or an object of metadata.
   if (key === "") return source;
   if (layer !== "") return `${key} (layer ${layer})`;
-  // The whole path is in JSON and YAML.
+  // JSON and YAML have the whole path.
   const name = file.slice(file.lastIndexOf("/") + 1);
   const place = line === 0 ? name : `${name}:${line}`;
   if (change === 0) return `${key} (${place === "" ? "the file" : place})`;
@@ -168,7 +168,7 @@ function readNetif(text: string): Netif {
   return { exporter, ifIndex };
 }
 
-/** `udm explain`. */
+/** Defines `udm explain`. */
 export const defineExplain: DefineCommand = (explain, { terminal }) => {
   addOutput(addScopedOptions(explain))
     .addOption(

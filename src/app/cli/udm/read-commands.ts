@@ -8,13 +8,13 @@ import { entryFormat, outputOption, type FormatName } from "./entry-formats.ts";
 import { searchUdms, callTools, listChanges, callUdm, noEntries, readUdmKeys, type UdmJson } from "./udm-json.ts";
 import { type EntryChange, countChanges, showChanges, showCommit, findFullUdm, readFullUdms } from "./entry-changes.ts";
 
-/** The number of a change after which others come; after 0 are all. */
+/** Parses the number of the last known change; 0 selects all changes. */
 function afterNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError("expected the number of a change, or 0.");
   return Number(text);
 }
 
-/** A number of 1 or more. */
+/** Parses a number of 1 or more. */
 function wholeNumber(text: string): number {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError("expected a whole number from 1.");
   return Number(text);
@@ -41,7 +41,7 @@ interface SearchOptions {
   readonly output: FormatName;
 }
 
-/** `udm search`. */
+/** Defines `udm search`. */
 export const defineSearch: DefineCommand = (search, { terminal }) => {
   addEntryOptions(search)
     .option("--filter <udm-filter>", "such as 'tag = pci and metadata.site in (AMS1, FRA2)'; see docs/filters.md")
@@ -80,7 +80,7 @@ interface HistoryOptions {
 const changesAreOff =
   "the collector keeps no changes: it has no state directory (SVC_STATE_DIRECTORY_PATH), or SVC_PROCESSOR_ENRICH_IPADDR_METADATA_HISTORY_SIZE is 0";
 
-/** `udm history`. */
+/** Defines `udm history`. */
 export const defineHistory: DefineCommand = (history, { terminal }) => {
   addEntryOptions(history)
     .option("--author <name>", "only changes by this author")
@@ -120,7 +120,7 @@ function historyRow({ number, time, author = "unknown", method, entries, layer }
   return [number, time, author, method, entries, layer];
 }
 
-/** `udm undo`. */
+/** Defines `udm undo`. */
 export const defineUndo: DefineCommand = (undo, { terminal }) => {
   for (const number of undo.registeredArguments) {
     number.description = "the number of the change";
@@ -150,7 +150,7 @@ interface WatchOptions {
   readonly output: "text" | "ndjson";
 }
 
-/** `udm watch`. */
+/** Defines `udm watch`. */
 export const defineWatch: DefineCommand = (watch, { terminal }) => {
   addScopedOptions(watch)
     .option("--filter <udm-filter>", "only changes of entries that match it, before or after")
@@ -181,7 +181,7 @@ export const defineWatch: DefineCommand = (watch, { terminal }) => {
     });
 };
 
-/** Server-sent events with JSON as their data. */
+/** Yields server-sent events with JSON as their data. */
 async function* eventsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: unknown }> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -204,7 +204,7 @@ interface ListOptions {
   readonly output: FormatName;
 }
 
-/** `udm get`. */
+/** Defines `udm get`. */
 export const defineGet: DefineCommand = (get, { terminal }) => {
   addEntryOptions(get)
     .addOption(outputOption())
@@ -227,7 +227,7 @@ export const defineGet: DefineCommand = (get, { terminal }) => {
     });
 };
 
-/** `udm list`. */
+/** Defines `udm list`. */
 export const defineList: DefineCommand = (list, { terminal }) => {
   addEntryOptions(list)
     .option("--exact", "only the entry with exactly this key")
@@ -248,7 +248,7 @@ export const defineList: DefineCommand = (list, { terminal }) => {
     });
 };
 
-/** `udm count`. */
+/** Defines `udm count`. */
 export const defineCount: DefineCommand = (count, { terminal }) => {
   addEntryOptions(count).action(async () => {
     const { count: entries = 0 } = (await callUdm(await clientOf(count, terminal), "CountUdms", {})) as {

@@ -109,7 +109,7 @@ const withoutCollector: readonly CommandRow[] = [
   },
 ];
 
-/** `udm …`: the metadata of a running collector, and of files. */
+/** Defines `udm …`: the metadata of a running collector, and of files. */
 export const defineUdm: DefineCommand = async (udm, context) => {
   await addCommands(udm, ofCollector, context, throughApi);
   await addCommands(udm, withoutCollector, context, offline);

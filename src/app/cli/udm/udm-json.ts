@@ -2,7 +2,7 @@ import type { ApiClient } from "../client/api-call.ts";
 import { CommandError } from "../terminal.ts";
 import type { ChangeJson, FullUdmJson } from "../../../server/index.ts";
 
-/** Calls one method of UdmToolsService, or of that of names. */
+/** Calls a method of UdmToolsService, or of the corresponding service for names. */
 export function callTools(client: ApiClient, method: string, request: unknown): Promise<unknown> {
   const service = client.names === true ? "names.v1.NameToolsService" : "udm.v1.UdmToolsService";
   return client.ask("POST", `/api/v1/enrich/ipaddr/${service}/${method}`, request);
@@ -14,7 +14,7 @@ interface Page {
   readonly nextPageToken?: string;
 }
 
-/** The elements of all pages of a method, a page at a time, `limit` of them at most. */
+/** Yields the elements of all pages of a method, a page at a time, up to `limit` elements. */
 async function* pages<T>(
   client: ApiClient,
   method: string,
@@ -41,7 +41,7 @@ interface SearchRequest {
   readonly layers?: boolean;
 }
 
-/** Entries that are found, in the order asked for. */
+/** Finds entries, in the requested order. */
 export function searchUdms(
   client: ApiClient,
   request: SearchRequest,
@@ -58,7 +58,7 @@ interface HistoryRequest {
   readonly without_layers?: boolean;
 }
 
-/** Changes, the newest first. @param whenOff called when the collector keeps none. */
+/** Lists changes, the newest first. @param whenOff called when the collector keeps none. */
 export function listChanges(
   client: ApiClient,
   request: HistoryRequest,
@@ -77,13 +77,13 @@ const [openBrace, closeBrace, openBracket, closeBracket] = [0x7b, 0x7d, 0x5b, 0x
 const blanks: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
- * The elements of the first array in an answer like `{"udms": [{…}, {…}]}`, while it arrives: some at a time, so that a million of them
+ * Yields the elements of the first array in an answer like `{"udms": [{…}, {…}]}` as it arrives, some at a time, so that a million of them
  * never are in memory at once.
  *
- * @throws CommandError when the answer is no object, or ends before its end.
+ * @throws CommandError when the answer is not an object, or is truncated.
  */
 async function* jsonElements<T>(answer: AsyncIterable<Uint8Array>): AsyncGenerator<readonly T[]> {
-  /** Bytes that have come, from the first element on that was not given out. */
+  /** Received bytes, from the first pending element on. */
   let bytes: Uint8Array = new Uint8Array(0);
   let at = 0;
   let depth = 0;
@@ -140,10 +140,10 @@ function strange(bytes: Uint8Array): CommandError {
   return new CommandError("unknown", `the server does not answer as netgloss does: ${start}`);
 }
 
-/** An entry as the API sends it in JSON: what is not set is left out. */
+/** An entry as the API sends it in JSON: unset fields are absent. */
 export type UdmJson = Readonly<FullUdmJson> & { readonly key: string };
 
-/** The choice of a list: everything, what is related to a key, or the one entry with it. */
+/** The selection of a list: everything, entries related to a key, or the one entry with it. */
 export interface Selection {
   readonly key?: string;
   readonly exact?: boolean;
@@ -153,28 +153,28 @@ function path({ names }: ApiClient, method: string): string {
   return `/api/v1/enrich/ipaddr/${names === true ? "names.v1.NameService" : "udm.v1.UdmService"}/${method}`;
 }
 
-/** Calls one method of the metadata API. */
+/** Calls a method of the metadata API. */
 export function callUdm(client: ApiClient, method: string, request: unknown): Promise<unknown> {
   return client.ask("POST", path(client, method), request);
 }
 
-/** Entries in list order, some at a time while they arrive. */
+/** Yields entries in list order, some at a time as they arrive. */
 export async function* readUdms(client: ApiClient, selection: Selection): AsyncGenerator<readonly UdmJson[]> {
   yield* jsonElements<UdmJson>(await client.read("POST", path(client, "ListUdms"), { body: selection }));
 }
 
-/** Their keys alone. */
+/** Yields only their keys. */
 export async function* readUdmKeys(client: ApiClient, selection: Selection): AsyncGenerator<readonly string[]> {
   yield* jsonElements<string>(await client.read("POST", path(client, "ListUdmKeys"), { body: selection }));
 }
 
-/** The entry with exactly this key; undefined when there is none. */
+/** Finds the entry with exactly this key; undefined when there is none. */
 export async function findUdm(client: ApiClient, key: string): Promise<UdmJson | undefined> {
   for await (const [entry] of readUdms(client, { key, exact: true })) return entry;
   return undefined;
 }
 
-/** The error of a command for keys without an entry, as the API words it. */
+/** Returns the error for keys without an entry, in the API's words. */
 export function noEntries(keys: readonly string[]): CommandError {
   const lines = keys.map((key) => `key ${JSON.stringify(key)} does not exist`);
   return new CommandError("not_found", `not_found: ${lines.join("\n  ")}`);

@@ -16,7 +16,7 @@ interface DeleteOptions {
   readonly yes?: boolean;
 }
 
-/** `udm delete`. */
+/** Defines `udm delete`. */
 export const defineDelete: DefineCommand = (remove, { terminal }) => {
   addEntryOptions(remove)
     .option("--filter <udm-filter>", "such as 'tag = old'; shows the keys and asks")
@@ -59,7 +59,7 @@ async function existing(
   return [...found.keys()];
 }
 
-/** A line that says what a key with host bits covers; empty for other keys. */
+/** Returns a line about the network that a key with host bits covers; empty for other keys. */
 export function hostBitsWarning(key: string): string {
   const network = networkOfKey(parseStoredKey(key));
   return network === undefined ? "" : `warning: ${key} has host bits: it covers all of ${network}\n`;
@@ -80,7 +80,7 @@ interface SetOptions {
   readonly clear?: readonly string[];
 }
 
-/** `udm set`: creates an entry, or changes single fields, tags and values of one. */
+/** Defines `udm set`: creates an entry, or changes single fields, tags and values of one. */
 export const defineSet: DefineCommand = (set, { terminal }) => {
   addEntryOptions(set)
     .option("--name <name>", "its name")
@@ -119,7 +119,7 @@ export const defineSet: DefineCommand = (set, { terminal }) => {
     });
 };
 
-/** Changes what the options name, and creates the entry where it is not there: one request, so that nobody else's change is lost. */
+/** Changes the named fields, and creates the entry if it is missing. It uses one request, so no change of others is lost. */
 async function setEntry(client: ApiClient, key: string, options: SetOptions): Promise<unknown> {
   const { tag = [], meta = new Map<string, string | undefined>(), clear = [] } = options;
   const values = valuesOf(options);
@@ -135,17 +135,17 @@ async function setEntry(client: ApiClient, key: string, options: SetOptions): Pr
   };
   const { udms } = (await callTools(client, "BatchUpsertUdms", {
     requests: [request],
-    // An empty mask would mean all fields where nothing is added or removed singly.
+    // An empty mask would mean all fields when nothing is added or removed individually.
     ...(mask.length > 0 && { update_mask: mask.join(",") }),
   }).catch((error: unknown) => {
-    // There is one request, of which the person at the command line knows nothing.
+    // Leave the index out: a user does not know of the single request.
     if (!(error instanceof CommandError)) throw error;
     throw new CommandError(error.code, error.message.replaceAll(/requests\[0\]\.(?:udm\.)?/g, ""));
   })) as { udms: readonly UdmJson[] };
   return udms[0];
 }
 
-/** The fields that the options replace. */
+/** Returns the fields that the options replace. */
 function valuesOf({ name, tag, vlan, internal, context }: SetOptions): Record<string, unknown> {
   return {
     ...(name !== undefined && { name }),
@@ -164,7 +164,7 @@ function clearedField(text: string, previous: readonly string[] = []): readonly 
 const hasSign = (tag: string): boolean => /^[+-]/.test(tag);
 
 function vlanNumber(value: string): string {
-  // The API checks the range; as text it goes there exactly.
+  // Send the number as text, which is exact; the API checks the range.
   if (!/^[0-9]+$/.test(value)) throw new InvalidArgumentError("expected a number.");
   return value;
 }

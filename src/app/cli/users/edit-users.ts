@@ -18,10 +18,10 @@ import { CommandError, type Terminal } from "../terminal.ts";
 import { commandSettings } from "../command.ts";
 import type { TokenOptions, UserOptions, UsersFileOptions } from "./user-command.ts";
 
-/** Only its owner is to read it. */
+/** The mode of the file: only its owner may read it. */
 const fileMode = 0o600;
 
-/** `user set` @throws CommandError */
+/** Runs `user set`. @throws CommandError */
 export async function setUser(name: string, options: UserOptions, command: Command, terminal: Terminal): Promise<void> {
   const path = await pathOf(options, command, terminal);
   const { users } = parsed(path, textOf(path));
@@ -54,7 +54,7 @@ async function askTwice(name: string, terminal: Terminal): Promise<string> {
   throw new CommandError("failed", "the passwords differ: nothing was changed");
 }
 
-/** `token create` @throws CommandError */
+/** Runs `token create`. @throws CommandError */
 export async function createApiToken(
   name: string,
   { role, area, scope, expires, ...rest }: TokenOptions,
@@ -68,7 +68,7 @@ export async function createApiToken(
   }
   const until = expiry(expires);
   const { token, hash } = createToken(name);
-  // It is shown once: a token that nobody could read is not made.
+  // A token is shown only once, so create none that nobody could read.
   terminal.out(`${token}\n`);
   if (!(await terminal.drained())) throw new CommandError("failed", "the token could not be shown, so none was made");
   await save(path, "tokens", name, { role, areas: area, scopes: scope, hash, expires: until });
@@ -86,7 +86,7 @@ function expiry(text: string): string | undefined {
   return new Date(time).toISOString();
 }
 
-/** `user list`, `token list` @throws CommandError */
+/** Runs `user list` and `token list`. @throws CommandError */
 export async function listAccess(
   section: AccessSection,
   { output, ...options }: UsersFileOptions & { readonly output: OutputFormat },
@@ -130,12 +130,12 @@ export async function listAccess(
   await print({ value, head: ["token", "role", "areas", "scopes", "expires"], rows }, output, terminal);
 }
 
-/** Who is limited to no scope at all may see none; who is not limited is for all. */
+/** Returns scopes as text. A user limited to no scope at all sees none; without a limit the text is empty. */
 function shownScopes(scopes: readonly string[] | undefined): string {
   return scopes === undefined ? "" : scopes.join(",") || "none";
 }
 
-/** `user delete`, `token delete` @throws CommandError */
+/** Runs `user delete` and `token delete`. @throws CommandError */
 export async function removeAccess(
   section: AccessSection,
   name: string,
@@ -154,7 +154,7 @@ async function pathOf({ usersFile }: UsersFileOptions, command: Command, termina
   throw new CommandError("usage", "which file? Give --users-file, or SVC_API_USERS_PATH in the settings");
 }
 
-/** Nothing where there is no file yet. */
+/** Returns the text of the file; empty if there is none yet. */
 function textOf(path: string): string {
   try {
     return readFileSync(path, "utf8");

@@ -3,7 +3,7 @@ import type { DefineCommand } from "../command.ts";
 import { addConfigOption } from "../command.ts";
 import { addOutput, type OutputFormat } from "../print.ts";
 
-/** As in src/server/access/role.ts, which no start loads. */
+/** The roles of src/server/access/role.ts, which no start loads. */
 const roleNames = ["viewer", "editor", "operator", "admin"] as const;
 const areaNames = ["metadata", "flow", "snmp", "collector"] as const;
 
@@ -37,7 +37,7 @@ const onFile = (parent: Command, name: string, description: string): Command =>
   );
 const role = (): Option => new Option("--role <role>", "what the user may do").choices(roleNames);
 
-/** `user …`: users in the file of users, on the host of the collector. The collector reads it again by itself. */
+/** Defines `user …`: users in the file of users, on the host of the collector. The collector rereads the file by itself. */
 export const defineUser: DefineCommand = (user, { terminal }) => {
   const set = onFile(user, "set <name>", "add a user, or change one; the password is asked for, or read from a file")
     .addOption(role())
@@ -59,7 +59,7 @@ export const defineUser: DefineCommand = (user, { terminal }) => {
   );
 };
 
-/** `token …`: API tokens in the same file. */
+/** Defines `token …`: API tokens in the same file. */
 export const defineToken: DefineCommand = (token, { terminal }) => {
   const create = onFile(token, "create <name>", "make a token and show it; the file keeps its hash alone")
     .addOption(role().default("viewer"))

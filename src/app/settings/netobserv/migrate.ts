@@ -16,29 +16,29 @@ import { settingOf, type SettingName } from "../settings-table.ts";
 import { netObservNames } from "./netobserv-names.gen.ts";
 import { mappingOf, isSettingName, missingDefaults } from "./netobserv-names.ts";
 
-/** The outcome of one given name. */
+/** The outcome for one given name. */
 export interface Migrated {
   readonly given: GivenSetting;
   /**
-   * `unset`: nothing was given. `wrong`: not a value of its setting. `overridden`: another place says it. `unfilled`: a variable in it has
+   * `unset`: nothing was given. `wrong`: not a value of its setting. `overridden`: set elsewhere, too. `unfilled`: a variable in it has
    * no value.
    */
   readonly result: "same" | "accepted" | "missing" | "unknown" | "wrong" | "unset" | "overridden" | "unfilled";
   /** The line of a settings file: a setting, or a comment. */
   readonly line: string;
-  /** The change, or what to do; empty where nothing changes. */
+  /** The change, or advice; empty where nothing changes. */
   readonly comment: string;
 }
 
-/** Results after which something that was asked for does not happen. */
+/** Results after which a requested feature is missing. */
 export const lostResults: ReadonlySet<Migrated["result"]> = new Set(["missing", "unknown", "wrong", "unfilled"]);
 
 /**
- * The same settings by our names, in the order in which they were given. A later one wins, `SVC_` over `EF_`, and a
- * setting's own name over another name for it. Of a secret and its `_FILE` there is one. What belongs to something that is off is not missing: it is `unset`.
- * Behind them come the defaults of NetObserv that settings of its prefix rely on and that are others here.
+ * Returns the same settings by our names, in the given order. A later one wins, `SVC_` over `EF_`, and a
+ * setting's own name over another name for it. Of a secret and its `_FILE` only one remains. A setting for something that is off is `unset`
+ * rather than missing. The defaults of NetObserv that differ here follow, if settings of its prefix rely on them.
  *
- * @param given of all files, the later ones behind.
+ * @param given of all files, the later ones last.
  */
 export function migrateSettings(given: readonly GivenSetting[]): Migrated[] {
   const texts = new Map(given.map(({ name, text }) => [suffixOf(name) ?? name, text]));
@@ -81,17 +81,17 @@ function defaultLine(name: string, text: string, why: string): Migrated {
   return { given, result: "same", line: withComment(`${name}: ${yamlScalar(text)}`, comment), comment };
 }
 
-/** The later one of equal rank wins. */
+/** Returns a rank of precedence; of equal ranks the later one wins. */
 function rankOf({ name }: GivenSetting, setting: string): number {
   return (name.startsWith(prefixes.own) ? 2 : 0) + (suffixOf(name) === suffixOf(setting) ? 1 : 0);
 }
 
-/** The name after either prefix, and after a namespace. */
+/** Returns the name after either prefix, and after a namespace. */
 function suffixOf(name: string): string | undefined {
   return partsOf(name).suffix;
 }
 
-/** The secret whose file a name gives: only one of both may be set. Any other name is itself. */
+/** Returns the secret for the name of its file, because only one of the two may be set. Other names stay. */
 function withoutFile(name: string): string {
   const instance = parseInstanceName(name);
   const setting = typeof instance === "object" ? instance.setting : name;
@@ -143,7 +143,7 @@ function migrate(
   return asComment("missing", needs === suffix ? `missing: ${advice}` : `missing with ${needs}`);
 }
 
-/** @param meant the name and the text by which it is given here, and the setting whose values it has. */
+/** @param meant the name and text to use here, and the setting whose values it has. */
 function migrateSame(
   given: GivenSetting,
   { name, setting, text }: { readonly name: string; readonly setting: SettingName; readonly text: string },
@@ -164,7 +164,7 @@ function migrateSame(
   return { given, result: "same", line: withComment(`${name}: ${yamlScalar(shown)}`, comment), comment };
 }
 
-/** Explains what is wrong with a name that is no setting, and what to do. */
+/** Explains why a name is not a setting, with advice. */
 function whyUnknown(name: string): string {
   const instance = parseInstanceName(name);
   if (typeof instance === "string") return instance;

@@ -2,11 +2,11 @@ import { instanceSetting, parseInstanceName, type OutputInstance } from "../outp
 import { settingNames, settingOf, type SettingName } from "../settings-table.ts";
 import { netObservNames } from "./netobserv-names.gen.ts";
 
-/** A public name of a setting of ElastiFlow NetObserv; definitions/netobserv.tsv has them, and says what each column means. */
+/** A public name of a setting of ElastiFlow NetObserv; definitions/netobserv.tsv lists them, and explains each column. */
 export interface KnownName {
   /** The value in public examples, often the default; empty where none was seen. */
   readonly example: string;
-  /** The setting that it means under another name, and values that are called otherwise. */
+  /** The setting with another name that it means, and values with other names. */
   readonly as?: { readonly setting: string; readonly values: Readonly<Record<string, string>> } | undefined;
   readonly accepted?: string;
   readonly missing?: string;
@@ -21,13 +21,13 @@ export type NameMapping =
       readonly setting: SettingName;
       /** True if the setting has another suffix here. */
       readonly isAlias: boolean;
-      /** The text that the setting takes for a given one. */
+      /** Converts a given text to the setting's text. */
       readonly toText: (text: string) => string;
     }
   | { readonly kind: "accepted"; readonly why: string }
   | { readonly kind: "missing"; readonly advice: string; readonly needs?: string };
 
-/** Their names differ by program and version. */
+/** Matches names about the licence, which differ by program and version. */
 const isOfLicence = /^(?:(?:FLOW|SNMP|TRAP)_)?(?:ACCOUNT_ID|LICENSED?_\w+)$/;
 
 const noLicence = netObservNames["LICENSE_KEY"]?.accepted ?? "";
@@ -70,17 +70,17 @@ export function countMappings(): Readonly<Record<NameMapping["kind"], number>> {
   return counts;
 }
 
-/** The default of the setting that a name means, as text; undefined for secrets. */
+/** Returns the default of the setting for a name, as text; undefined for secrets. */
 export function defaultOf(setting: SettingName): string | undefined {
   const { type, default: fallback } = settingOf(setting);
   return type.secret ? undefined : type.format(fallback);
 }
 
-/** A default of NetObserv that is another one here. What its files do not say, they rely on. */
+/** A default of NetObserv that differs from ours. Users of its files rely on it without setting it. */
 export interface TheirDefault {
   readonly setting: SettingName;
   readonly text: string;
-  /** The program of NetObserv's, or the switch, that has to be on for it to matter. */
+  /** The program of NetObserv's, or the switch, that must be on for it to matter. */
   readonly of: "flow" | "snmp" | "trap" | SettingName;
   readonly why: string;
 }
@@ -90,7 +90,7 @@ type Row = readonly [setting: SettingName, text: string, why: string];
 const rows = (of: TheirDefault["of"], ...given: readonly Row[]): TheirDefault[] =>
   given.map(([setting, text, why]) => ({ of, setting, text, why }));
 
-/** A setting whose default is what the table of NetObserv's names shows. */
+/** Returns a row for a setting whose NetObserv default is the example in the table of its names. */
 const asThere = (setting: SettingName): Row => {
   const { example = "" } = netObservNames[setting.replace("SVC_", "")] ?? {};
   return [setting, example, "it is so there"];
@@ -151,10 +151,10 @@ export interface MissingDefault {
 }
 
 /**
- * The defaults of NetObserv that matter for settings and that they do not say; those of outputs for each output that has a name, too.
+ * Returns the defaults of NetObserv that matter for settings and that these do not give, also for each output with a name.
  *
  * @param said the texts of the settings, by their names here.
- * @param programs of NetObserv whose settings they are.
+ * @param programs of NetObserv to which they belong.
  */
 export function missingDefaults(said: ReadonlyMap<string, string>, programs: readonly string[]): MissingDefault[] {
   const found = new Map<string, MissingDefault>();
@@ -178,7 +178,7 @@ export function missingDefaults(said: ReadonlyMap<string, string>, programs: rea
   return [...found.values()];
 }
 
-/** The outputs with names that settings are of; one may be there several times. */
+/** Returns the outputs with names to which settings belong; one may occur several times. */
 function instancesOf(all: Iterable<string>): Pick<OutputInstance, "word" | "name">[] {
   return [...all].flatMap((name) => {
     const of = parseInstanceName(name);

@@ -1,7 +1,7 @@
 import { netObservNames } from "./netobserv-names.gen.ts";
 import { countMappings, defaultOf, mappingOf, theirDefaults, type NameMapping } from "./netobserv-names.ts";
 
-/** The page docs/reference/netobserv-settings.md: what happens to each public name of NetObserv. */
+/** Returns the page docs/reference/netobserv-settings.md: the treatment of each public name of NetObserv. */
 export function netObservPage(): string {
   const { same, accepted, missing } = countMappings();
   const rows = Object.keys(netObservNames).toSorted().map(tableRow);
