@@ -147,7 +147,7 @@ export class NoteReader {
   }
 }
 
-/** The interval of polling for lines, in milliseconds, and the number of empty polls before it waits to be woken. */
+/** The interval between polls for lines, milliseconds, and the number of empty polls before it waits to be woken. */
 const lookMs = 4;
 const looks = 10;
 

@@ -24,7 +24,7 @@ export interface DiscoverOptions {
 
 type Output = Pick<Terminal, "out" | "err" | "isWatched">;
 
-/** The interval of reporting a search's progress, milliseconds. */
+/** The interval between reports of a search's progress, milliseconds. */
 const lookMs = 500;
 /** The rate of a search without a collector. */
 const usualRate = 100;

@@ -2,7 +2,7 @@ import type { ExporterTraffic, ExporterView } from "../../flow/index.ts";
 import type { DeviceCounters, RefusedTraps } from "../../snmp/index.ts";
 import type { OutputView } from "../views/outputs-view.ts";
 
-/** A fleet that the collector has left. The facts of this file are plain data with times in milliseconds since the epoch. */
+/** A fleet that the collector should be a member of but is not. All facts in this file are plain data, with times in milliseconds since the epoch. */
 export interface LeftFleet {
   readonly fleet: string;
   readonly member: string;

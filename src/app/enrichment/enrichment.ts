@@ -58,7 +58,7 @@ export interface Enrichment {
   reload(): Promise<void>;
 }
 
-/** The interval of checking files for changes, milliseconds. */
+/** The interval between checks of files for changes, milliseconds. */
 const filePollMs = 60_000;
 /** The same in minutes. */
 const ratesRefresh = 1;

@@ -38,7 +38,7 @@ export interface ExporterInterfacesOptions {
   readonly watchPolled?: ((listener: (change: InterfaceChange) => void) => () => void) | undefined;
 }
 
-/** The interval of looking for new exporters and old names, milliseconds. */
+/** The interval between searches for new exporters and outdated names, milliseconds. */
 const lookEveryMs = 5000;
 /** The least time before an exporter that did not answer is asked again. */
 const failedTtlMs = 15 * 60_000;

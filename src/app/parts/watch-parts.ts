@@ -16,7 +16,7 @@ import type { OutputView } from "../views/outputs-view.ts";
 import { decodingThreads } from "./flow-parts.ts";
 
 const feedBytes = 64 * 2 ** 20;
-/** The interval of looking for withdrawals to be retried. */
+/** The interval between searches for withdrawals to be retried, milliseconds. */
 const leftOverMs = 1000;
 
 /** The sources of states for rules. */

@@ -17,7 +17,10 @@ import { postNote, serveThread, threadLog } from "./thread.ts";
 /** The priority: decoding and outputs come first when all want the processor. */
 const niceness = 10;
 
-/** The intervals of polling for lines, milliseconds: usual, and while the inbox is fuller than the given part. Each poll finds cold caches. */
+/**
+ * The intervals between polls for lines, milliseconds: the usual one, and the one while the inbox is fuller than the given part. Each
+ * poll finds cold caches.
+ */
 const lookMs = 200;
 const soonMs = 20;
 const muchBacklog = 1 / 16;

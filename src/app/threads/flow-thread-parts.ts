@@ -182,7 +182,7 @@ export interface WakeNote {
 
 type Series = readonly [Labels, number];
 
-/** Reasons for dropping a datagram: the ring is full, or its sender has used its share. */
+/** Reasons for dropping a datagram: the ring is full, its sender has used its share, or all senders of no better standing have used theirs. */
 const refusals = ["full", "share", "standing"] as const;
 type Refusal = (typeof refusals)[number];
 

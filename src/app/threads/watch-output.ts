@@ -275,7 +275,7 @@ export class WatchOutput implements Component {
   }
 }
 
-/** The interval of exchanges with the others. */
+/** The interval between exchanges with the others, milliseconds. */
 const roundMs = 500;
 
 /** The means by which a collector of a fleet shares its alerts. */

@@ -9,7 +9,7 @@ const maxFollowers = 64;
 /** The most events that are kept for returning clients, and that wait for a follower. */
 const maxKept = 1000;
 const maxWaiting = 1000;
-/** The interval of empty lines, which detect a client that has gone. */
+/** The interval between empty lines, which detect a client that has gone, milliseconds. */
 const aliveMs = 5000;
 /** The wait before the thread of Watch is asked again while it starts. */
 const againMs = 500;

@@ -73,7 +73,7 @@ const parts = 120;
 const leastPartMs = 60_000;
 const retryMs = 30_000;
 
-/** Returns the events of a time range for the marks on charts. It also notes the start of this collector. */
+/** Finds the events of a time range for the marks on charts. It also notes the start of this collector. */
 export class Annotations implements Component {
   readonly name = "annotations";
   readonly #sources: AnnotationSources;

@@ -66,7 +66,7 @@ export function fieldsView(): CollectorAnswer<"listFields"> {
 }
 
 const maxFollowers = 64;
-/** The interval of messages with changes, and the longest time between any two messages, milliseconds. */
+/** The interval between messages with changes, and the longest time between any two messages, milliseconds. */
 const sendMs = 250;
 const aliveMs = 5_000;
 

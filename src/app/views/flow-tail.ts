@@ -24,7 +24,7 @@ const maxRate = 10_000;
 const defaultRate = 100;
 const maxRecords = 1_000_000_000;
 const maxFields = 200;
-/** The intervals of sending new lines, and of counts or empty lines, milliseconds. */
+/** The interval between sends of new lines, and the one between counts or empty lines, milliseconds. */
 const tailMs = 100;
 const noteMs = 1_000;
 /** The number of notes without a record after which an empty batch of Arrow detects a client that has gone. */

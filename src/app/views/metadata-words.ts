@@ -173,7 +173,7 @@ class WordTable {
   }
 }
 
-/** The words of a shard, and the most shards. A longer list has more shards, so that no step of its work is long. */
+/** The number of words at which a list is split into shards, and the number of its shards: no step of its work may be long. */
 const shardWords = 8192;
 const mostShards = 128;
 /** The most words that are searched linearly while they are not sorted. */

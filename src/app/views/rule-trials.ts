@@ -35,7 +35,7 @@ export async function rulesView(path: string): Promise<CollectorAnswer<"listRule
 
 /** The most records to which rules are applied. */
 const maxRecords = 10_000;
-/** The equal parts of a range with more records that are sampled: traffic varies by the hour. */
+/** The number of equal parts of a range with more records, each of which is sampled: traffic varies by the hour. */
 const parts = 10;
 /** The time limits of applying rules, in total and for one stretch while others wait, milliseconds. */
 const maxWorkMs = 5000;

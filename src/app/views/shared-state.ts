@@ -20,7 +20,7 @@ interface SharedPlaces<T> {
 /** The most tries of a change: others write rarely, so this many conflicts in a row do not happen. */
 const mostTries = 50;
 const retryMs = 1000;
-/** The interval of reading without a notification: a lost connection sends none. */
+/** The interval between reads without a notification, milliseconds: a lost connection sends none. */
 const lookMs = 10_000;
 /** The number and interval of checks whether a write with a lost answer was carried out. */
 const asks = 40;

@@ -31,7 +31,10 @@ type SpoolCall = "write" | "read" | "sync";
 export class DeliveryQueue {
   readonly #mode: SpoolMode;
   readonly #spool: Spool | undefined;
-  /** Bytes in memory above which batches go to the spool in mode `overflow`. The other half is for batches that arrive during the write. */
+  /**
+   * Half of the queue's bytes: above it, batches go to the spool in mode `overflow`. The other half is for batches that arrive during
+   * the write.
+   */
   readonly #maxMemory: number;
   readonly #retryMs: number;
   readonly #report: Pick<DeliveryReport, "dropped" | "failed">;

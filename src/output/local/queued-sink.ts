@@ -289,7 +289,7 @@ export abstract class QueuedSink implements Sink, Component {
     this.#discard(this.#ended);
   }
 
-  /** Opens the outlet. @throws an error after which the program should start without the output. */
+  /** Opens the outlet. @throws an error that will not pass by itself: the start of the sink fails. */
   protected abstract open(): Promise<Outlet>;
 
   async #run(to: Outlet): Promise<void> {

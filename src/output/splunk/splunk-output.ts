@@ -125,7 +125,7 @@ const blames: Readonly<Record<number, readonly [Blame, advice: string]>> = {
   14: ["operator", "turn indexer acknowledgement of the token on or off"],
   15: ["record", ""],
 };
-/** The interval of asking whether a batch is indexed, milliseconds. */
+/** The interval between requests whether a batch is indexed, milliseconds. */
 const ackPollMs = 250;
 
 /**

@@ -69,7 +69,7 @@ function ownCertificate(settings: Settings): { readonly ca?: string } {
   }
 }
 
-/** The interval of asking the collector about its progress, milliseconds. */
+/** The interval between requests to the collector for its progress, milliseconds. */
 const askMs = 500;
 
 /**
