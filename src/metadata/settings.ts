@@ -3,10 +3,10 @@ import { Secret } from "../base/text/index.ts";
 
 const databaseKey = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_TLS_KEY_FILEPATH";
 
-/** Settings of what stands behind or before the metadata file, and so needs one. */
+/** The settings that need a metadata file. */
 const needMetadata = ["SVC_PROCESSOR_ENRICH_IPADDR_SOURCES_PATH", "SVC_PROCESSOR_ENRICH_SCOPES_PATH"] as const;
 
-/** Entries of addresses: where they are kept, and what comes from elsewhere. */
+/** The settings of metadata: where entries are stored, and which sources add entries. */
 export const metadataSettings = {
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_ENABLE: row(bool, false, "Enriches records with user-defined metadata."),
   SVC_PROCESSOR_ENRICH_IPADDR_METADATA_API_ENABLE: row(
@@ -132,7 +132,7 @@ export const metadataSettings = {
 
 export type MetadataSettings = ValuesOf<typeof metadataSettings>;
 
-/** Names the three settings that turn the metadata API on that are not set, in the order of the contract; a database takes the place of the file. */
+/** Returns those of the three settings for the metadata API that are missing, in the order of the contract. A database may replace the file. */
 export function missingForMetadataApi(settings: MetadataSettings): (keyof MetadataSettings)[] {
   const isShared = settings.SVC_PROCESSOR_ENRICH_IPADDR_METADATA_STORE === "postgresql";
   const needed = [

@@ -22,40 +22,40 @@ export type ExchangeFormat = (typeof exchangeFormats)[number];
 
 export interface ImportOptions {
   readonly format: ExchangeFormat;
-  /** Left out: our own form, as {@link exportEntries} writes it. */
+  /** The column map. The default is the collector's own form, which {@link exportEntries} writes. */
   readonly map?: ColumnMap | undefined;
-  /** Reads keys. Left out: they are addresses. */
+  /** Reads keys. By default, keys are addresses. */
   readonly parseKey?: ReadKey | undefined;
-  /** Says why rows that name a scope are not taken; undefined: they are. Left out: none are. */
+  /** Returns the reason to refuse rows that name a scope; undefined accepts them. If left out, all such rows are refused. */
   readonly checkScope?: CheckScope | undefined;
-  /** The scope into which rows go that name none. */
+  /** The scope of rows that name none. */
   readonly ownScope?: string | undefined;
-  /** Options of CSV. */
+  /** The options of CSV. */
   readonly csv?: CsvOptions | undefined;
-  /** Selects from JSON: gives the rows of the text, as JSON, one on each line. */
+  /** Selects rows from a JSON text. It returns them as JSON, one on each line. */
   readonly select?: ((text: string) => AsyncIterable<string>) | undefined;
-  /** The number of faults that are kept; all are counted. 1000 when left out. */
+  /** The most faults that are kept; all are counted. The default is 1000. */
   readonly mostFaults?: number | undefined;
-  /** Bytes of text that are read at most; 1 GiB when left out. */
+  /** The most bytes of text that are read. The default is 1 GiB. */
   readonly mostBytes?: number | undefined;
 }
 
 export interface ImportResult {
-  /** Entries of the rows without a fault, in their order. */
+  /** The entries of the rows without a fault, in their order. */
   readonly entries: readonly ExchangeEntry[];
-  /** Rows that were read, those with faults and those left out included. */
+  /** The number of rows read, including rows with faults and rows left out. */
   readonly rows: number;
-  /** The first that were found, in the order of the rows. */
+  /** The first faults, in the order of the rows. */
   readonly faults: readonly ImportFault[];
-  /** The number of all faults, those that are not kept included. */
+  /** The number of all faults, including those that are not kept. */
   readonly faultCount: number;
 }
 
 /**
- * Makes entries of a text. Bad rows are faults of the result; the others become entries. It yields to the event loop every
+ * Makes entries from a text. A bad row gives a fault; every other row becomes an entry. It yields to the event loop every
  * few hundred rows.
  *
- * @throws ExchangeError when nothing can be read: a wrong selection, no UTF-8, a JSON text that breaks.
+ * @throws ExchangeError when the text cannot be read at all: a wrong selection, invalid UTF-8, invalid JSON.
  */
 export async function importEntries(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -70,7 +70,7 @@ export async function importEntries(
   return importRows(rows, options.map ?? readyMap("netgloss"), faults, options);
 }
 
-/** {@link importEntries} of objects that are already there. */
+/** Does the same as {@link importEntries} with parsed objects. */
 export async function importObjects(
   objects: readonly unknown[],
   map: ColumnMap,
@@ -131,18 +131,18 @@ async function importRows(
   return { entries, rows, faults: inOrder, faultCount: faults.count };
 }
 
-/** Metadata keys with a column of their own in a sheet; the others are together in a column as JSON. */
+/** The most metadata keys with their own column in a sheet. All others share one column as JSON. */
 const mostColumns = 256;
-/** Characters given at a time. */
+/** The characters of one chunk. */
 const chunkLength = 64 * 1024;
-/** Entries worked on at a time. */
+/** The most entries that are processed at a time. */
 const partsOfAChunk = 1000;
 
 /**
- * The text of entries in our own form, which {@link importEntries} reads back as they were. JSON is an object with `udms`, as
- * lists of the API have it; YAML has the form of the metadata file, which says nothing of scopes.
+ * Yields the text of entries in the collector's own form, from which {@link importEntries} reads the same entries. JSON is an object with
+ * `udms`, as in lists of the API. YAML has the form of the metadata file, which has no scopes.
  *
- * @param entries begins the entries from the first one; a sheet takes two passes, the first for its columns.
+ * @param entries starts an iteration over the entries. A sheet needs two passes, the first for its columns.
  */
 export function* exportEntries(
   entries: () => Iterable<ExchangeEntry>,
@@ -152,7 +152,7 @@ export function* exportEntries(
   let count = 0;
   for (const part of parts[format](entries)) {
     chunk += part;
-    // Work that gives no text yet must end a cycle of the event loop, too.
+    // Work that produces no text yet must also yield to the event loop.
     if (chunk.length < chunkLength && ++count < partsOfAChunk) continue;
     yield chunk;
     chunk = "";
@@ -237,7 +237,7 @@ function* sheet(entries: () => Iterable<ExchangeEntry>): Generator<string, void>
   }
 }
 
-/** A text of which a spreadsheet does not make a formula, and that a reader of ours takes for itself. */
+/** Returns a text that a spreadsheet does not read as a formula. The import reads the original text from it. */
 function guarded(text: string): string {
   return /^[=+\-@\\]/.test(text) ? `\\${text}` : text;
 }

@@ -1,7 +1,7 @@
 import type { Key } from "../../base/ip/index.ts";
 import { otherFields, withOtherFields, type UdmContext, type UdmEntry, type UdmValues } from "../model/entry.ts";
 
-/** A request that cannot be begun: a map that says nothing sensible, an unknown format, a text without rows. */
+/** The error for a request that cannot start: an invalid map, an unknown format, or a text without rows. */
 export class ExchangeError extends Error {
   /** The path of the faulty setting: `map.columns["Prefix"].take`. */
   readonly field: string;
@@ -13,23 +13,23 @@ export class ExchangeError extends Error {
   }
 }
 
-/** One thing that is wrong with one row. */
+/** One fault of one row. */
 export interface ImportFault {
-  /** In a sheet as its program counts, the header being row 1; else the first row is 1. 0: the whole text. */
+  /** The number of the row. A sheet counts its header as row 1; otherwise the first row is 1. 0 stands for the whole text. */
   readonly row: number;
-  /** Line of the text where the row begins; 0 when it has none of its own (JSON). */
+  /** The line of the text where the row begins; 0 where it has none of its own (JSON). */
   readonly line: number;
-  /** The column, or the path in an object, that the value came from; "" when it is about the row. */
+  /** The column, or the path in an object, of the value; "" for a fault of the whole row. */
   readonly column: string;
-  /** The field of the entry: `key`, `tags[2]`, `metadata[".site"]`; "" when it is about the row. */
+  /** The field of the entry: `key`, `tags[2]`, `metadata[".site"]`; "" for a fault of the whole row. */
   readonly field: string;
   /** A sentence that names the offending value. */
   readonly reason: string;
-  /** Lines from `line` on that could not be read because of it, so that nobody knows how many rows they have; left out: no more than its row. */
+  /** The number of lines from `line` on that could not be read, with an unknown number of rows. Left out where only this row is affected. */
   readonly lines?: number;
 }
 
-/** Gathers faults: all are counted, the first ones kept; one that leaves lines unread is among them. */
+/** Collects faults. It counts all and keeps the first ones. A fault that leaves lines unread is always kept. */
 export class FaultList {
   readonly #mostKept: number;
   readonly faults: ImportFault[] = [];
@@ -49,34 +49,34 @@ export class FaultList {
   }
 }
 
-/** A record of a sheet, or an object, that becomes one entry. */
+/** A record of a sheet, or an object, which becomes one entry. */
 export interface Row {
-  /** As {@link ImportFault.row}. */
+  /** The same as {@link ImportFault.row}. */
   readonly number: number;
-  /** As {@link ImportFault.line}. */
+  /** The same as {@link ImportFault.line}. */
   readonly line: number;
-  /** The names of the columns of a sheet, the same object for all rows below one header; undefined: `values` is an object. */
+  /** The names of a sheet's columns, the same object for all rows below one header. Undefined where `values` is an object. */
   readonly header: readonly string[] | undefined;
-  /** The cells of a sheet's record, as many as the header has; else the object. */
+  /** The cells of a sheet's record, as many as the header has, or the object. */
   readonly values: unknown;
 }
 
-/** Rows of a text, some at a time, so that other work can be done in between. */
+/** Rows of a text in blocks, so that other work can run in between. */
 export type RowBlocks = AsyncGenerator<readonly Row[], void>;
 
-/** Rows given at a time, and about how many characters. */
+/** The most rows of a block, and about how many characters it has. */
 export const rowsOfABlock = 500;
 export const charactersOfABlock = 128 * 1024;
 
-/** Characters of a row at most: none has more, and reading one that has holds others up. */
+/** The most characters of a row. Real rows are shorter, and reading a longer one would block other work. */
 export const longestRow = 1024 * 1024;
 export const rowIsTooLong = `the row takes more than ${longestRow} characters`;
 
 /**
- * The text of bytes in UTF-8, or in UTF-16 with a byte order mark, which some spreadsheets write; the mark is left out.
+ * Decodes bytes in UTF-8, or in UTF-16 with a byte order mark, which some spreadsheets write. The mark is removed.
  *
- * @param mostBytes more are refused.
- * @throws ExchangeError for bytes that are no text in these encodings, and for too many.
+ * @param mostBytes the most bytes that are accepted.
+ * @throws ExchangeError for bytes that are invalid in these encodings, and for too many bytes.
  */
 export async function* decodeText(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
@@ -121,25 +121,25 @@ function encodingOf(head: Uint8Array): string {
   return head[0] === 0xfe && head[1] === 0xff ? "utf-16be" : "utf-8";
 }
 
-/** All of a text in one chunk. */
+/** Joins all chunks of a text. */
 export async function wholeText(chunks: AsyncIterable<string>): Promise<string> {
   const parts: string[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return parts.join("");
 }
 
-/** An entry on its way in or out. */
+/** An entry of an import or export. */
 export interface ExchangeEntry extends UdmValues {
   readonly key: Key;
-  /** The scope that its row names; undefined: none. */
+  /** The scope that its row names; undefined where it names none. */
   readonly scope?: string | undefined;
-  /** Contexts where it applies; undefined: everywhere. */
+  /** The contexts in which it applies; undefined where it applies everywhere. */
   readonly contexts?: readonly UdmContext[] | undefined;
-  /** Fields of the file that mean nothing here, as YAML; undefined: none are said. */
+  /** The unknown fields of the file, as YAML; undefined where the row does not have them. */
   readonly otherFields?: string | undefined;
 }
 
-/** The entry as the index has it. */
+/** Returns the entry in the form of the index. */
 export function toUdmEntry({ key, name, tags, vlan, internal, metadata, ...more }: ExchangeEntry): UdmEntry {
   const { contexts, otherFields: others = "" } = more;
   const entry = { key, name, tags, vlan, internal, metadata };
@@ -148,7 +148,7 @@ export function toUdmEntry({ key, name, tags, vlan, internal, metadata, ...more 
   return others === "" ? limited : withOtherFields(limited, others);
 }
 
-/** The entry on its way out. */
+/** Returns the entry in the form of an export. */
 export function fromUdmEntry(entry: UdmEntry): ExchangeEntry {
   const { fileOnly, ...values } = entry;
   if (fileOnly === undefined) return entry;

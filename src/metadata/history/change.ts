@@ -9,85 +9,86 @@ import type { UdmIndex } from "../model/udm-store.ts";
 
 /** A change without its entries. */
 export interface ChangeHead {
-  /** Grows by one with each change; the first one is 1. */
+  /** The number of the change. The first is 1, and each one adds 1. */
   readonly number: number;
-  /** Milliseconds since the epoch. */
+  /** The time in milliseconds since the Unix epoch. */
   readonly time: number;
-  /** The user who was authenticated, `cli`, the name of a source, `file` for an edit by hand; empty when nobody is known. */
+  /** The authenticated user, `cli`, the name of a source, or `file` for an edit by hand. Empty where the author is unknown. */
   readonly author: string;
-  /** The method that was called: `UpdateUdm`. */
+  /** The method that was called, such as `UpdateUdm`. */
   readonly method: string;
   /** The number of entries that differ. */
   readonly entries: number;
-  /** The layer whose entries they are; undefined: those that people write. */
+  /** The layer of the entries; undefined for entries that people write. */
   readonly layer?: string | undefined;
-  /** The collector that has made the change, where several share the metadata. */
+  /** The collector that made the change, where several share the metadata. */
   readonly collector?: string | undefined;
-  /** What happened to a scope; such a change has no entries. */
+  /** The change of a scope. Such a change has no entries. */
   readonly scope?: ScopeChange | undefined;
 }
 
-/** One commit: what happened to which entries. */
+/** One commit with the entries that it changed. */
 export interface UdmChange extends ChangeHead {
   readonly changes: readonly EntryChange[];
   /**
-   * True if the change was too big to be kept with its entries, so that it cannot be undone: there are none, or of a layer some.
+   * True where the change was too big to keep all its entries, so that it cannot be undone. It has no entries, or some if it is of a layer.
    */
   readonly isCut: boolean;
 }
 
 export interface HistoryQuery {
-  /** Changes of the entry with exactly this key. */
+  /** Limits the answer to changes of the entry with exactly this key. */
   readonly key?: Key | undefined;
   readonly author?: string | undefined;
-  /** Changes of entries that people write only. */
+  /** True limits the answer to changes of entries that people write. */
   readonly withoutLayers?: boolean | undefined;
-  /** Changes with higher numbers only. */
+  /** Limits the answer to changes with higher numbers. */
   readonly after?: number | undefined;
-  /** Changes with lower numbers only. */
+  /** Limits the answer to changes with lower numbers. */
   readonly before?: number | undefined;
   readonly limit: number;
 }
 
-/** The changes of the metadata. Bounded: the oldest go first. */
+/** The changes of the metadata. Their size is bounded, and the oldest are removed first. */
 export interface UdmHistory {
-  /** Aborted when no more changes come, because the store was stopped. Left out: that is not known. */
+  /** A signal that aborts when the store has stopped and no more changes can come. Left out where that is not known. */
   readonly closed?: AbortSignal | undefined;
-  /** Tells whether changes are kept. */
+  /** Reports whether changes are kept. */
   isOn(): boolean;
   /**
-   * Names the numbering of the changes: letters and digits. It is another one when numbers may be given a second time, because the history was
-   * lost or damaged, or is one of another database. Empty while it is not known.
+   * Returns the name of the numbering of the changes, in letters and digits. It changes when numbers may be used a second time: the history was
+   * lost or damaged, or belongs to another database. It is empty while it is not known.
    */
   epoch(): string;
-  /** The number of the last change; 0 before there was one. */
+  /** Returns the number of the last change; 0 before the first one. */
   last(): number;
-  /** The number of the oldest change that is kept; one above the last when none is. */
+  /** Returns the number of the oldest kept change; one above the last number where none is kept. */
   first(): number;
-  /** Changes, the newest first. */
+  /** Returns changes, the newest first. */
   list(query: HistoryQuery): Promise<readonly UdmChange[]>;
-  /** Undefined when it is not kept, or never was. */
+  /** Returns a change; undefined where it is no longer kept or never existed. */
   get(number: number): Promise<UdmChange | undefined>;
-  /** Changes of a time without their entries, the newest first; those at its end are left out. */
+  /** Returns changes of a period without their entries, the newest first. A change exactly at the end is left out. */
   headsBetween(from: number, to: number, limit: number): Promise<readonly ChangeHead[]>;
-  /** For each key the change that made its entry, of those that people write, what it is; undefined when none that is kept has. */
+  /** Returns for each key the last change of the entry that people write; undefined where no kept change has it. */
   lastOf(keys: readonly Key[]): Promise<readonly (ChangeHead | undefined)[]>;
   /**
    * Calls the listener with each change, in order, after it is saved.
    *
-   * @returns a function that ends it.
+   * @returns a function that removes the listener.
    */
   watch(listener: (change: UdmChange) => void): () => void;
 }
 
-// A change is a line of columns with tabs between them, which JSON has none of: checksum of what follows it (8 hexadecimal digits), head as JSON,
-// then four for each entry: before as JSON, what the file alone knew of it as JSON, and the same two after. Empty: there is none.
+// A change is a line of columns, separated by tabs, which JSON does not contain. The first is a checksum of the rest (8 hexadecimal digits), the
+// second the head as JSON. Four columns follow for each entry: its JSON before and its file-only fields as JSON, then the same two after. An
+// empty column means that there is none.
 
 const checksumDigits = 8;
 const savedMark = '{"saved":true';
 const tab = 0x09;
 export const lineEnd = 0x0a;
-/** Stands before each key of a line, and, for quotes in texts are escaped, nowhere else. */
+/** The bytes before each key of a line. They occur nowhere else, because quotes in texts are escaped. */
 const keyMark = Buffer.from('{"key":"');
 const quote = 0x22;
 
@@ -98,7 +99,7 @@ export interface LineHead extends ChangeHead {
   readonly isCut: boolean;
 }
 
-/** @returns the line; without its entries when it would be longer than `maxBytes`. */
+/** Encodes a change as a line. If the line would be longer than `maxBytes`, it has no entries. */
 export async function encodeLine(
   head: LineHead,
   changes: readonly EntryChange[],
@@ -124,11 +125,11 @@ export async function encodeLine(
   return { bytes: Buffer.concat([Buffer.from(checksum(...rest)), ...rest, Buffer.from("\n")]), isCut };
 }
 
-/** A line written at a stop: all changes before it are in the file. */
+/** A line that is written at a stop. It says that all changes before it are in the file. */
 export interface SavedMark {
   /** The stamp of the file. */
   readonly stamp: string;
-  /** The last change in the file of the whole state; -1 when there is none that can be used. */
+  /** The number of the last change in the file of the whole state; -1 where there is no usable file. */
   readonly base: number;
 }
 
@@ -136,12 +137,12 @@ export function encodeMark({ stamp, base }: SavedMark): Buffer {
   return plainLine(`${savedMark},"stamp":${JSON.stringify(stamp)},"base":${base}}`);
 }
 
-/** A line that names the numbering to which the changes of its file belong. */
+/** Returns a line that names the numbering of the changes of its file. */
 export function encodeEpoch(epoch: string): Buffer {
   return plainLine(JSON.stringify({ epoch }));
 }
 
-/** The numbering that a line of {@link encodeEpoch} names; undefined for any other line. */
+/** Reads the numbering from a line of {@link encodeEpoch}; returns undefined for any other line. */
 export function readEpoch(line: Buffer): string | undefined {
   const text = line.toString("latin1", checksumDigits + 1, Math.min(line.length, 80));
   const epoch = /^\{"epoch":"([0-9a-z]+)"\}$/.exec(text)?.[1];
@@ -153,7 +154,7 @@ function plainLine(json: string): Buffer {
   return Buffer.concat([Buffer.from(checksum(rest)), rest, Buffer.from("\n")]);
 }
 
-/** Reads a line of {@link encodeMark}, also one of an older version, which names no stamp; undefined for any other line. */
+/** Reads a line of {@link encodeMark}, also of an older version, which has no stamp. Returns undefined for any other line. */
 export function readMark(line: Buffer): SavedMark | undefined {
   const start = checksumDigits + 1;
   if (line.toString("latin1", start, start + savedMark.length) !== savedMark || !isWhole(line)) return undefined;
@@ -165,7 +166,7 @@ function isWhole(line: Buffer): boolean {
   return line.toString("latin1", 0, checksumDigits) === checksum(line.subarray(checksumDigits));
 }
 
-/** @param line without its end. @returns undefined when it is not as it was written. */
+/** Reads the head of a line. @param line without its end. @returns undefined where the line is damaged. */
 export function readHead(line: Buffer): LineHead | undefined {
   if (line.length < checksumDigits + 2 || line[checksumDigits] !== tab) return undefined;
   if (!isWhole(line)) return undefined;
@@ -173,7 +174,7 @@ export function readHead(line: Buffer): LineHead | undefined {
   return JSON.parse(line.toString("utf8", checksumDigits + 1, end < 0 ? line.length : end)) as LineHead;
 }
 
-/** Reads a change, a big one in several cycles of the event loop. @param line as {@link readHead} takes it, found good. */
+/** Reads a change. A big one takes several turns of the event loop. @param line a line that {@link readHead} has accepted. */
 export async function readChange(line: Buffer): Promise<UdmChange> {
   let at = line.indexOf(tab) + 1;
   const column = (): string => {
@@ -192,7 +193,7 @@ export async function readChange(line: Buffer): Promise<UdmChange> {
   return { ...rest, changes };
 }
 
-/** The texts of all keys of a line, some more than once. */
+/** Yields the texts of all keys of a line, some more than once. */
 export function* keysOf(line: Buffer): Iterable<string> {
   for (let at = line.indexOf(keyMark); at >= 0; at = line.indexOf(keyMark, at)) {
     at += keyMark.length;
@@ -202,7 +203,7 @@ export function* keysOf(line: Buffer): Iterable<string> {
   }
 }
 
-/** Returns the bytes that a line contains when the entry with this key is among those that changed. */
+/** Returns bytes that a line contains if the entry with this key has changed. */
 export function keyPattern(key: string): Buffer {
   return Buffer.from(`{"key":"${key}"`);
 }
@@ -228,7 +229,7 @@ function checksum(...parts: readonly Uint8Array[]): string {
     .padStart(checksumDigits, "0");
 }
 
-/** Returns what happened to each key in all of the changes. */
+/** Combines the changes into one change for each key. */
 function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChange> {
   const byKey = new Map<string, EntryChange>();
   for (const { changes: entries } of changes) {
@@ -241,7 +242,7 @@ function collapse(changes: readonly UdmChange[]): ReadonlyMap<string, EntryChang
   return byKey;
 }
 
-/** Tells whether changes that were saved by one replacement of the file, all or none, are in it. */
+/** Reports whether changes are in the file. One replacement of the file saved all of them, or none. */
 export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolean {
   let isBefore = false;
   for (const [key, change] of collapse(changes)) {
@@ -253,7 +254,7 @@ export function isInFile(changes: readonly UdmChange[], index: UdmIndex): boolea
   return !isBefore;
 }
 
-/** Finds what happened to entries since changes, the last of which is the last one at all. */
+/** Finds edits that were made after these changes, which must end with the last change of all. */
 export function findEdits(changes: readonly UdmChange[], index: UdmIndex): readonly EntryChange[] {
   const edits: EntryChange[] = [];
   for (const [key, { after: before }] of collapse(changes)) {

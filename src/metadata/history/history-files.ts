@@ -19,19 +19,19 @@ import type { UdmIndex } from "../model/udm-store.ts";
 /** One file of a history. */
 export interface Segment {
   readonly path: string;
-  /** The number of the change that it was made for. */
+  /** The number of the change for which the file was created. */
   readonly first: number;
-  /** Bytes of whole lines. */
+  /** The bytes of complete lines. */
   size: number;
 }
 
 export const fileMode = 0o640;
 
 /**
- * The files of a history, oldest first. Lines go to the last one.
+ * The files of a history, the oldest first. New lines go to the last file.
  *
- * @param beginning of the paths of all files; a number is added.
- * @param segmentBytes a file as long as this is followed by another one.
+ * @param beginning of the paths of all files. A number is appended.
+ * @param segmentBytes the size at which the next file begins.
  */
 export class HistoryFiles {
   readonly #io: FileIo;
@@ -40,7 +40,7 @@ export class HistoryFiles {
   readonly #folder: string;
   #segments: Segment[] = [];
   #file: OpenFile | undefined;
-  /** Tells whether the last file may be longer than its lines. */
+  /** True where the last file may be longer than its complete lines. */
   #isTorn = false;
 
   constructor(io: FileIo, beginning: string, segmentBytes: number) {
@@ -56,7 +56,7 @@ export class HistoryFiles {
     await closing?.close();
   }
 
-  /** Tells whether the next lines begin another file. */
+  /** Reports whether the next lines begin another file. */
   isFull(): boolean {
     return (this.#segments.at(-1)?.size ?? this.#segmentBytes) >= this.#segmentBytes;
   }
@@ -75,7 +75,7 @@ export class HistoryFiles {
     return this.#segments;
   }
 
-  /** Finds the files that are there. @throws the errors of the system. */
+  /** Finds the existing files. @throws the errors of the system. */
   async find(): Promise<readonly Segment[]> {
     const names = await this.#io.list(this.#folder);
     const found: Segment[] = [];
@@ -94,10 +94,10 @@ export class HistoryFiles {
   }
 
   /**
-   * Writes lines behind the last one, and syncs. When that fails, what was written is taken back.
+   * Appends lines to the last file and syncs it. If that fails, the written bytes are removed.
    *
    * @param first the number of the first change of the lines.
-   * @returns where the lines begin.
+   * @returns the file and the position at which the lines begin.
    * @throws the errors of the system.
    */
   async append(lines: Uint8Array, first: number): Promise<{ readonly segment: Segment; readonly start: number }> {
@@ -112,7 +112,7 @@ export class HistoryFiles {
       for (let at = 0; at < lines.length;) at += await opened.write(lines.subarray(at));
       await opened.sync();
     } catch (error) {
-      // Lines that cannot be taken back now are before the next lines, or at the next start: no one got an answer for them.
+      // If the lines cannot be removed now, they are before the next append or at the next start. Nobody got an answer for them.
       await this.cut(start).catch(() => this.close().catch(() => {}));
       throw error;
     }
@@ -121,7 +121,7 @@ export class HistoryFiles {
     return { segment, start };
   }
 
-  /** Removes the oldest files, the last one excepted, while all are longer than this together. @returns those removed. */
+  /** Removes the oldest files, but never the last, while their total size exceeds the limit. @returns the removed files. */
   async shrink(maxBytes: number): Promise<readonly Segment[]> {
     const removed: Segment[] = [];
     let size = this.#segments.reduce((sum, segment) => sum + segment.size, 0);
@@ -151,7 +151,7 @@ export class HistoryFiles {
     }
   }
 
-  /** A file of that name that is not known was begun before, and nothing in it counts. */
+  /** Creates a file. If an unknown file of this name exists, it is left over from an earlier attempt and is emptied. */
   async #createOrEmpty(path: string): Promise<OpenFile> {
     try {
       return await this.#io.create(path, fileMode);
@@ -175,9 +175,9 @@ export class HistoryFiles {
 const chunkBytes = 64 * 1024;
 
 /**
- * A whole state on disk, as a metadata file whose first line, a comment, says of which change it is.
+ * A whole state on disk. It is a metadata file whose first line is a comment with the number of its last change.
  *
- * @param mark what the first line begins with; undefined: there is no such line.
+ * @param mark the beginning of the first line; undefined where there is no such line.
  */
 export class StateFile {
   readonly #io: FileIo;
@@ -187,7 +187,7 @@ export class StateFile {
   readonly #mode: number | undefined;
   #writes = 0;
 
-  /** @param run letters and digits that no other writer has. */
+  /** @param run letters and digits that are unique to this writer. */
   constructor(io: FileIo, path: string, mark: string | undefined, run: string, mode?: number) {
     this.#io = io;
     this.#path = path;
@@ -197,8 +197,10 @@ export class StateFile {
   }
 
   /**
-   * @returns what the first line says behind its mark, and the whole file: a part of its bytes could not be handed to a thread without a
-   *   copy. Undefined when there is none. @throws the errors of the system; Error for a file that does not begin so.
+   * Reads the file. It returns all bytes, because a part of them could not be handed to a thread without a copy.
+   *
+   * @returns the text after the mark of the first line, and the whole file. Undefined where there is no file.
+   * @throws the errors of the system; Error for a file that does not begin with the mark.
    */
   async read(): Promise<{ readonly head: string; readonly bytes: Uint8Array } | undefined> {
     const mark = this.#mark ?? "";
@@ -222,9 +224,9 @@ export class StateFile {
   }
 
   /**
-   * Replaces it. One call at a time.
+   * Replaces the file. Only one call may run at a time.
    *
-   * @param more states behind the first one, each with the line before it.
+   * @param more further states after the first one, each with the line before it.
    * @throws the errors of the system.
    */
   async write(
@@ -232,7 +234,7 @@ export class StateFile {
     head: string,
     more: Iterable<readonly [line: string, index: UdmIndex]> = [],
   ): Promise<void> {
-    // One that cannot be removed does not keep this one from being written.
+    // A leftover file that cannot be removed does not prevent this write.
     const leftOvers = this.#writes === 0 ? await findLeftOvers(this.#io, this.#path) : [];
     for (const left of leftOvers) await this.#io.unlink(left).catch(() => {});
     const temporary = temporaryPath(this.#path, this.#run, this.#writes++);
@@ -260,10 +262,11 @@ const lineFeed = 0x0a;
 const entriesPerYield = 1000;
 
 /**
- * Finds the entries that are other ones in a state than in a base, a metadata file behind a first line. Most are byte for byte the same and are not read. Yields to the event loop.
+ * Finds the entries that differ between a state and a base, which is a metadata file after a first line. Most entries are equal byte for byte and are
+ * not parsed. It yields to the event loop.
  *
- * @returns of each key, what the base has of it.
- * @throws YamlFault for a base that was damaged.
+ * @returns the entry of the base for each key that differs.
+ * @throws YamlFault for a damaged base.
  */
 export async function differencesOf(base: Uint8Array, index: UdmIndex): Promise<ReadonlyMap<string, BaseEntry>> {
   const bytes = Buffer.from(base.buffer, base.byteOffset, base.length);
@@ -306,7 +309,7 @@ export async function differencesOf(base: Uint8Array, index: UdmIndex): Promise<
   return found;
 }
 
-/** An entry of a base; undefined: it has none of that key. */
+/** An entry of a base; undefined where the base has none of that key. */
 export interface BaseEntry {
   readonly key: Key;
   readonly entry: UdmEntry | undefined;

@@ -34,10 +34,10 @@ interface NewChange {
   readonly changes: readonly EntryChange[];
 }
 
-/** A change that a source has made to its layer. */
+/** A change that a source made to its layer. */
 export interface NewLayerChange extends NewChange {
   readonly layer: string;
-  /** The number of entries that differ; `changes` may have fewer. */
+  /** The number of entries that differ. `changes` may have fewer. */
   readonly entries: number;
 }
 
@@ -46,11 +46,11 @@ export type NewScopeChange = NewChange & { readonly scope: ScopeChange };
 
 interface HistoryOptions extends Reporting {
   readonly io: FileIo;
-  /** The start of the paths of its files; a number is added. */
+  /** The beginning of the paths of its files. A number is appended. */
   readonly path: string;
-  /** The limit of all files together, bytes; 0 for no history. */
+  /** The most bytes of all files together; 0 turns the history off. */
   readonly maxBytes: number;
-  /** The state with all changes that are kept; undefined before there is one. */
+  /** Returns the state with all kept changes; undefined before there is a state. */
   readonly current: () => UdmIndex | undefined;
 }
 
@@ -59,12 +59,12 @@ const checkName = "metadata history";
 const baseMark = "# netgloss metadata as of change ";
 /** The number of files of the history. */
 const parts = 16;
-/** The part of the history that a start compares with the file, counted back from its end, in bytes. */
+/** The bytes at the end of the history that a start compares with the file. */
 const comparedBytes = 4 * 1024 * 1024;
-/** Keys noted between two cycles of the event loop: a millisecond or two of it. */
+/** The number of keys that are recorded in one turn of the event loop, which takes one or two milliseconds. */
 const keysPerYield = 5000;
 
-/** The history of a store, which writes it. Calls that change it follow one another. */
+/** The history of a store. The store writes it, one call after the other. */
 export class MetadataHistory implements UdmHistory {
   readonly #options: HistoryOptions;
   readonly #log: Log;
@@ -75,20 +75,20 @@ export class MetadataHistory implements UdmHistory {
   #isOpen = false;
   #closing = new AbortController();
   #epoch = "";
-  /** Tells whether the last file names it. */
+  /** True where the last file names the epoch. */
   #isEpochKept = false;
-  /** Tells whether lines were damaged, or the last ones not written whole. */
+  /** True where lines were damaged, or the last lines are incomplete. */
   #isTorn = false;
-  /** As the collector left it when it was stopped last. */
+  /** The mark that the collector wrote at its last stop. */
   #mark: SavedMark | undefined;
-  /** Tells whether the last change is known to be in the file. */
+  /** True where the last change is known to be in the file. */
   #isSaved = true;
   #next = 1;
-  /** Appended, and not yet kept. */
+  /** The changes that are appended but not yet kept. */
   #pending: { readonly kept: readonly KeptChange[]; readonly changes: readonly UdmChange[] } | undefined;
   readonly #metrics: HistoryMetrics;
   readonly #baseFile: StateFile;
-  /** The number of the last change in the file of the whole state; -1: there is none that can be used. */
+  /** The number of the last change in the file of the whole state; -1 where there is no usable file. */
   #baseNumber = -1;
   #baseWrite: Promise<void> | undefined;
 
@@ -106,7 +106,7 @@ export class MetadataHistory implements UdmHistory {
     this.#baseFile = new StateFile(io, `${options.path}base`, baseMark, Math.floor(clock.now()).toString(36), fileMode);
   }
 
-  /** The file is saved: what was appended counts. A big change takes several cycles of the event loop. */
+  /** Accepts the appended changes after the file is saved. A big change takes several turns of the event loop. */
   async keep(): Promise<void> {
     if (this.#pending === undefined) return;
     const { kept: appended, changes } = this.#pending;
@@ -128,10 +128,10 @@ export class MetadataHistory implements UdmHistory {
   }
 
   /**
-   * Keeps the commits of a group durably, before the file is saved: what is in the file is in the history, too.
+   * Writes the commits of a group durably before the file is saved, so that the history has every change of the file.
    *
-   * @returns the number of each; undefined for those that change nothing, and without a history.
-   * @throws the errors of the system; nothing is kept then.
+   * @returns the number of each commit; undefined for a commit that changes nothing, and without a history.
+   * @throws the errors of the system. Nothing is kept in that case.
    */
   async append(group: readonly NewChange[]): Promise<readonly (number | undefined)[]> {
     await this.#shrink();
@@ -139,10 +139,10 @@ export class MetadataHistory implements UdmHistory {
   }
 
   /**
-   * Keeps a change that is made already, of what is not in the file. Never throws: what a source says counts even when it cannot be noted.
-   * Not between {@link append} and what ends it.
+   * Records a change that is already in force and is not in the file. It never throws: the entries of a source apply even if they cannot be recorded.
+   * It must not be called between {@link append} and the call that completes it.
    *
-   * @returns its number; undefined where it is not kept.
+   * @returns the number of the change; undefined where it is not kept.
    */
   async note(change: NewLayerChange | NewScopeChange): Promise<number | undefined> {
     try {
@@ -151,7 +151,7 @@ export class MetadataHistory implements UdmHistory {
       await this.keep();
       return number;
     } catch {
-      // It is logged and counted.
+      // The failure is already logged and counted.
       return undefined;
     }
   }
@@ -173,9 +173,9 @@ export class MetadataHistory implements UdmHistory {
   }
 
   /**
-   * Reads what is kept, and brings it into agreement with the file. Never throws: without its files there is no history.
+   * Reads the kept changes and reconciles them with the file. It never throws: if its files cannot be used, there is no history.
    *
-   * @param stamp of the file; another one than at the last stop: a person may have edited it.
+   * @param stamp the stamp of the file. If it differs from the stamp at the last stop, a person may have edited the file.
    */
   async open(index: UdmIndex, stamp: string): Promise<void> {
     if (this.#closing.signal.aborted) this.#closing = new AbortController();
@@ -187,12 +187,12 @@ export class MetadataHistory implements UdmHistory {
       }
       const last = this.#files.segments().at(-1);
       if (last !== undefined) await this.#files.cut(last.size);
-      // Numbers of changes that were lost will be given again.
+      // The numbers of lost changes will be used again.
       if (this.#epoch === "" || this.#isTorn) {
         this.#epoch = randomUUID().replaceAll("-", "");
         this.#isEpochKept = false;
       }
-      // Else the next start would give another name to the same numbers. What fails now is tried again with the next change.
+      // Otherwise the next start would give the same numbers another epoch. A failed write is tried again with the next change.
       if (!this.#isEpochKept)
         await this.#files.append(encodeEpoch(this.#epoch), this.#next).then(
           () => (this.#isEpochKept = true),
@@ -217,11 +217,11 @@ export class MetadataHistory implements UdmHistory {
     }
   }
 
-  /** The file could not be saved: what was appended is taken back. */
+  /** Removes the appended changes after the file could not be saved. */
   async takeBack(): Promise<void> {
     const taken = this.#pending?.kept[0];
     this.#pending = undefined;
-    // The next start finds that lines which stay are not in the file.
+    // If lines remain, the next start finds that their changes are not in the file.
     if (taken !== undefined)
       await this.#files
         .cut(taken.start)
@@ -232,7 +232,7 @@ export class MetadataHistory implements UdmHistory {
     return this.#closing.signal;
   }
 
-  /** @param stamp of the file, as it was saved last. */
+  /** Closes the history. @param stamp the stamp of the file at its last save. */
   async close(stamp: string): Promise<void> {
     this.#closing.abort();
     await this.#baseWrite;
@@ -311,7 +311,7 @@ export class MetadataHistory implements UdmHistory {
     segment.size = good;
   }
 
-  /** Keeps the whole state, while others go on. */
+  /** Writes the whole state in the background. */
   #writeBase(index: UdmIndex): void {
     const number = this.#next - 1;
     this.#baseWrite ??= this.#baseFile
@@ -324,14 +324,14 @@ export class MetadataHistory implements UdmHistory {
       .finally(() => (this.#baseWrite = undefined));
   }
 
-  /** Finds the differences between the file and the state that all kept changes lead to; undefined when they are not known. */
+  /** Finds the differences between the file and the state after all kept changes; undefined where they cannot be determined. */
   async #editsSinceBase(index: UdmIndex): Promise<readonly EntryChange[] | undefined> {
     const base = await this.#baseFile.read().catch(() => undefined);
     const baseNumber = Number(base?.head);
     if (base === undefined || !Number.isSafeInteger(baseNumber) || baseNumber > this.#next - 1) return undefined;
     const position = this.#kept.all().findIndex(({ number }) => number > baseNumber);
     const later = position < 0 ? [] : this.#kept.all().slice(position);
-    // Without a gap, and each with its entries.
+    // The changes must have no gap, and each must have its entries.
     const firstLater = later[0]?.number ?? this.#next;
     const isWhole = firstLater === baseNumber + 1 && this.#next - 1 === baseNumber + later.length;
     if (!isWhole || later.some(({ isCut, layer }) => isCut && layer === undefined)) return undefined;
@@ -356,21 +356,21 @@ export class MetadataHistory implements UdmHistory {
     }
   }
 
-  /** Gives up changes from a position on, which are the last lines of the last file. */
+  /** Removes the changes from a position to the end. They are the last lines of the last file. */
   async #cutFrom(position: number): Promise<void> {
     const first = this.#kept.all()[position];
     if (first === undefined) return;
     this.#kept.cutFrom(position);
-    // A number that no answer named is free.
+    // No answer has named this number, so it can be used again.
     this.#next = first.number;
     await this.#files.cut(first.start);
   }
 
-  /** The last group may have been appended without being saved. Its lines are in one file. */
+  /** Removes the last group of changes if it was appended but never saved. Its lines are in one file. */
   async #dropUnsaved(index: UdmIndex): Promise<void> {
     const all = this.#kept.all();
     const last = all.at(-1);
-    // Everything before a change of a layer was saved before that was noted.
+    // All changes before a change of a layer were saved before it was recorded.
     if (last === undefined || this.#isSaved || last.layer !== undefined) return;
     let position = all.length - 1;
     while (position > 0 && all[position - 1]?.group === last.group) position--;
@@ -379,7 +379,7 @@ export class MetadataHistory implements UdmHistory {
     await this.#cutFrom(position);
   }
 
-  /** @returns whether there were any. */
+  /** Records edits by hand. @returns true where there were any. */
   async #noteEdits(index: UdmIndex): Promise<boolean> {
     const all = this.#kept.all();
     let position = all.length;

@@ -6,8 +6,8 @@ const firstSlots = 1024;
 const slotWords = 3;
 
 /**
- * Numbers by text, in 12 bytes for each: of the text 64 bits are kept, so that one in some billions of tables has two texts that it takes for
- * one.
+ * A table from text to number in 12 bytes for each pair. It keeps a 64-bit hash instead of the text, so that about one in some billions of tables
+ * confuses two texts.
  *
  * Numbers are from 1 to 2^32 - 1.
  */
@@ -24,19 +24,19 @@ export class KeyTable {
     if (this.#put(this.#slots, number)) this.#used++;
   }
 
-  /** 0 when there is none. */
+  /** Returns the number of a text; 0 where there is none. */
   get(text: string): number {
     this.#hash(text);
     const number = this.#slots[this.#find(this.#slots) + 2] as number;
     return number < this.#least ? 0 : number;
   }
 
-  /** Forgets texts with lower numbers, whenever there is cause to. */
+  /** Allows the table to drop texts with lower numbers the next time that it needs room. */
   forgetBelow(number: number): void {
     this.#least = Math.max(1, number);
   }
 
-  /** Two hashes (FNV-1a, with two primes) of a text. */
+  /** Computes two hashes (FNV-1a, with two primes) of a text. */
   #hash(text: string): void {
     let a = 0x811c9dc5;
     let b = 0x9747b28c;
@@ -50,7 +50,7 @@ export class KeyTable {
     this.#high = b >>> 0;
   }
 
-  /** Returns the position of the text of the hashes, or the one where it would be. */
+  /** Returns the position of the text with the present hashes, or the free position for it. */
   #find(table: Uint32Array): number {
     const mask = table.length / slotWords - 1;
     for (let slot = this.#low & mask; ; slot = (slot + 1) & mask) {
@@ -68,7 +68,7 @@ export class KeyTable {
     return isNew;
   }
 
-  /** Makes room, without what is forgotten. */
+  /** Makes room and drops the texts with lower numbers. */
   #rebuild(): void {
     let kept = 0;
     for (let at = 2; at < this.#slots.length; at += slotWords) if ((this.#slots[at] as number) >= this.#least) kept++;
@@ -90,7 +90,7 @@ export class KeyTable {
 const failures = ["open", "append", "shrink", "torn", "base"] as const;
 type HistoryFailure = (typeof failures)[number];
 
-/** @param read changes that are kept, and their bytes. */
+/** @param read returns the number of kept changes and their bytes. */
 export class HistoryMetrics {
   readonly #changes: Counter;
   readonly #bytes: Counter;
@@ -143,14 +143,14 @@ export class HistoryMetrics {
   }
 }
 
-/** A change and where its line is. */
+/** A change and the location of its line. */
 export interface KeptChange extends LineHead {
   readonly segment: Segment;
   readonly start: number;
   readonly end: number;
 }
 
-/** Holds what is known of the changes that the files have. */
+/** The index of the changes in the files. */
 export class KeptChanges {
   readonly #files: HistoryFiles;
   #kept: KeptChange[] = [];
@@ -159,7 +159,7 @@ export class KeptChanges {
     this.#files = files;
   }
 
-  /** By ascending numbers, which may have gaps where lines were torn. */
+  /** Returns the changes by ascending numbers. The numbers have gaps where lines were incomplete. */
   all(): readonly KeptChange[] {
     return this.#kept;
   }
@@ -181,7 +181,7 @@ export class KeptChanges {
     this.#kept = this.#kept.slice(this.#positionOf(number));
   }
 
-  /** Reads the changes from a position on, with their entries. @throws the errors of the system */
+  /** Reads the changes from a position to the end, with their entries. @throws the errors of the system */
   async readFrom(position: number): Promise<readonly UdmChange[]> {
     const changes: UdmChange[] = [];
     let read: { readonly segment: Segment; readonly bytes: Buffer } | undefined;
@@ -192,7 +192,7 @@ export class KeptChanges {
     return changes;
   }
 
-  /** {@link UdmHistory.list} */
+  /** Does the same as {@link UdmHistory.list}. */
   async list(query: HistoryQuery & { readonly before: number }): Promise<readonly UdmChange[]> {
     const { key, author, withoutLayers = false, after = 0, before, limit } = query;
     const found: UdmChange[] = [];
@@ -206,7 +206,7 @@ export class KeptChanges {
       if (withoutLayers && change.layer !== undefined) continue;
       if (read?.segment !== change.segment) {
         const bytes = await this.#files.read(change.segment).catch(() => undefined);
-        // It was removed meanwhile, and so were all before it.
+        // The change was removed meanwhile, together with all earlier ones.
         if (bytes === undefined) break;
         read = { segment: change.segment, bytes };
       }
@@ -216,7 +216,7 @@ export class KeptChanges {
     return found;
   }
 
-  /** Those of a time, the newest first. Clocks may have been set: all are looked at. */
+  /** Returns the changes of a period, the newest first. It checks all changes, because clocks may have been set. */
   between(from: number, to: number, limit: number): readonly KeptChange[] {
     const found: KeptChange[] = [];
     for (let position = this.#kept.length - 1; position >= 0 && found.length < limit; position--) {
@@ -226,7 +226,7 @@ export class KeptChanges {
     return found;
   }
 
-  /** The position of the first change with this number or a higher one. */
+  /** Returns the position of the first change with this number or a higher one. */
   #positionOf(number: number): number {
     let low = 0;
     let high = this.#kept.length;

@@ -13,15 +13,15 @@ import {
 import type { Family } from "../../base/ip/index.ts";
 import { rootOf } from "./snapshots.ts";
 
-// Written out for each family, without objects or loops over the words of an address: these run for every address of a
-// flow that no cache knows. A processor guesses badly where an address lies among others; so positions are counted with
-// few branches, and of what lies before a position only that is looked at which may reach it.
+// These functions run for every uncached address of a flow. So each family has its own code, without objects or loops over the words
+// of an address. A processor predicts badly where an address lies among others, so positions are counted with few branches.
+// Before a position, only items that may reach it are checked.
 
 const highest = 0x7fff_ffff;
 
 /**
- * Writes the leaves in which entries that cover an IPv4 address may be into `out`, from position `found` on, in list order. Branches stay in
- * a processor's caches, leaves do not: they are listed, so that whoever searches them waits for all of them together.
+ * Writes the leaves that may have entries covering an IPv4 address into `out`, from position `found` on, in list order. Branches stay in
+ * the processor's caches, but leaves do not. A list of leaves lets the caller wait for all of them together.
  *
  * @param root not 0.
  * @returns the position after the last. More than `out` holds means that the rest is missing.
@@ -105,7 +105,7 @@ function listLeaves6(
     const stride = boundsWords(layouts[6], head);
     const starts = countStarts6(words, order, firsts, count, common, further, stride, p0, p1, p2, p3);
     if (starts === 0) return n;
-    // All start before it: only those count that reach beyond the common words.
+    // All items start before the address, so only those that reach beyond the common words count.
     const p = order < 0 ? highest : common === 0 ? p0 : common === 1 ? p1 : common === 2 ? p2 : p3;
     const greatest = further + 3 - common;
     const row = rows + branchRow * (starts - 1);
@@ -128,7 +128,7 @@ function listLeaves6(
  * Counts the items of a node that start at or before an address.
  *
  * @param order how the common words compare with those of the address.
- * @param further where the further words of the first one are, and how far from there to those of the next.
+ * @param further the position of the first item's further words, and the distance to those of the next item.
  */
 function countStarts6(
   words: Int32Array,
@@ -206,7 +206,7 @@ function countUpTo(words: Int32Array, column: number, count: number, p: number):
     while (some < count && (words[column + some] as number) <= p) some++;
     return some;
   }
-  // The first of eight words of which the last may be greater, then among these.
+  // Find the first group of eight words whose last one may be greater, then search in it.
   let from = 0;
   for (let i = 7; i < count; i += 8) from += Number((words[column + i] as number) <= p) << 3;
   if (from > count - 8) from = count - 8;
@@ -217,7 +217,7 @@ function countUpTo(words: Int32Array, column: number, count: number, p: number):
   return at - column + Number((words[at] as number) <= p);
 }
 
-/** A leaf is searched from the end. @returns the end. */
+/** Reverses the items of a leaf, which is searched from the end. @returns the end. */
 function reverse(items: Int32Array, from: number, to: number): number {
   for (let i = from, j = to - 1; i < j; i++, j--) {
     const item = items[i] as number;
@@ -260,7 +260,7 @@ function compareAll(words: Int32Array, at: number, p0: number, p1: number, p2: n
   return word3 < p3 ? -1 : Number(word3 > p3);
 }
 
-/** With how many bits some words and an address begin alike; not all of the words are those of the address. */
+/** Returns the number of leading bits that words and an address have in common. At least one word must differ. */
 function sameBits(words: Int32Array, at: number, p0: number, p1: number, p2: number): number {
   const difference0 = (words[at] as number) ^ p0;
   if (difference0 !== 0) return Math.clz32(difference0);
@@ -269,7 +269,7 @@ function sameBits(words: Int32Array, at: number, p0: number, p1: number, p2: num
   return 64 + Math.clz32((words[at + 2] as number) ^ p2);
 }
 
-/** Tells whether {@link compareFurther}'s words and those of the address are the same up to `length` bits of the whole address. */
+/** Reports whether {@link compareFurther}'s words and those of the address are the same up to `length` bits of the whole address. */
 function isSameFurther(
   words: Int32Array,
   at: number,
@@ -295,18 +295,18 @@ function isSameFurther(
 }
 
 const firstLength = 64;
-/** Words of a line of the processor's cache, and of the largest leaves of both families. */
+/** The words of a processor cache line, and of the largest leaves of both families. */
 const lineWords = 16;
 const leafWords4 = 64;
 const leafWords6 = 128;
 
 /**
- * Finds the items that cover addresses, given as words ({@link KeyWords}), in states that are held or pinned. Searches can be batched: the
- * leaves of all of them are read from memory in parallel.
+ * Finds the items that cover addresses, given as words ({@link KeyWords}), in states that are held or pinned. In a batch of searches, all
+ * leaves are read from memory in parallel.
  */
 export class CoveringSearch {
   readonly #words: Int32Array;
-  /** The items found last, in list order; those beyond the end are left over from before. */
+  /** The items found last, in list order. Items beyond the end are left over from earlier searches. */
   items = new Int32Array(firstLength);
   /** The end of the items of each search of the batch. */
   readonly ends: number[] = [];
@@ -317,7 +317,7 @@ export class CoveringSearch {
   readonly #leafEnds: number[] = [];
   readonly #families: Family[] = [];
   readonly #asked: number[] = [];
-  /** Words are read ahead only if something follows from them. */
+  /** The sum of words read ahead. Without a use of the words, the compiler would remove the reads. */
   readSum = 0;
 
   constructor(words: Int32Array) {
@@ -350,7 +350,7 @@ export class CoveringSearch {
     this.#leafEnds[this.#count++] = this.#leavesEnd;
   }
 
-  /** Runs the searches of the batch. @returns where the items of the last one end. */
+  /** Runs the searches of the batch. @returns the end of the items of the last one. */
   findAll(): number {
     if (this.#leavesEnd > 0) this.#touchLeaves();
     const [leaves, leafEnds, ends, count] = [this.#leaves, this.#leafEnds, this.ends, this.#count];
@@ -374,7 +374,7 @@ export class CoveringSearch {
     return end;
   }
 
-  /** One search alone. @returns how many items there are. */
+  /** Runs a single search. @returns the number of items. */
   find(snapshot: number, family: Family, address: Int32Array): number {
     this.begin();
     this.add(snapshot, family, address);
@@ -397,7 +397,7 @@ export class CoveringSearch {
     return findInLeaf6(this.#words, leaf, p, p1, p2, p3, this.items, from);
   }
 
-  /** Reads a word of each line over which the leaves lie: they come from memory side by side. */
+  /** Reads a word of each cache line of the leaves, so that memory delivers them in parallel. */
   #touchLeaves(): void {
     const [words, leaves, end] = [this.#words, this.#leaves, this.#leavesEnd];
     const size = this.#families[0] === 4 ? leafWords4 : leafWords6;

@@ -6,14 +6,14 @@ import { entryPart, type Heap } from "./heap.ts";
 import type { KeyWords } from "./key-limbs.ts";
 
 // The block of an entry, in words:
-//   0  size class, part, bit 9 for IPv6, bit 10 for what the file alone knows, from bit 16 on the bits that first and last address
-//      of its key have in common
-//   1  how many leaves and snapshots refer to it
-//   2  a number that no other block has had for long
+//   0  size class, part, bit 9 for IPv6, bit 10 for file-only fields; from bit 16 on, the length of the common prefix of the key's first
+//      and last address
+//   1  the number of leaves and snapshots that refer to it
+//   2  a serial number that no other block has had for long
 //   3  bytes of JSON
 //   4  bytes of YAML
-//   5  of those at the end, bytes of the fields that the file alone knows
-//   6  number of contexts; -1 for no such field
+//   5  bytes of file-only fields, which end the YAML
+//   6  number of contexts; -1 without that field
 //   7  address as written, 1 or 4 words
 // then the JSON, the YAML and a byte for each context.
 const serialWord = 2;
@@ -29,23 +29,23 @@ const lengthShift = 16;
 
 const allContexts = 2 ** udmContexts.length - 1;
 
-/** The byte where an entry's JSON begins; its YAML follows. */
+/** Returns the byte at which an entry's JSON begins. Its YAML follows. */
 export function jsonStart(words: Int32Array, block: number): number {
   const width = ((words[block] as number) & ipv6Bit) === 0 ? 1 : 4;
   return (block + writtenWord + width) * 4;
 }
 
-/** A number that no other text of a block has had for long. */
+/** Returns the serial number of a block, which no other block has had for long. */
 export function serialOf(words: Int32Array, block: number): number {
   return words[block + serialWord] as number;
 }
 
-/** The length of a prefix; of a range, that of the smallest prefix that has it all. */
+/** Returns the length of a prefix; for a range, that of the smallest prefix that contains it. */
 export function prefixLength(words: Int32Array, block: number): number {
   return (words[block] as number) >>> lengthShift;
 }
 
-/** The contexts in which an entry applies, a bit each in the order of {@link udmContexts}; all where it is not limited. */
+/** Returns the contexts in which an entry applies, one bit each in the order of {@link udmContexts}. All bits are set where it has no limit. */
 export function contextMask(words: Int32Array, bytes: Uint8Array, block: number): number {
   const count = ((words[block] as number) & fileOnlyBit) === 0 ? -1 : (words[block + contextsWord] as number);
   if (count < 0) return allContexts;
@@ -55,7 +55,7 @@ export function contextMask(words: Int32Array, bytes: Uint8Array, block: number)
   return mask;
 }
 
-/** The JSON of an entry, then its YAML, at the start of some words. */
+/** The JSON and then the YAML of an entry, at the start of an array of words. */
 export interface RenderedTexts {
   readonly words: Int32Array;
   readonly jsonBytes: number;
@@ -64,7 +64,7 @@ export interface RenderedTexts {
 
 const scratchBytes = 64 * 1024;
 
-/** Puts entries into blocks. */
+/** Writes entries into blocks. */
 export class EntryWriter {
   readonly #heap: Heap;
   readonly #words: Int32Array<SharedArrayBuffer>;
@@ -72,7 +72,7 @@ export class EntryWriter {
   readonly #smallWords = new Int32Array(this.#small.buffer);
   #last: number;
 
-  /** @param serial of the last block that was written before. */
+  /** @param serial the serial number of the last block that was written before. */
   constructor(heap: Heap, serial = 0) {
     this.#heap = heap;
     this.#words = heap.words;
@@ -84,14 +84,14 @@ export class EntryWriter {
     return this.#last;
   }
 
-  /** The same for an entry of which the file alone knows nothing and whose texts are known already. @throws HeapFullError */
+  /** Writes an entry without file-only fields whose texts are already known. @throws HeapFullError */
   writeTexts(family: Family, key: KeyWords, { words: texts, jsonBytes, yamlBytes }: RenderedTexts): number {
     const block = this.#allocate(family, key, jsonBytes, yamlBytes, 0);
     this.#copyInto(block, texts, jsonBytes + yamlBytes);
     return block;
   }
 
-  /** @returns a block with one reference to it. @throws HeapFullError */
+  /** Writes an entry. @returns a block with one reference to it. @throws HeapFullError */
   write(entry: UdmEntry, key: KeyWords, yaml: string = renderEntry(entry)): number {
     const { family } = entry.key;
     const json = udmJson(entry);
@@ -114,7 +114,7 @@ export class EntryWriter {
     return block;
   }
 
-  /** Copies whole words: of so few the system's copy takes longer. */
+  /** Copies whole words. For so few, a system copy takes longer. */
   #copyInto(block: number, from: Int32Array, bytes: number): void {
     const at = jsonStart(this.#words, block) >>> 2;
     const count = (bytes + 3) >>> 2;
@@ -154,7 +154,7 @@ export class EntryReader {
   readonly #cachedSerials: Int32Array<ArrayBuffer>;
   readonly #cached: (UdmEntry | undefined)[];
 
-  /** @param cacheSize most entries that are kept as objects; a power of two. */
+  /** @param cacheSize the most entries that are kept as objects, a power of two. */
   constructor(buffer: SharedArrayBuffer, cacheSize: number) {
     this.#cacheSize = cacheSize;
     this.#words = new Int32Array(buffer);
@@ -174,13 +174,13 @@ export class EntryReader {
     return made;
   }
 
-  /** The same for who passes over many, which are not kept: they would push out all others, and be garbage of long life. */
+  /** Reads an entry without caching it, for scans over many entries. Cached, they would displace all others and become long-lived garbage. */
   passing(block: number): UdmEntry {
     const slot = this.#slotOf(block);
     return this.#isCached(slot, block) ? (this.#cached[slot] as UdmEntry) : this.#make(block);
   }
 
-  /** Tells whether two blocks hold the same bytes: their entries are the same then. */
+  /** Reports whether two blocks have the same bytes, so that their entries are equal. */
   isSame(block: number, other: number): boolean {
     if ((((this.#words[block] as number) ^ (this.#words[other] as number)) & entryBits) !== 0) return false;
     if (this.#words[block + jsonWord] !== this.#words[other + jsonWord]) return false;

@@ -9,12 +9,12 @@ import { blockOf } from "./tree-nodes.ts";
 const countBits = 16;
 const countMask = 2 ** countBits - 1;
 
-/** Says of how many of some states, the first ones, the entries come before those of all others. */
+/** Combines the number of states with the number of first states whose entries come before all others. */
 export function withFirstApart(count: number, apart: number): number {
   return count | (apart << countBits);
 }
 
-/** The texts that cover one address; they are read when they are asked for. */
+/** The texts that cover one address. They are read on demand. */
 class FoundTexts implements CoveringEntryTexts {
   readonly bytes: Uint8Array;
   readonly starts: number[] = [];
@@ -35,33 +35,33 @@ const quote = 0x22;
 const keyStart = '{"key":"'.length;
 const rankOfRange = 1;
 const rankOfIp = 2;
-/** More than the length of any prefix. */
+/** The length for IP keys, more than that of any prefix. */
 const lengthOfIp = 1000;
-/** Ranges whose sizes are remembered. */
+/** The most ranges whose sizes are cached. */
 const maxRanges = 1024;
 
 /**
- * Finds the texts of the entries that cover addresses in states that are held or pinned. All addresses are searched for, then what covers
- * them is read: so their memory is waited for side by side.
+ * Finds the texts of the entries that cover addresses in states that are held or pinned. It first searches for all addresses and then reads
+ * the entries, so that memory delivers them in parallel.
  */
 export class CoveringTexts {
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #bytes: Uint8Array<SharedArrayBuffer>;
   readonly #search: CoveringSearch;
-  /** The texts that cover each address, once they were read. */
+  /** The texts that cover each address, after they were read. */
   readonly #found: FoundTexts[];
   #texts: FoundTexts;
-  /** The length of the prefix of each text found, -1 for a range. */
+  /** The prefix length of each text found; -1 for a range. */
   readonly #lengths: number[] = [];
   /** The number of the layer of each text found. */
   readonly #layers: number[] = [];
-  /** The number of addresses of the key of each text found, less one; undefined until it is asked for. */
+  /** The number of addresses of each text's key, less one; undefined until it is needed. */
   readonly #sizes: (bigint | undefined)[] = [];
   readonly #scratch = new Int32Array(4);
   /** The bits of the family of each address, and the number of searches up to its last. */
   readonly #addressBits: number[] = [];
   readonly #addressRuns: number[] = [];
-  /** The number of first searches of each address that find what comes before all else. */
+  /** The number of first searches of each address whose entries come before all others. */
   readonly #apart: number[] = [];
   readonly #rangeSizes = new Map<number, { readonly serial: number; readonly size: bigint }>();
 
@@ -74,10 +74,10 @@ export class CoveringTexts {
   }
 
   /**
-   * @param addresses four words of each, IPv4 in its mapped form.
-   * @param statesOf puts the states that may have entries that cover the address at a position into `states`, one for each layer; of equal
-   * keys the earlier layer's comes first. It returns how many there are; by {@link withFirstApart} where the entries of the first ones come
-   * before all others, however specific those are.
+   * @param addresses four words for each address, IPv4 in its mapped form.
+   * @param statesOf writes the states that may cover the address at a position into `states`, one for each layer. For equal keys, the earlier
+   * layer comes first. It returns the number of states, by {@link withFirstApart} where the entries of the first states come
+   * before all others, however specific these are.
    */
   find(
     addresses: Int32Array,
@@ -103,7 +103,7 @@ export class CoveringTexts {
     if (count > 1) readAhead(this.#words, this.#search.items, 0, end);
   }
 
-  /** Reads the texts that cover the address at a position. @returns what may be read until `find` is called, while the states are held. */
+  /** Reads the texts that cover the address at a position. @returns the texts, valid until the next `find` and while the states are held. */
   readonly read = (i: number): CoveringEntryTexts => {
     const texts = this.#found[i] as FoundTexts;
     if (texts.isRead) return texts;
@@ -157,7 +157,7 @@ export class CoveringTexts {
     return last - first;
   }
 
-  /** Tells whether the key of a text is written before that of one of the same size from an earlier layer. Keys of one layer come in order. */
+  /** Reports whether the key of a text is written before that of one of the same size from an earlier layer. Keys of one layer come in order. */
   #isWrittenBefore(i: number, other: number, bits: number): boolean {
     if (this.#layers[i] === this.#layers[other]) return false;
     const block = this.#texts.ids[2 * i] as number;
@@ -170,11 +170,11 @@ export class CoveringTexts {
     return false;
   }
 
-  /** Tells whether the text at a position is more specific than one that comes before it in lists ({@link compareSpecificity}). */
+  /** Reports whether the text at a position is more specific than one that comes before it in lists ({@link compareSpecificity}). */
   #isBefore(i: number, other: number, bits: number): boolean {
     const length = this.#lengths[i] as number;
     const otherLength = this.#lengths[other] as number;
-    // The longer one of two prefixes takes precedence.
+    // The longer of two prefixes takes precedence.
     if (length >= 0 && otherLength >= 0) {
       return length === otherLength ? this.#isWrittenBefore(i, other, bits) : length > otherLength;
     }
@@ -200,7 +200,7 @@ export class CoveringTexts {
     this.#sizes[to] = undefined;
   }
 
-  /** Keys that differ only in how they are written stay in the order of lists. @param spare a position that is not in use. */
+  /** Moves a text before equal ones. Keys that differ only in spelling stay in list order. @param spare an unused position. */
   #putBeforeEqual(i: number, spare: number): void {
     this.#put(spare, i);
     let to = i;
@@ -208,7 +208,7 @@ export class CoveringTexts {
     this.#put(to, spare);
   }
 
-  /** Puts items of a state where they belong among those of earlier ones. @param fixed how many of these come before all others. */
+  /** Inserts the items of a state among those of earlier states. @param fixed the number of earlier items that come before all others. */
   #place(from: number, end: number, layer: number, bits: number, fixed: number): void {
     const added = end - from;
     if (added === 0) return;
@@ -216,19 +216,19 @@ export class CoveringTexts {
     const before = this.#texts.count;
     this.#texts.count = before + added;
     if (before === 0 && readAhead(this.#words, items, from, end)) {
-      // Prefixes that cover one address lie in each other, and lists have the wider first.
+      // Prefixes that cover one address contain each other, and lists have the wider prefix first.
       for (let i = 0; i < added; i++) {
         this.#take(items[end - 1 - i] as number, i, layer);
         if (i > 0 && this.#lengths[i] === this.#lengths[i - 1]) this.#putBeforeEqual(i, added);
       }
       return;
     }
-    // The one to be placed is kept behind the others meanwhile.
+    // The item to insert is stored after the others meanwhile.
     const last = before + added;
     for (let i = 0; i < added; i++) {
       this.#take(items[from + i] as number, last, layer);
       let to = before + i;
-      // Most go to the front.
+      // Most items go to the front.
       for (; to > fixed && this.#isBefore(last, to - 1, bits); to--) this.#put(to, to - 1);
       this.#put(to, last);
     }
@@ -236,10 +236,10 @@ export class CoveringTexts {
 }
 
 /**
- * Reads a word of each of the first lines of the processor's cache over which the blocks lie: they come from memory side by side,
- * whereas what follows waits for one before it knows what to do with it.
+ * Reads a word of each of the first cache lines of the blocks, so that memory delivers them in parallel. The code that follows
+ * would wait for one block after the other.
  *
- * @returns whether all are prefixes or addresses; what follows from words read would else not be read.
+ * @returns true where all are prefixes or addresses. The result depends on the words, because the compiler would otherwise remove the reads.
  */
 function readAhead(words: Int32Array, items: Int32Array, from: number, end: number): boolean {
   let ranks = 0;

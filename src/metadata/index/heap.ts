@@ -4,13 +4,13 @@ const slabWords = 16_384;
 const slabShift = 14;
 export const slabBytes = slabWords * 4;
 
-/** Bigger blocks get slabs of their own. */
+/** The most words of a block that shares a slab. Bigger blocks get their own slabs. */
 const maxSmallWords = slabWords / 4;
-/** Sizes of blocks in words: steps of 4 up to 64, then 16 steps for each doubling, so that little is lost by rounding. */
+/** The sizes of blocks in words: steps of 4 up to 64, then 16 steps for each doubling, so that rounding wastes little. */
 const classWords: readonly number[] = makeClasses();
-/** The size class of a block that has slabs of its own. */
+/** The size class of a block with its own slabs. */
 const bigClass = 255;
-/** By the number of 4-word units: the smallest class that holds them. */
+/** The smallest class for each number of 4-word units. */
 const classOfUnits = makeClassTable();
 
 function makeClasses(): number[] {
@@ -32,17 +32,17 @@ function makeClassTable(): Uint8Array {
   return table;
 }
 
-/** Generous for an entry of address plans, and for two states that differ in all of them. */
+/** The reserved bytes for each entry. They are enough for two states that differ in all entries of an address plan. */
 const bytesAnEntry = 1024;
 const leastBytes = 16 * 1024 * 1024;
-/** The bytes that one view of a buffer may cover in every supported version of Node, less a slab. */
+/** The most bytes that one view of a buffer may cover in every supported version of Node, less a slab. */
 const mostBytes = 2 ** 32 - slabBytes;
 
 /**
- * Address space for this many entries. Where the system refuses it, half of that, and so on.
+ * Reserves address space for this many entries. Where the system refuses it, tries half of that, and so on.
  *
- * @param onSmaller is called when it became less.
- * @throws Error when there is not even a little.
+ * @param onSmaller is called when less was reserved.
+ * @throws Error when even the smallest size is refused.
  */
 export function reserveHeap(
   maxEntries: number,
@@ -62,10 +62,10 @@ export function reserveHeap(
   throw new Error(`the system gives no memory for metadata, not even ${leastBytes / 1024 / 1024} MB`);
 }
 
-/** Limits for the error when there is no room for an entry. */
+/** The limits, for the error when there is no room for an entry. */
 export interface IndexLimits {
   readonly maxEntries: number;
-  /** Names the limit in a message that says how to raise it. */
+  /** The name of the limit, for a message about raising it. */
   readonly limitName: string;
 }
 
@@ -80,16 +80,16 @@ export function tooManyError({ maxEntries, limitName }: IndexLimits): UdmError {
   return new UdmError("resource_exhausted", `there may be ${maxEntries} metadata entries at most: raise ${limitName}`);
 }
 
-/** Slabs in which another thread may allocate meanwhile; goes through `postMessage`. */
+/** The slabs in which another thread may allocate. It can be sent by `postMessage`. */
 export interface HeapLease {
   readonly buffer: SharedArrayBuffer;
   /** Holds 1 for each slab that is leased. */
   readonly leased: Uint8Array;
-  /** The first slab that was never used. */
+  /** The first slab that has never been used. */
   readonly top: number;
 }
 
-/** The result of a thread for the slabs that were leased to it. */
+/** The result of a thread for its leased slabs. */
 export interface HeapReturn {
   readonly slabClass: Int16Array;
   readonly slabUsed: Int32Array;
@@ -116,39 +116,39 @@ const inUseByOthers = -2;
 const unused = -1;
 
 /**
- * Memory of blocks in one shared buffer. All threads may read it; one thread allocates and frees. What is free and what
- * is not is known to that thread alone, in plain arrays.
+ * The memory of blocks in one shared buffer. All threads may read it; one thread allocates and frees. Only that thread has
+ * the lists of free blocks, in plain arrays.
  *
  *     buffer  │ 0 │ slab: blocks of 64 bytes │ slab: blocks of 288 bytes │ a big block of 3 slabs │ untouched …
  *
- * A slab holds blocks of one size and goes back to the others when its last block is freed, so that memory does not stay
- * tied to sizes that were common once. The buffer is reserved whole: what was never used costs address space only.
+ * A slab has blocks of one size. When its last block is freed, the slab can be used for any size, so that memory does not stay
+ * tied to sizes that are no longer common. The whole buffer is reserved, but unused parts cost only address space.
  *
- * A block begins with two words of its own: in the first its size class (bits 0 to 7) and its part (bit 8), next to
- * whatever its user puts into the other bits; the second is the user's.
+ * A block begins with two words. The first has its size class (bits 0 to 7) and its part (bit 8); the user may set
+ * the other bits. The second word belongs to the user.
  */
 export class Heap {
   readonly buffer: SharedArrayBuffer;
-  /** The whole buffer. A block is named by the index of its first word, a multiple of 4 other than 0. */
+  /** The whole buffer. The index of its first word, a multiple of 4 other than 0, identifies a block. */
   readonly words: Int32Array<SharedArrayBuffer>;
   readonly #slabs: number;
-  /** The size class of each slab, or that it is unused, or that it is a later one of a big block or another thread's. */
+  /** The size class of each slab, or a mark: unused, a later slab of a big block, or leased to another thread. */
   readonly #slabClass: Int16Array<ArrayBuffer>;
   readonly #slabUsed: Int32Array<ArrayBuffer>;
   readonly #slabFree: Int32Array<ArrayBuffer>;
   readonly #slabBump: Int32Array<ArrayBuffer>;
   readonly #next: Int32Array<ArrayBuffer>;
   readonly #previous: Int32Array<ArrayBuffer>;
-  /** First slab of each class that has a free block; 0 for none. The last list is that of unused slabs below `top`. */
+  /** The first slab of each class with a free block; 0 for none. The last list has the unused slabs below `top`. */
   readonly #heads = new Int32Array(classWords.length + 1);
   readonly #unusedList = classWords.length;
-  // The first slab stays unused, so that 0 is no block.
+  // The first slab stays unused, so that 0 is never a block.
   #top = 1;
   #unusedSlabs = 0;
   #heldSlabs = 0;
   readonly #used: [number, number] = [0, 0];
 
-  /** @param buffer whole slabs. @param lease of a heap on leased slabs, for the thread that they were leased to. */
+  /** @param buffer a whole number of slabs. @param lease the leased slabs, for a heap in the thread that leases them. */
   constructor(buffer: SharedArrayBuffer, lease?: HeapLease) {
     this.buffer = buffer;
     this.words = new Int32Array(buffer);
@@ -168,7 +168,7 @@ export class Heap {
     }
   }
 
-  /** @returns a block whose first word has no other bits set; the other words are as they were left. @throws HeapFullError */
+  /** Allocates a block. The first word has no other bits set; the other words have old contents. @throws HeapFullError */
   allocate(size: number, part: HeapPart): number {
     if (size > maxSmallWords) return this.#allocateBig(size, part);
     const sizeClass = classOfUnits[(size + 3) >>> 2] as number;
@@ -211,22 +211,22 @@ export class Heap {
     this.#giveSlabBack(slab);
   }
 
-  /** Tells whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
+  /** Reports whether this many further allocations of blocks up to {@link maxSmallWords} will succeed. */
   hasRoom(allocations: number): boolean {
     return this.#unusedSlabs + this.#slabs - this.#top >= allocations;
   }
 
-  /** Bytes of blocks in use, rounding included. */
+  /** Returns the bytes of blocks in use, including rounding. */
   usedBytes(part: HeapPart): number {
     return this.#used[part] * 4;
   }
 
-  /** Bytes of slabs that belong to blocks of some size; what is not in use of them is free for that size. */
+  /** Returns the bytes of slabs that are assigned to a block size. Their unused bytes are free for that size. */
   heldBytes(): number {
     return this.#heldSlabs * slabBytes;
   }
 
-  /** Leases all slabs that are unused: until they are taken back there is little room here, but blocks may be freed. */
+  /** Leases all unused slabs. Until they come back there is little room here, but blocks may be freed. */
   lease(): HeapLease {
     const leased = new Uint8Array(this.#slabs);
     const topBefore = this.#top;
@@ -240,7 +240,7 @@ export class Heap {
     return { buffer: this.buffer, leased, top: topBefore };
   }
 
-  /** @param used what happened to the slabs; undefined when all of them are unused again. Nobody may write to others. */
+  /** Ends a lease. @param from the result of the thread; undefined where all leased slabs are unused again. */
   endLease({ leased, top: topBefore }: HeapLease, from?: HeapReturn): void {
     this.#top = from?.top ?? topBefore;
     for (let slab = 1; slab < this.#slabs; slab++) {
@@ -254,7 +254,7 @@ export class Heap {
     this.#used[entryPart] += from.used[entryPart];
   }
 
-  /** Gives back slabs that were leased; the heap must not be used afterwards. */
+  /** Returns the leased slabs. The heap must not be used afterwards. */
   giveBack(): HeapReturn {
     return {
       slabClass: this.#slabClass,
@@ -312,14 +312,14 @@ export class Heap {
     return slab;
   }
 
-  /** The first of `count` slabs in a row. */
+  /** Returns the first of `count` adjacent slabs. */
   #openRun(count: number): number {
     let run = 0;
     for (let slab = 1; slab < this.#top; slab++) {
       run = this.#slabClass[slab] === unused ? run + 1 : 0;
       if (run === count) return slab - count + 1;
     }
-    // Unused slabs just below the top count too.
+    // Unused slabs just below the top count, too.
     if (this.#top - run + count > this.#slabs) throw new HeapFullError();
     const first = this.#top - run;
     while (this.#top < first + count) {

@@ -15,7 +15,7 @@ import { blockOf, maxBranchItems, maxLeafItems, type NodeLayout, layouts, TreeCu
 import type { Family } from "../../base/ip/index.ts";
 import { type UdmEntry, sameEntry } from "../model/entry.ts";
 
-/** Makes a tree of many entries. */
+/** Builds a tree of many entries. */
 class TreeBuilder {
   readonly #heap: Heap;
   readonly #layout: NodeLayout;
@@ -27,7 +27,7 @@ class TreeBuilder {
   #isSorted = true;
   #isInOrder = true;
 
-  /** Items are kept in plain memory until all are there: only then is it known how to share them out to full nodes. */
+  /** Creates a builder. It keeps items in plain memory until all are added, because only then can it fill nodes completely. */
   constructor(heap: Heap, layout: NodeLayout) {
     this.#heap = heap;
     this.#layout = layout;
@@ -54,7 +54,7 @@ class TreeBuilder {
       this.#isSorted = this.#isInOrder = this.#compareRows(this.#count - 2, this.#count - 1) < 0;
   }
 
-  /** Puts what was added in list order. @returns the item of a key that is there twice, else 0. */
+  /** Sorts the items in list order. @returns the item of a duplicate key, or 0. */
   sort(): number {
     if (this.#isSorted) return 0;
     const order = Uint32Array.from({ length: this.#count }, (_, row) => row).sort((a, b) => this.#compareRows(a, b));
@@ -71,17 +71,17 @@ class TreeBuilder {
     return twice;
   }
 
-  /** Tells whether all were added in list order. */
+  /** Reports whether all items were added in list order. */
   isInOrder(): boolean {
     return this.#isInOrder;
   }
 
-  /** The items in list order; after `sort`. */
+  /** Returns the items in list order. It must be called after `sort`. */
   *items(): Iterable<number> {
     for (let i = 0; i < this.#count; i++) yield this.#rows[i * this.#leafStride + 2 * this.#width] as number;
   }
 
-  /** To be called after `sort`. @returns the root; 0 when nothing was added. @throws HeapFullError */
+  /** Builds the tree. It must be called after `sort`. @returns the root; 0 where nothing was added. @throws HeapFullError */
   finish(): number {
     if (this.#count === 0) return 0;
     let nodes = this.#buildNodes(this.#rows, this.#count, true);
@@ -89,7 +89,7 @@ class TreeBuilder {
     return nodes[2 * this.#width] as number;
   }
 
-  /** The order of lists, {@link compareKeys}, of two rows. */
+  /** Compares two rows in list order ({@link compareKeys}). */
   #compareRows(a: number, b: number): number {
     const i = a * this.#leafStride;
     const j = b * this.#leafStride;
@@ -112,7 +112,7 @@ class TreeBuilder {
     return 0;
   }
 
-  /** Shares items out to full nodes. @returns the items of a branch that stand for these. */
+  /** Distributes items to full nodes. @returns the items of the branch above. */
   #buildNodes(given: Int32Array, total: number, leaf: boolean): Int32Array {
     const items = new NodeItems(this.#layout);
     items.clear(leaf);
@@ -130,11 +130,11 @@ class TreeBuilder {
   }
 }
 
-/** Holds what a thread needs to build a state of an index; goes through `postMessage`. */
+/** The data with which a thread builds a state of an index. It can be sent by `postMessage`. */
 export interface IndexLease {
   readonly heap: HeapLease;
   readonly limits: IndexLimits;
-  /** The state before, which stays as it is meanwhile; 0 for none. */
+  /** The previous state, which must not change meanwhile; 0 for none. */
   readonly before: number;
   readonly version: number;
   /** The serial number of the last block that was written. */
@@ -143,7 +143,7 @@ export interface IndexLease {
 
 /** The result of the thread. */
 export interface IndexReturn {
-  /** A state with one holder. */
+  /** A state with one reference. */
   readonly snapshot: number;
   readonly serial: number;
   readonly heap: HeapReturn;
@@ -153,8 +153,8 @@ const cachedEntries = 16;
 const batchItems = 1024;
 
 /**
- * Builds a state of many entries, which may come in any order, in memory that another thread has leased to this one. What is not finished
- * need not be given up. Each one begins with all of the leased memory: what an earlier builder of the lease made is gone.
+ * Builds a state of many entries, in any order, in memory that another thread has leased to this one. An unfinished state
+ * need not be released. Each builder begins with all of the leased memory, so the results of an earlier builder of the lease are lost.
  */
 export class StateBuilder {
   readonly #lease: IndexLease;
@@ -179,18 +179,18 @@ export class StateBuilder {
     return this.#size;
   }
 
-  /** @param yaml as `renderEntry` has it, if it is known. @throws UdmError `resource_exhausted` */
+  /** Adds an entry. @param yaml the text of `renderEntry`, if it is known. @throws UdmError `resource_exhausted` */
   add(entry: UdmEntry, yaml?: string): void {
     setKeyWords(this.#keyWords, entry.key);
     this.#add(entry.key.family, this.#keyWords, () => this.#writer.write(entry, this.#keyWords, yaml));
   }
 
-  /** The same for an entry whose texts are known already ({@link EntryWriter.writeTexts}). */
+  /** Adds an entry whose texts are already known ({@link EntryWriter.writeTexts}). */
   addTexts(family: Family, key: KeyWords, texts: RenderedTexts): void {
     this.#add(family, key, () => this.#writer.writeTexts(family, key, texts));
   }
 
-  /** Puts the entries in list order. @returns whether no two of them have one key. */
+  /** Sorts the entries in list order. @returns true where no two entries have the same key. */
   sort(): boolean {
     let twice = 0;
     for (const family of families) {
@@ -200,15 +200,15 @@ export class StateBuilder {
     return twice === 0;
   }
 
-  /** Tells whether they were added in that order. */
+  /** Reports whether the entries were added in list order. */
   isInOrder(): boolean {
     return this.#isInOrder && families.every((family) => this.#trees[family].isInOrder());
   }
 
   /**
-   * To be called after `sort`, once.
+   * Completes the state. It must be called once, after `sort`.
    *
-   * @returns undefined when the state before has the same entries. @throws UdmError `resource_exhausted`
+   * @returns the state; undefined where the previous state has the same entries. @throws UdmError `resource_exhausted`
    */
   finish(): IndexReturn | undefined {
     if (this.#isAsBefore()) return undefined;

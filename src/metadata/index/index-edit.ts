@@ -32,13 +32,13 @@ import type { IndexState } from "./state-queries.ts";
 
 const highest = 0x7fff_ffff;
 
-/** Puts another node in the place of a child that starts at the same address. Nobody else may know the branch. */
+/** Replaces a child by a node that starts at the same address. The branch must belong to this edit only. */
 function setChild(words: Int32Array, node: number, i: number, child: number): void {
   words[rowsOf(words, node) + i * branchRow] = child;
 }
 
 /**
- * Notes that an entry that ends at `last` is now below a child. Nobody else may know the branch.
+ * Records that an entry that ends at `last` is now below a child. The branch must belong to this edit only.
  *
  * @param last words of an address.
  */
@@ -52,7 +52,7 @@ function widenChild(words: Int32Array, layout: NodeLayout, node: number, i: numb
   raiseReach(words, node, i, last);
 }
 
-/** Brings the words into agreement by which a search sees how far children reach. */
+/** Updates the words that show a search how far children reach. */
 function raiseReach(words: Int32Array, node: number, i: number, last: Int32Array): void {
   const common = commonWords(words[node] as number);
   let w = 0;
@@ -77,15 +77,15 @@ function compare(words: Int32Array, at: number, other: Int32Array, width: number
   return 0;
 }
 
-/** Most blocks that one change allocates, that of the entry included: two nodes a level, and the new root. */
+/** The most blocks that one change allocates: the entry, two nodes for each level, and the new root. */
 const allocationsOfChange = 2 * maxLevels + 2;
 
 /**
- * Changes trees by new nodes from the root to the leaf; all other nodes are shared with the tree before. Branches that no other tree
- * has, because an earlier change of this edit made them, are changed where they are. Each call takes over the caller's reference to the
- * root and gives one to the root that it returns: to keep the tree before, retain its root.
- * Nodes that nobody else refers to are freed at once. The caller has made sure that there is room
- * ({@link allocationsOfChange}): a failure in the middle of a change could not be taken back.
+ * Changes trees by new nodes from the root to the leaf. All other nodes are shared with the previous tree. Branches that belong to this
+ * edit only, because an earlier change made them, are changed in place. Each call takes the caller's reference to the
+ * root and returns a reference to the new root. To keep the previous tree, retain its root.
+ * Nodes without other references are freed at once. The caller must make sure that there is room
+ * ({@link allocationsOfChange}), because a failure in the middle of a change cannot be undone.
  */
 class TreeEditor {
   readonly #heap: Heap;
@@ -96,7 +96,7 @@ class TreeEditor {
   readonly #levels: readonly NodeItems[];
   readonly #joined: NodeItems;
   readonly #branchStride: number;
-  /** Up to two items of a branch: the nodes that were made last. */
+  /** The nodes that were made last, as up to two items of a branch. */
   readonly #made: Int32Array<ArrayBuffer>;
   #madeCount = 0;
 
@@ -134,7 +134,7 @@ class TreeEditor {
     return this.#packOne(items);
   }
 
-  /** Removes an entry that is there. @returns the new root; 0 for the empty tree. */
+  /** Removes an existing entry. @returns the new root; 0 for the empty tree. */
   remove(root: number, key: KeyWords): number {
     let top = this.#remove(1, root, key);
     while (top !== 0 && !isLeaf(this.#words, top) && itemCount(this.#words, top) === 1) {
@@ -156,7 +156,7 @@ class TreeEditor {
     if (this.#madeCount === 2) writeNode(this.#heap, items, split, count, this.#made, this.#branchStride);
   }
 
-  /** All in one node. */
+  /** Packs all items into one node. */
   #packOne(items: NodeItems): number {
     this.#madeCount = 1;
     return writeNode(this.#heap, items, 0, items.count, this.#made, 0);
@@ -169,7 +169,7 @@ class TreeEditor {
     return items;
   }
 
-  /** Puts what was made below in the place of `removed` children from `at` on. */
+  /** Replaces `removed` children from `at` on by the nodes made below. */
   #setChildren(items: NodeItems, at: number, removed: number): void {
     spliceItems(items, at, removed, this.#madeCount);
     items.words.set(
@@ -179,9 +179,9 @@ class TreeEditor {
   }
 
   /**
-   * Puts an item below a node. Afterwards `made` has the nodes that take its place; none when it was changed where it is.
+   * Puts an item below a node. Afterwards `made` has the nodes that replace it, or none where it was changed in place.
    *
-   * @param isOurs whether each node above has one holder, so that nobody but this edit knows them.
+   * @param isOurs true where each node above has only one reference, so that it belongs to this edit only.
    */
   #put(level: number, node: number, key: KeyWords, item: number, isOurs: boolean): void {
     if (isLeaf(this.#words, node)) {
@@ -205,14 +205,14 @@ class TreeEditor {
       this.#putBelow(level, node, at, key, item);
       return;
     }
-    // This gives each child a further holder, so that none below is changed where it is.
+    // This adds a reference to each child, so that no node below is changed in place.
     const items = this.#open(level, node);
     this.#put(level + 1, items.words[at * items.stride + 2 * this.#width] as number, key, item, false);
     this.#setChildren(items, at, 1);
     this.#pack(items);
   }
 
-  /** The same for a branch that only this edit knows: it is replaced only when one of its children is split, or starts earlier. */
+  /** Puts an item below a branch of this edit. The branch is replaced only if a child is split or starts earlier. */
   #putBelow(level: number, node: number, at: number, key: KeyWords, item: number): void {
     const startsEarlier = compareFirst(this.#words, this.#layout, node, at, key.first) > 0;
     this.#put(level + 1, itemAt(this.#words, this.#layout, node, at), key, item, true);
@@ -227,7 +227,7 @@ class TreeEditor {
     this.#madeCount = 0;
   }
 
-  /** Makes one node of the rest; 0 when there is none. */
+  /** Removes an entry below a node and returns the node of the rest; 0 where nothing is left. */
   #remove(level: number, node: number, key: KeyWords): number {
     if (isLeaf(this.#words, node)) {
       const at = placeInLeaf(this.#words, this.#layout, node, key);
@@ -243,7 +243,7 @@ class TreeEditor {
     if (itemCount(this.#words, child) >= (isLeaf(this.#words, child) ? maxLeafItems : maxBranchItems) / 4) {
       this.#setChildren(items, at, 1);
     } else {
-      // A child that has become small shares its items with its neighbour; a branch has at least two.
+      // A child that has become too small shares items with its neighbour. A branch has at least two children.
       const left = Math.max(at - 1, 0);
       const neighbour = items.words[(left < at ? left : at + 1) * stride + 2 * this.#width] as number;
       this.#joined.clear(isLeaf(this.#words, child));
@@ -256,7 +256,7 @@ class TreeEditor {
   }
 }
 
-/** About what a small change leaves behind. */
+/** The approximate bytes of garbage that a small change leaves. */
 export const snapshotWeight = 8 * 1024;
 /** The weight of an entry of a big change. */
 const entryWeight = 64;
@@ -267,20 +267,20 @@ interface IndexEditParts {
   readonly reader: EntryReader;
   readonly writer: () => EntryWriter;
   readonly releaser: Releaser;
-  /** Frees some of what was given up, the rest in later cycles. */
+  /** Frees some released memory now, and the rest in later turns of the event loop. */
   readonly freeSome: () => void;
-  /** Frees all that was given up. */
+  /** Frees all released memory. */
   readonly freeAll: () => void;
-  /** Gives a state an object, which holds it. */
+  /** Returns an object for a state. The object keeps the state's memory. */
   readonly show: (snapshot: number, changes: ChangesOf | undefined, weight: number) => UdmIndex;
 }
 
-/** Makes the edits of an index: each works on roots of its own until it is done or dropped, or is garbage. */
+/** Creates the edits of an index. Each works on its own roots until it is done, dropped or collected as garbage. */
 export class IndexEdits {
   readonly parts: IndexEditParts;
   readonly editors: Readonly<Record<Family, TreeEditor>>;
   readonly keyWords = createKeyWords();
-  /** Edits that are neither done nor dropped, and their roots. */
+  /** The roots of edits that are neither done nor dropped. */
   readonly open = new FinalizationRegistry<Roots>((roots) => this.release(roots));
 
   constructor(parts: IndexEditParts) {
@@ -301,7 +301,7 @@ export class IndexEdits {
     this.parts.freeSome();
   }
 
-  /** Makes sure that a change of a tree cannot fail in its middle. */
+  /** Makes room, so that a change of a tree cannot fail in the middle. */
   makeRoom(): void {
     const { heap, limits, freeAll } = this.parts;
     if (heap.hasRoom(allocationsOfChange)) return;
@@ -330,12 +330,12 @@ class IndexEdit implements UdmEdit {
   readonly #edits: IndexEdits;
   readonly #roots: Roots;
   readonly #version: number;
-  /** The serial of the state that is changed. */
+  /** The serial of the state to which the edit applies. */
   readonly #since: number;
   #size: number;
   #puts = 0;
   #isDone = false;
-  /** Keys of entries that may have changed; undefined when there are too many. */
+  /** The keys of entries that may have changed; undefined where there are too many. */
   #keys: Key[] | undefined = [];
 
   constructor(edits: IndexEdits, before: IndexState) {

@@ -1,11 +1,11 @@
 import type { Address, Family, Key, KeyKind } from "../../base/ip/index.ts";
 
-/** A key as words that compare as signed numbers: of each address the highest first, its highest bit flipped. */
+/** A key as words that compare as signed numbers. Each address has its highest word first, and each word has its highest bit flipped. */
 export interface KeyWords {
   readonly first: Int32Array;
   readonly last: Int32Array;
   readonly written: Int32Array;
-  /** Its position among kinds in lists: CIDR 0, range 1, IP 2. */
+  /** The rank of its kind in lists: CIDR 0, range 1, IP 2. */
   rank: number;
 }
 
@@ -30,7 +30,7 @@ export function addressWords({ family, value }: Address): Int32Array {
   return words;
 }
 
-/** Sets the words of an address; of IPv4 only the first word is set. */
+/** Sets the words of an address. For IPv4 it sets only the first word. */
 export function setAddressWords(words: Int32Array, family: Family, value: bigint): void {
   if (family === 4) {
     words[0] = Number(value) ^ flip;
@@ -42,7 +42,7 @@ export function setAddressWords(words: Int32Array, family: Family, value: bigint
   words[3] = Number(BigInt.asUintN(32, value)) ^ flip;
 }
 
-/** Sets an address of four plain words at a position of others, IPv4 in its mapped form. @returns its family. */
+/** Sets the words from four plain words at a position, IPv4 in its mapped form. @returns the family. */
 export function setPlainWords(words: Int32Array, plain: Int32Array, at: number): Family {
   if (plain[at] === 0 && plain[at + 1] === 0 && plain[at + 2] === 0xffff) {
     words[0] = (plain[at + 3] as number) ^ flip;
@@ -52,7 +52,7 @@ export function setPlainWords(words: Int32Array, plain: Int32Array, at: number):
   return 6;
 }
 
-/** The address back from its words. */
+/** Returns the address of words. */
 export function addressValue(words: Int32Array, family: Family): bigint {
   let value = 0n;
   for (let w = 0; w < (family === 4 ? 1 : 4); w++) value = (value << 32n) | BigInt(((words[w] as number) ^ flip) >>> 0);
@@ -75,7 +75,7 @@ const slash = 0x2f;
 const colon = 0x3a;
 const dash = 0x2d;
 
-/** Reads keys in canonical text off bytes, without making strings or big integers of them. */
+/** Reads keys in canonical text from bytes, without creating strings or big integers. */
 export class KeyScanner {
   readonly #bytes: Uint8Array;
   readonly words = createKeyWords();
@@ -84,24 +84,24 @@ export class KeyScanner {
   #width = 1;
   #at = 0;
 
-  /** It takes nothing that {@link parseKey} would not take, and means the same by it. */
+  /** Creates a scanner. It accepts only keys that {@link parseKey} accepts, with the same meaning. */
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
   }
 
-  /** The family of the key that was read last. */
+  /** Returns the family of the key that was read last. */
   get family(): Family {
     return this.#family;
   }
 
-  /** Tells whether it is a prefix whose address as written is not the first of its network. */
+  /** Reports whether it is a prefix whose address as written is not the first of its network. */
   hasHostBits(): boolean {
     if (this.words.rank !== 0) return false;
     for (let w = 0; w < this.#width; w++) if (this.words.first[w] !== this.words.written[w]) return true;
     return false;
   }
 
-  /** @returns the offset behind the key that starts here; -1 for what is none, or not in canonical text. */
+  /** Reads the key that starts here. @returns the offset after it; -1 where there is no key in canonical text. */
   scan(start: number): number {
     this.#at = start;
     this.#family = this.#isIpv4() ? 4 : 6;
@@ -124,7 +124,7 @@ export class KeyScanner {
     return this.#address(this.words.last) && !this.#isBackward() ? this.#at : -1;
   }
 
-  /** A decimal number of this many digits at most, without leading zeros; -1 for none. */
+  /** Reads a decimal number of at most this many digits, without leading zeros; returns -1 for none. */
   #decimal(digits: number): number {
     const start = this.#at;
     let value = 0;
@@ -149,7 +149,7 @@ export class KeyScanner {
     return true;
   }
 
-  /** A group of an IPv6 address; -1 for none. */
+  /** Reads a group of an IPv6 address; returns -1 for none. */
   #group(): number {
     const start = this.#at;
     let value = 0;
@@ -181,7 +181,7 @@ export class KeyScanner {
         gap = count;
         this.#at += 2;
       } else {
-        // The last colon may be the one behind the key.
+        // The last colon may be the one after the key.
         if (count === 8 || hexDigit(this.#bytes[this.#at + 1]) < 0) break;
         this.#at++;
       }
@@ -205,7 +205,7 @@ export class KeyScanner {
     for (let w = 0; w < this.#width; w++) {
       const bits = Math.min(Math.max(length - 32 * w, 0), 32);
       const hostMask = bits === 32 ? 0 : -1 >>> bits;
-      // The highest bit is flipped; flipped back and again, it is that of the network.
+      // Flip the highest bit back before the mask, and again after it.
       const plain = (this.words.written[w] as number) ^ flip;
       this.words.first[w] = (plain & ~hostMask) ^ flip;
       this.words.last[w] = (plain | hostMask) ^ flip;
@@ -226,7 +226,7 @@ export class KeyScanner {
   }
 }
 
-/** Lower case only, as canonical text has it. */
+/** Returns the value of a hexadecimal digit, in lower case only, as in canonical text. */
 function hexDigit(byte: number | undefined): number {
   if (byte === undefined) return -1;
   if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
@@ -234,8 +234,8 @@ function hexDigit(byte: number | undefined): number {
 }
 
 /**
- * RFC 5952 section 4.2: the first of the longest runs of two and more zero groups is what `::` stands for. An address that is
- * written with a dotted tail is none of ours.
+ * Reports whether `::` is canonical by RFC 5952, section 4.2: it replaces the first of the longest runs of two or more zero groups.
+ * An address with a dotted tail is not accepted.
  */
 function isCanonicalGap(groups: Int32Array, gap: number, gapLength: number): boolean {
   let best = -1;

@@ -23,14 +23,14 @@ import {
 } from "./tree-nodes.ts";
 
 /**
- * The items of a node, or of some side by side, laid out one after the other to be changed: the words of the first and the
- * last address, the item, in a branch the words of the least last address. Whoever holds them holds one reference to each item.
+ * The items of one or several adjacent nodes in a form for changes. Each has the words of the first and the
+ * last address, the item, and in a branch the words of the least last address. This object has one reference to each item.
  */
 export class NodeItems {
   readonly layout: NodeLayout;
   isLeaf = true;
   count = 0;
-  /** Words of one item. */
+  /** The words of one item. */
   stride = 0;
   readonly words: Int32Array;
   /** The prefix length of each item of a leaf that is being made. */
@@ -54,7 +54,7 @@ const mostItems = 2 * Math.max(maxLeafItems, maxBranchItems) + 1;
 const highest = 0x7fff_ffff;
 const lowest = -0x8000_0000;
 
-/** Appends the items of a node and gives up the caller's reference to it: a node that nobody else refers to is freed. */
+/** Appends the items of a node and releases the caller's reference to it. A node without other references is freed. */
 export function takeNode(heap: Heap, layout: NodeLayout, node: number, items: NodeItems): void {
   const { words } = heap;
   const { width } = layout;
@@ -112,9 +112,9 @@ function takeLasts(words: Int32Array, layout: NodeLayout, node: number, items: N
 }
 
 /**
- * A node of the items `from` to before `to`, with one reference to it; those to its items are now the node's.
+ * Writes a node of the items `from` to before `to`, with one reference to it. The references to its items move to the node.
  *
- * @param into gets the item that stands for the node in its parent, from `at` on.
+ * @param into receives the item of the node in its parent, from `at` on.
  */
 export function writeNode(
   heap: Heap,
@@ -141,7 +141,7 @@ export function writeNode(
   return node;
 }
 
-/** With how many equal words the first addresses begin; never all words. The items are in order. */
+/** Returns the number of equal words with which the first addresses begin, which is never all words. The items are in order. */
 function commonOf({ words, stride, layout: { width } }: NodeItems, from: number, to: number): number {
   let common = 0;
   while (common < width - 1 && words[from * stride + common] === words[(to - 1) * stride + common]) common++;
@@ -149,9 +149,9 @@ function commonOf({ words, stride, layout: { width } }: NodeItems, from: number,
 }
 
 /**
- * Finds out the lengths of the prefixes that first and last addresses have in common, and the links.
+ * Computes the lengths of the common prefixes of first and last addresses, and the links.
  *
- * @returns whether all keys are as large as those prefixes.
+ * @returns true where all keys are as large as those prefixes.
  */
 function measureItems(items: NodeItems, from: number, to: number): boolean {
   const { words, stride, lengths, links } = items;
@@ -166,7 +166,7 @@ function measureItems(items: NodeItems, from: number, to: number): boolean {
     if (w < width) {
       const hosts = (words[first + w] as number) ^ (words[last + w] as number);
       lengths[i] = 32 * w + Math.clz32(hosts);
-      // Ones down to the lowest bit, all of them zeros in the first address.
+      // The host bits must be ones down to the lowest bit, and all of them zero in the first address.
       if ((hosts & (hosts + 1)) !== 0 || (((words[first + w] as number) ^ lowest) & hosts) !== 0)
         areAllPrefixes = false;
       for (w++; w < width; w++) if (words[first + w] !== lowest || words[last + w] !== highest) areAllPrefixes = false;
@@ -239,7 +239,7 @@ function writeBranchRows(words: Int32Array, node: number, items: NodeItems, from
   }
 }
 
-/** Writes the item that stands for a node of these items. */
+/** Writes the item of the parent for a node of these items. */
 function sumUp(items: NodeItems, from: number, to: number, node: number, into: Int32Array, at: number): void {
   const { words, stride } = items;
   const { width } = items.layout;

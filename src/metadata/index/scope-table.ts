@@ -1,7 +1,7 @@
 import { type Heap, treePart } from "./heap.ts";
 import { retain } from "./tree-nodes.ts";
 
-// The states of scopes by the number of the scope, in blocks that never change once they are shown; what a change leaves alone is shared.
+// The states of scopes by the number of the scope, in blocks that never change after they are published. Unchanged blocks are shared.
 //   table  1 references   2 the definitions   3 –  chunks, by the upper bits of the number; 0 for none
 //   chunk  1 references   2 –  rows of two words, by the lower bits: a snapshot, 0 for none, with 1 added where global entries do not count; layers, 0 for none
 //   layers  1 references   2 how many   3 –  snapshots, in their order
@@ -21,11 +21,11 @@ const isolatedBit = 1;
 
 /** The entries of a scope, for look-ups. */
 export interface ScopeState {
-  /** 0: it has none. */
+  /** The snapshot of its own entries; 0 where it has none. */
   readonly snapshot: number;
-  /** Snapshots of what sources add, in their order. */
+  /** The snapshots of the sources' layers, in their order. */
   readonly layers: readonly number[];
-  /** Whether global entries count behind its own. */
+  /** True where global entries apply after the scope's own entries. */
   readonly inherits: boolean;
 }
 
@@ -43,11 +43,11 @@ export class ScopeTable {
   }
 
   /**
-   * Puts another table in force.
+   * Puts a new table in force.
    *
-   * @param changes by number; undefined for a scope that goes.
-   * @param definitions undefined: they stay.
-   * @throws HeapFullError; the table before stays then.
+   * @param changes by number; undefined for a removed scope.
+   * @param definitions the new definitions; undefined keeps the present ones.
+   * @throws HeapFullError; the previous table stays then.
    */
   change(changes: Iterable<readonly [number: number, state: ScopeState | undefined]>, definitions?: Uint8Array): void {
     const { words } = this.#heap;
@@ -71,7 +71,7 @@ export class ScopeTable {
     this.release(before);
   }
 
-  /** Gives up a reference to a table; 0 is none. */
+  /** Releases a reference to a table; 0 is none. */
   release(table: number): void {
     const { words } = this.#heap;
     if (table === 0 || --(words[table + 1] as number) > 0) return;
@@ -91,7 +91,7 @@ export class ScopeTable {
     words[table + 2] = block;
   }
 
-  /** The chunk of a scope, which no other table has. */
+  /** Returns the chunk of a scope, and copies it first if another table shares it. */
   #ownChunk(table: number, number: number, own: Set<number>): number {
     const { words } = this.#heap;
     const at = table + tableHead + (number >>> chunkBits);
@@ -126,7 +126,7 @@ export class ScopeTable {
     this.#releaseLayers(layersBefore);
   }
 
-  /** @returns a block with one holder; 0 for no layers. */
+  /** Writes the layers of a scope. @returns a block with one reference; 0 for no layers. */
   #writeLayers(snapshots: readonly number[]): number {
     if (snapshots.length === 0) return 0;
     const { words } = this.#heap;
@@ -171,13 +171,13 @@ function ownSnapshot(words: Int32Array, row: number): number {
   return (words[row] as number) & ~isolatedBit;
 }
 
-/** Finds the row of a scope in a table that is pinned; 0 where the table knows none of its chunk. */
+/** Returns the row of a scope in a pinned table; 0 where the table has no chunk for it. */
 export function findScope(words: Int32Array, table: number, number: number): number {
   const chunk = words[table + tableHead + (number >>> chunkBits)] as number;
   return chunk === 0 ? 0 : rowOf(chunk, number);
 }
 
-/** Puts the states of a scope at the front of `states`: that of its own entries, then its layers. @returns how many there are. */
+/** Writes the states of a scope to the front of `states`: its own entries, then its layers. @returns the number of states. */
 export function putScopeStates(words: Int32Array, row: number, states: Int32Array): number {
   let count = 0;
   const own = ownSnapshot(words, row);
@@ -189,18 +189,18 @@ export function putScopeStates(words: Int32Array, row: number, states: Int32Arra
   return count;
 }
 
-/** Tells of the row of a scope whether global entries do not count in it. */
+/** Reports whether global entries do not apply in the scope of a row. */
 export function isIsolated(words: Int32Array, row: number): boolean {
   return ((words[row] as number) & isolatedBit) !== 0;
 }
 
-/** The definitions of a table that is pinned: a number, which is another one for other definitions; 0 for none. */
+/** Returns the serial of a pinned table's definitions, which differs for different definitions; 0 for none. */
 export function definitionsSerial(words: Int32Array, table: number): number {
   const block = table === 0 ? 0 : (words[table + 2] as number);
   return block === 0 ? 0 : (words[block + 2] as number);
 }
 
-/** Reads their text. */
+/** Reads the text of the definitions. */
 export function readDefinitions(words: Int32Array, table: number): string {
   const block = words[table + 2] as number;
   const start = 4 * (block + textHead);

@@ -25,64 +25,64 @@ import { mostScopes, ScopeTable } from "./scope-table.ts";
 import { layouts, retain } from "./tree-nodes.ts";
 import { IndexState, StateReading } from "./state-queries.ts";
 
-/** Entries that no person wrote, kept apart from all others. */
+/** Entries of a source, separate from those that people write. */
 export interface UdmLayer {
   readonly name: string;
   readonly index: UdmIndex;
-  /** They have all keys of the layer, so that look-ups pass over it; undefined: it is always searched. */
+  /** The places of all keys of the layer, with which look-ups can skip it. Undefined where it is always searched. */
   readonly places?: LayerPlaces | undefined;
 }
 
-/** A scope as look-ups are to see it. */
+/** A scope in the form for look-ups. */
 export interface PublishedScope {
-  /** Its entries; undefined: it has none. They must be held for as long as they are published. */
+  /** The scope's entries; undefined where it has none. They must be held while they are published. */
   readonly index: UdmIndex | undefined;
-  /** What sources add, in their order; held likewise. */
+  /** The entries of sources, in their order. They must be held, too. */
   readonly layers?: readonly UdmIndex[];
-  /** True if global entries count behind its own. */
+  /** True where global entries apply after the scope's own entries. */
   readonly inherits: boolean;
 }
 
 export interface SharedIndexOptions {
-  /** Most entries of one state. Memory is reserved for this many, which costs address space until it is used. */
+  /** The most entries of one state. Memory is reserved for all of them, which costs only address space until it is used. */
   readonly maxEntries: number;
-  /** Names the limit in a message that says how to raise it. */
+  /** The name of the limit, for a message about raising it. */
   readonly limitName?: string;
-  /** Most readers at a time. */
+  /** The most readers at a time. */
   readonly maxReaders?: number;
-  /** Called when the system gives less memory than was asked for. */
+  /** Is called when the system provides less memory than requested. */
   readonly onSmallerReserve?: (bytes: number, askedFor: number) => void;
 }
 
-/** Bytes, and numbers of states. */
+/** Statistics in bytes and numbers of states. */
 export interface SharedIndexStats {
   readonly reserved: number;
   readonly tree: number;
   readonly entries: number;
-  /** Bytes that were in use once and wait to be used again. */
+  /** Bytes that were used before and can be used again. */
   readonly free: number;
-  /** States that objects of this thread keep. */
+  /** The number of states that objects of this thread keep. */
   readonly heldSnapshots: number;
-  /** Readers that are in the middle of a look-up. */
+  /** The number of readers in the middle of a look-up. */
   readonly activeReaders: number;
 }
 
-/** All addresses. */
+/** The ranges of all addresses. */
 const wholeFamilies = [
   { family: 4, first: 0n, last: 2n ** 32n - 1n },
   { family: 6, first: 0n, last: 2n ** 128n - 1n },
 ] as const;
 const cachedEntries = 4096;
-/** Nodes freed with each state that is given up: more than a small change replaces. */
+/** The nodes that are freed with each released state, more than a small change replaces. */
 const freedAtOnce = 100;
-/** Nodes freed in a cycle of the event loop that is taken for it: about a millisecond. */
+/** The nodes that are freed in one turn of the event loop, which takes about a millisecond. */
 const freedPerYield = 2000;
 
 /**
- * An index in shared memory. The thread that made it makes all changes; others read what it publishes.
+ * An index in shared memory. The thread that created it makes all changes; other threads read the published states.
  *
- * Each state that it gives out as a {@link UdmIndex} keeps its memory until the object is garbage, or was released. A
- * state of which no object, no reader and no publication is left gives back what no other state shares.
+ * Each state that it returns as a {@link UdmIndex} keeps its memory until the object is released or collected as garbage. A
+ * state without objects, readers and publication frees all memory that no other state shares.
  */
 export class SharedIndex {
   readonly #maxReaders: number;
@@ -101,16 +101,16 @@ export class SharedIndex {
   readonly #reading: StateReading;
   readonly #lost = new FinalizationRegistry<number>((snapshot) => this.#giveUp(snapshot));
   readonly #changes = new ChangeWriter(this.#changeBuffer);
-  /** The state of the entries of people that is published; 0 before there is any. */
+  /** The published state of the entries of people; 0 before the first one. */
   #published = 0;
   #publishedSerial = 0;
   /** States of the other layers, in their order. */
   #layers: readonly number[] = [];
   #layerBits: readonly number[] = [];
   readonly #scopes: ScopeTable;
-  /** What is published of each scope: serials of its states, the first that of its own entries, 0 for none; and whether global entries count. */
+  /** The published states of each scope: their serials, the first for its own entries (0 for none), and whether global entries apply. */
   readonly #shownScopes = new Map<number, { readonly serials: readonly number[]; readonly inherits: boolean }>();
-  /** How often layers or scopes changed. */
+  /** The number of changes of layers or scopes. */
   #layerChanges = 0;
   /** The view that readers see. */
   #shown = 0;
@@ -149,16 +149,16 @@ export class SharedIndex {
     });
   }
 
-  /** The state of no entries, version 0. */
+  /** Returns the empty state, version 0. */
   empty(): UdmIndex {
     return this.#show(writeSnapshot(this.#heap, { 4: 0, 6: 0 }, 0, 0));
   }
 
   /**
-   * Leases the memory that is free to a thread that builds a state ({@link StateBuilder}). Until it is taken back,
+   * Leases the free memory to a thread that builds a state ({@link StateBuilder}). Until the lease ends,
    * no state can be made or changed here.
    *
-   * @param before the state that the new one follows; it must be held until then.
+   * @param before the previous state, which must be held until then.
    */
   lease(before?: UdmIndex): IndexLease {
     this.#freeAll();
@@ -167,7 +167,7 @@ export class SharedIndex {
     return { heap: this.#heap.lease(), limits: this.#limits, before: snapshot, version, serial: this.#writer.serial() };
   }
 
-  /** Takes the memory back from a thread that does not use it any more, with what it has built. */
+  /** Ends a lease and returns the built state. The thread must no longer use the memory. */
   completeLease(lease: IndexLease, built: IndexReturn): UdmIndex {
     this.#heap.endLease(lease.heap, built.heap);
     this.#writer = new EntryWriter(this.#heap, built.serial);
@@ -175,22 +175,22 @@ export class SharedIndex {
     return this.#show(built.snapshot, undefined, Math.max(snapshotWeight, (tree + entries) >>> 2));
   }
 
-  /** The same when nothing of it is wanted. */
+  /** Ends a lease and discards its result. */
   cancelLease(lease: IndexLease): void {
     this.#heap.endLease(lease.heap);
   }
 
   /**
-   * Makes a state the one that readers see, all of it at once.
+   * Publishes a state to readers atomically.
    *
-   * @returns where it may differ from the one that was published before; undefined: anywhere.
+   * @returns the addresses at which it may differ from the previously published state; undefined means anywhere.
    */
   publish(index: UdmIndex): readonly AddressRange[] | undefined {
     const state = this.#heldState(index);
     const { snapshot, changes } = state;
     if (snapshot === this.#published) return [];
     const changed = changes?.since === this.#publishedSerial ? changes.keys : undefined;
-    // Reported once; what is published again later differs from something else.
+    // The changes are reported only once, because a later publication would differ from another state.
     state.changes = undefined;
     this.#published = snapshot;
     this.#publishedSerial = state.serial;
@@ -199,10 +199,10 @@ export class SharedIndex {
   }
 
   /**
-   * Makes these states the other layers that readers see, in their order behind the published one, all at once. They must be held
-   * for as long as they are layers.
+   * Publishes these states atomically as the other layers, in their order after the published state. They must be held
+   * as long as they are layers.
    *
-   * @param changed where what readers see may differ from before; undefined: anywhere.
+   * @param changed the addresses at which readers may see a difference; undefined means anywhere.
    */
   publishLayers(
     next: readonly Pick<UdmLayer, "index" | "places">[],
@@ -216,11 +216,11 @@ export class SharedIndex {
   }
 
   /**
-   * Makes these the scopes that readers see, all at once.
+   * Publishes changes of scopes atomically.
    *
-   * @param changes by number, from 1 to {@link mostScopes}; undefined for one that goes. Those that are not named stay.
-   * @param definitions of all scopes, as JSON; undefined: they stay.
-   * @returns where what readers see may differ from before; undefined: anywhere.
+   * @param changes by number, from 1 to {@link mostScopes}; undefined for a removed scope. Scopes that are not named stay.
+   * @param definitions of all scopes, as JSON; undefined keeps them.
+   * @returns the addresses at which readers may see a difference; undefined means anywhere.
    * @throws UdmError `resource_exhausted`
    */
   publishScopes(
@@ -257,7 +257,7 @@ export class SharedIndex {
     return changed;
   }
 
-  /** Returns where other states of a scope differ from the published ones. */
+  /** Returns the addresses at which new states of a scope differ from the published ones. */
   #changesOf(scope: number, states: readonly (IndexState | undefined)[], inherits: boolean): readonly AddressRange[] {
     const before = this.#shownScopes.get(scope);
     const keys: AddressRange[] = [];
@@ -277,13 +277,13 @@ export class SharedIndex {
     }));
   }
 
-  /** Places for a further layer: they let look-ups pass over it. Undefined when there are too many, which are always searched. */
+  /** Returns places for a new layer, with which look-ups can skip it. Undefined where there are too many layers; such a layer is always searched. */
   layerPlaces(): LayerPlaces | undefined {
     if (this.#layersWithPlaces === mostLayers) return undefined;
     return new LayerPlaces(new Int32Array(this.#placesBuffer), this.#layersWithPlaces++);
   }
 
-  /** Gives a state up at once whose object nobody uses any more. */
+  /** Releases a state at once. Nobody may use its object any more. */
   release(index: UdmIndex): void {
     const state = this.#stateOf(index);
     if (state === undefined) return;
@@ -293,7 +293,7 @@ export class SharedIndex {
     this.#giveUp(snapshot);
   }
 
-  /** Returns the handle that a reader in another thread needs; each reader needs its own. @throws Error when there are too many readers. */
+  /** Returns a handle for one reader in another thread. Each reader needs its own. @throws Error when there are too many readers. */
   handle(): SharedIndexHandle {
     const slot = this.#publisher.takeSlot();
     if (slot === undefined) throw new Error(`an index has ${this.#maxReaders} readers at most`);
@@ -307,7 +307,7 @@ export class SharedIndex {
     };
   }
 
-  /** Gives a reader's place back; to be called when a thread has ended without closing its reader. */
+  /** Frees a reader's slot. It must be called when a thread has ended without closing its reader. */
   closeReader(handle: SharedIndexHandle): void {
     this.#publisher.freeSlot(handle);
     this.#sweepRetired();
@@ -328,7 +328,7 @@ export class SharedIndex {
     };
   }
 
-  /** Frees what was given up, a little in each cycle. */
+  /** Frees released memory, a little in each turn of the event loop. */
   #work(): void {
     if (!this.#releaser.work(freedAtOnce) || this.#isWorking) return;
     this.#isWorking = true;
@@ -367,14 +367,14 @@ export class SharedIndex {
     while (this.#releaser.work(freedPerYield));
   }
 
-  /** Lets readers see what is published, all of it at once. */
+  /** Shows the published states to readers atomically. */
   #showView(changed: readonly AddressRange[] | undefined): void {
     const states = this.#published === 0 ? this.#layers : [this.#published, ...this.#layers];
     for (const snapshot of states) retain(this.#words, snapshot);
     const { block } = this.#scopes;
     if (block !== 0) retain(this.#words, block);
     const view = this.#views.add(states, this.#published === 0 ? this.#layerBits : [0, ...this.#layerBits], block);
-    // Both parts only grow, so that no version comes twice.
+    // Both parts only grow, so that no version occurs twice.
     const version = (this.#published === 0 ? 0 : versionOf(this.#words, this.#published)) + this.#layerChanges;
     this.#changes.write(version, changed);
     this.#publisher.publish(view, version);
@@ -383,7 +383,7 @@ export class SharedIndex {
     this.#sweepRetired();
   }
 
-  /** The state that an object stands for; undefined when it was given up, or is one of another index. */
+  /** Returns the state of an object; undefined where it was released or belongs to another index. */
   #stateOf(index: UdmIndex): IndexState | undefined {
     return index instanceof IndexState && index.reading === this.#reading && index.snapshot !== 0 ? index : undefined;
   }
@@ -394,7 +394,7 @@ export class SharedIndex {
     return state;
   }
 
-  /** Gives a state an object, which holds it. */
+  /** Returns an object for a state. The object keeps the state's memory. */
   #show(snapshot: number, changes?: ChangesOf, weight = 0): UdmIndex {
     const state = new IndexState(this.#reading, this.#beginEdit, snapshot, ++this.#lastSerial, changes, weight);
     this.#heldSnapshots++;

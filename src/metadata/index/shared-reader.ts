@@ -23,7 +23,7 @@ import {
   stateCount,
 } from "./snapshots.ts";
 
-/** Holds what another thread needs to read an index; goes through `postMessage`. For one reader. */
+/** The data with which one reader in another thread reads an index. It can be sent by `postMessage`. */
 export interface SharedIndexHandle extends ReaderSlot {
   readonly heap: SharedArrayBuffer;
   readonly control: SharedArrayBuffer;
@@ -32,10 +32,10 @@ export interface SharedIndexHandle extends ReaderSlot {
   readonly changes: SharedArrayBuffer;
 }
 
-/** Entries kept as objects: those that many addresses have in common. */
+/** The most entries that are cached as objects, because many addresses share them. */
 const cachedEntries = 4096;
 
-/** Reads what is published of all layers from any thread, without ever waiting. */
+/** A reader of the published states of all layers. It works in any thread and never waits. */
 export class SharedIndexReader implements AddressIndex {
   readonly #changes: ChangeReader;
   readonly #words: Int32Array;
@@ -47,12 +47,12 @@ export class SharedIndexReader implements AddressIndex {
   readonly #texts: CoveringTexts;
   readonly #places: Int32Array;
   readonly #scratch = new Int32Array(4);
-  /** States of a scope, then those of all addresses. */
+  /** The states of a scope, then the global states. */
   readonly #searched = new Int32Array(2 * mostStates);
   #isOpen = true;
   /** The view that is pinned for texts. */
   #pinned = 0;
-  /** The scopes of the addresses that texts are looked up of; undefined: none is in one. */
+  /** The scopes of the addresses of a look-up; undefined where no address is in a scope. */
   #scopes: Int32Array | undefined;
   #scopeList: ScopeList = { serial: 0, scopes: [] };
   readonly #chooseForTexts = (family: Family, address: Int32Array, i: number): number => {
@@ -65,7 +65,7 @@ export class SharedIndexReader implements AddressIndex {
     return withFirstApart(this.#choose(this.#pinned, family, address, own), own);
   };
 
-  /** Opens a handle; once only. */
+  /** Opens a handle. A handle can be opened only once. */
   constructor(handle: SharedIndexHandle) {
     const { heap } = handle;
     this.#changes = new ChangeReader(handle.changes);
@@ -80,27 +80,30 @@ export class SharedIndexReader implements AddressIndex {
   }
 
   /**
-   * The low 32 bits of the version that is published, by one atomic load. What is looked up after this is of that
-   * version or a later one.
+   * Returns the low 32 bits of the published version, by one atomic load. A later look-up sees that
+   * version or a newer one.
    */
   version(): number {
     return Atomics.load(this.#words, versionWord);
   }
 
   /**
-   * Returns what may have changed since the last call. A look-up after this is of that version or a later one, whose
+   * Returns the changes since the last call. A later look-up sees that version or a newer one, whose
    * changes come with the next call.
    */
   changes(): Changes {
     return this.#changes.next(() => this.version());
   }
 
-  /** Every entry that covers the address, in list order, of one key in the order of the layers, all of one view. The address is taken as it is (no unmapping). */
+  /**
+   * Returns every entry that covers the address, all from one view, in list order; equal keys have the order of the layers. An IPv4-mapped address is
+   * not unmapped.
+   */
   covering(address: Address): UdmEntry[] {
     return this.#covering(address.family, addressWords(address));
   }
 
-  /** The same for 4 or 16 bytes in network order. */
+  /** Does the same as `covering` for 4 or 16 bytes in network order. */
   coveringBytes(bytes: Uint8Array, offset: number, family: Family): UdmEntry[] {
     setBytesWords(this.#scratch, family, bytes, offset);
     return this.#covering(family, this.#scratch);
@@ -154,17 +157,17 @@ export class SharedIndexReader implements AddressIndex {
     }
   }
 
-  /** Gives the reader's place back. It must not be used afterwards. */
+  /** Frees the reader's slot. The reader must not be used afterwards. */
   close(): void {
     if (this.#isOpen) this.#pin.close();
     this.#isOpen = false;
   }
 
-  /** Finds the states of a view that may have entries that cover an address. @param before how many there are already. @returns how many there are then. */
+  /** Adds the states of a view that may cover an address. @param before the number of states so far. @returns the new number. */
   #choose(view: number, family: Family, address: Int32Array, before: number): number {
     const states = stateCount(this.#views, view);
     const first = firstState(view);
-    // With one state there is nothing to pass over.
+    // With one state there is nothing to skip.
     const bits = states > 1 ? layersNear(this.#places, family, address) : -1;
     let count = before;
     for (let s = 0; s < states; s++) {

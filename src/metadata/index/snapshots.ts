@@ -5,13 +5,13 @@ import { addressValue, addressWords, createKeyWords, setKeyWords } from "./key-l
 import type { AddressRange } from "../model/udm-store.ts";
 
 export interface ChangesOf {
-  /** Serial of the state that was changed. */
+  /** The serial of the state to which the changes apply. */
   readonly since: number;
   readonly keys: readonly Key[];
 }
 
 /**
- * Gives references up. What nobody refers to any more is freed bit by bit, because a whole tree may go at once.
+ * Releases references. Memory without references is freed in steps, because a whole tree may be released at once.
  */
 export class Releaser {
   readonly #heap: Heap;
@@ -24,20 +24,20 @@ export class Releaser {
     this.#words = heap.words;
   }
 
-  /** Gives up a reference to a node; 0 is none. */
+  /** Releases a reference to a node; 0 is none. */
   tree(layout: NodeLayout, node: number): void {
     if (node === 0 || --(this.#words[node + 1] as number) > 0) return;
     this.#waiting.push(node);
     this.#waitingLayouts.push(layout);
   }
 
-  /** Gives up a reference to the entry of a leaf's item. */
+  /** Releases a reference to the entry of a leaf's item. */
   entry(item: number): void {
     const block = blockOf(item);
     if (--(this.#words[block + 1] as number) === 0) this.#heap.free(block);
   }
 
-  /** Frees nodes that were given up, this many at most. @returns whether there are more. */
+  /** Frees at most this many released nodes. @returns true where there are more. */
   work(nodes: number): boolean {
     for (let i = 0; i < nodes; i++) {
       const node = this.#waiting.pop();
@@ -56,9 +56,9 @@ export class Releaser {
   }
 }
 
-// The threads exchange views in words of one small shared buffer. Word 0: the published view. Word 1: the
-// low 32 bits of its version, written after it, so that a thread never takes an old view for the new version. Then a
-// slot for each reader, on a line of the processor's cache of its own.
+// The threads exchange views in words of one small shared buffer. Word 0 is the published view. Word 1 has the
+// low 32 bits of its version; it is written after word 0, so that a thread never takes an old view for the new version. Then
+// follows a slot for each reader, each on its own processor cache line.
 const publishedWord = 0;
 export const versionWord = 1;
 const slotWords = 16;
@@ -72,7 +72,7 @@ export function createControl(maxReaders: number): SharedArrayBuffer {
 /** A reader's place. */
 export interface ReaderSlot {
   readonly slot: number;
-  /** Differs from that of all others that had or will have the place. */
+  /** A number that no other user of the place ever has. */
   readonly ticket: number;
 }
 
@@ -92,7 +92,7 @@ export class Publisher {
     Atomics.store(this.#words, versionWord, version);
   }
 
-  /** Tells whether a reader is at this view. One that is no longer published gets no new readers. */
+  /** Reports whether a reader is at this view. One that is no longer published gets no new readers. */
   isPinned(view: number): boolean {
     return this.#count((pinned) => pinned === view) > 0;
   }
@@ -101,7 +101,7 @@ export class Publisher {
     return this.#count((pinned) => pinned !== 0);
   }
 
-  /** @returns undefined when all are taken. */
+  /** Takes a free slot. @returns undefined where all are taken. */
   takeSlot(): ReaderSlot | undefined {
     for (let slot = 0; slot < this.#slots; slot++) {
       const ticket = this.#tickets + 1;
@@ -147,15 +147,15 @@ export class SnapshotPin {
   }
 
   /**
-   * Keeps the published view from being freed until `unpin`. One at a time.
+   * Keeps the published view from being freed until `unpin`. A reader can pin one view at a time.
    *
-   * @returns the view, 0 when nothing was published yet.
+   * @returns the view; 0 where nothing was published yet.
    */
   pin(): number {
     for (;;) {
       const view = Atomics.load(this.#words, publishedWord);
       Atomics.store(this.#words, this.#at + pinnedWord, view);
-      // The writer looks at the slots after it has published: either it sees ours, or we see what it published.
+      // The writer checks the slots after it has published. So either it sees this slot, or this reader sees the new view.
       if (Atomics.load(this.#words, publishedWord) === view) return view;
     }
   }
@@ -164,25 +164,25 @@ export class SnapshotPin {
     Atomics.store(this.#words, this.#at + pinnedWord, 0);
   }
 
-  /** Gives the slot back. */
+  /** Returns the slot. */
   close(): void {
     freeSlot(this.#words, this.#at, this.#ticket);
   }
 }
 
-// The views that readers see, in words of one small shared buffer: a row for each view, which says how many states it has and
-// which, the entries of people first, then the bits of {@link LayerPlaces} of each; 0 for one that is always searched; last the table of scopes, 0 for none. A row is written before it is published, and again only when no reader is at it.
-// Views are numbered from 1; 0 is none.
-/** States of a view: that of the person's entries and those of other layers. */
+// The views that readers see, in words of one small shared buffer. A row for each view has the number of its states, then the states (the
+// entries of people first), and the bit of {@link LayerPlaces} of each (0 for one that is always searched). The last word is the table of
+// scopes, 0 for none. A row is written before it is published, and written again only when no reader uses it. Views are numbered from 1; 0 is none.
+/** The most states of a view: that of the entries of people, and those of other layers. */
 export const mostStates = 128;
 const rowWords = 2 * mostStates + 2;
 
 export function createViewBuffer(maxReaders: number): SharedArrayBuffer {
-  // Each reader may be at another view, one is published, one is being made.
+  // Each reader may use a different view. One more is published, and one is being made.
   return new SharedArrayBuffer((maxReaders + 3) * rowWords * 4);
 }
 
-/** Returns the offset of the first state of a view, behind the word with their number. */
+/** Returns the offset of the first state of a view, after the word with their number. */
 export function firstState(view: number): number {
   return view * rowWords + 1;
 }
@@ -191,12 +191,12 @@ export function stateCount(words: Int32Array, view: number): number {
   return words[view * rowWords] as number;
 }
 
-/** The bit of a state of a view by its position. */
+/** Returns the bit of the state at a position of a view. */
 export function placesBit(words: Int32Array, view: number, state: number): number {
   return words[view * rowWords + 1 + mostStates + state] as number;
 }
 
-/** The block of the table of scopes of a view; 0: there are none. */
+/** Returns the block of a view's table of scopes; 0 where there are none. */
 export function scopesOf(words: Int32Array, view: number): number {
   return words[view * rowWords + 1 + 2 * mostStates] as number;
 }
@@ -211,7 +211,7 @@ export class ViewTable {
     this.#unused = Array.from({ length: this.#words.length / rowWords - 1 }, (_, i) => i + 1);
   }
 
-  /** @returns the number of a view of these states, which stays theirs until `free`. @param bits of their places. @param scopes the table of scopes. */
+  /** Adds a view of these states. @param bits of their places. @param scopes the table of scopes. @returns its number, which is theirs until `free`. */
   add(states: readonly number[], bits: readonly number[], scopes: number): number {
     const view = this.#unused.pop();
     if (view === undefined || states.length > mostStates) throw new Error("too many states to show at a time");
@@ -235,28 +235,28 @@ export class ViewTable {
   }
 }
 
-// These words tell all threads where layers have entries: a bit for each layer. A bit once set stays, so that a layer may be searched in vain,
-// but is never passed over wrongly. Of a key that lies in one /24 (IPv6: /48) the word is found by a hash of that, of wider ones by
-// each /16 (/32) that they touch; the widest set the bit for all addresses of their family.
+// These words show all threads where layers have entries, with one bit for each layer. A set bit stays set, so a layer may be searched in vain,
+// but is never skipped wrongly. For a key within one /24 (IPv6: /48) a hash of that prefix selects the word. A wider key sets the bit for
+// each /16 (/32) that it touches, and the widest keys set it for all addresses of their family.
 const narrowWords = 2 ** 20;
 const wideWords = 2 ** 16;
 const firstWide = narrowWords;
 const everywhere = firstWide + wideWords;
 const hashFactor = 0x9e37_79b1;
-/** More wide places than this are everywhere. */
+/** The most wide places that a key sets. A key with more counts as everywhere. */
 const mostWide = 256;
-/** The sign bit stays unused. */
+/** The most layers with a bit. The sign bit stays unused. */
 export const mostLayers = 31;
 
 export function createPlacesBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((everywhere + 7) * 4);
 }
 
-/** Tells where one layer has entries. */
+/** The places where one layer has entries. */
 export class LayerPlaces {
   readonly #words: Int32Array;
   readonly #keyWords = createKeyWords();
-  /** Its bit. */
+  /** The bit of the layer. */
   readonly bit: number;
 
   constructor(words: Int32Array, number: number) {
@@ -264,7 +264,7 @@ export class LayerPlaces {
     this.bit = 1 << number;
   }
 
-  /** To be called before a state that has the key is published. */
+  /** Adds a key. It must be called before a state with the key is published. */
   add(key: Key): void {
     const { first, last } = setKeyWords(this.#keyWords, key);
     if (areNear(key.family, first, last)) return this.#set(narrowPlace(key.family, first));
@@ -279,7 +279,7 @@ export class LayerPlaces {
   }
 }
 
-/** The bits of the layers that may have entries that cover an address; those without a bit are not known. */
+/** Returns the bits of the layers that may cover an address. Layers without a bit are not included. */
 export function layersNear(words: Int32Array, family: Family, address: Int32Array): number {
   return (
     (words[narrowPlace(family, address)] as number) |
@@ -288,7 +288,7 @@ export function layersNear(words: Int32Array, family: Family, address: Int32Arra
   );
 }
 
-/** Tells whether two addresses lie in one /24, of IPv6 in one /48. */
+/** Reports whether two addresses lie in one /24, of IPv6 in one /48. */
 function areNear(family: Family, one: Int32Array, other: Int32Array): boolean {
   if (family === 4) return (one[0] as number) >> 8 === (other[0] as number) >> 8;
   return one[0] === other[0] && (one[1] as number) >> 16 === (other[1] as number) >> 16;
@@ -299,7 +299,7 @@ function narrowPlace(family: Family, address: Int32Array): number {
   return Math.imul(Math.imul(address[0] as number, hashFactor) ^ ((address[1] as number) >> 16), hashFactor) >>> 12;
 }
 
-/** The number of the /16, of IPv6 of the /32, in the order of addresses. */
+/** Returns the number of the /16 (IPv6: /32) in the order of addresses. */
 function wideNumber(family: Family, address: Int32Array): number {
   return family === 4 ? (address[0] as number) >> 16 : (address[0] as number);
 }
@@ -308,13 +308,13 @@ function widePlace(family: Family, n: number): number {
   return firstWide + (family === 4 ? n & (wideWords - 1) : Math.imul(n, hashFactor) >>> 16);
 }
 
-// One state of the database, in a block of its own that never changes:
-//   1  how many holders it has: objects of the thread that writes, and being the published one
+// One state of the database, in its own block that never changes:
+//   1  the number of references: objects of the writing thread, and its publication
 //   2  root of the IPv4 tree, 0 for none      3  root of the IPv6 tree
 //   4  number of entries                      5  version, low 32 bits      6  and the rest
 const rootWords: Readonly<Record<Family, number>> = { 4: 2, 6: 3 };
 
-/** Takes over the references to the roots. @returns a block with one holder. @throws HeapFullError */
+/** Writes a state and takes over the references to the roots. @returns a block with one reference. @throws HeapFullError */
 export function writeSnapshot(
   heap: Heap,
   roots: Readonly<Record<Family, number>>,
@@ -344,8 +344,8 @@ export function versionOf(words: Int32Array, snapshot: number): number {
   return (words[snapshot + 6] as number) * 2 ** 32 + ((words[snapshot + 5] as number) >>> 0);
 }
 
-// The changes of each publication, for readers in other threads: a ring of rows behind two words, how many rows were
-// written and how many were begun, which both only grow. A row is
+// The changes of each publication, for readers in other threads. Two words have the numbers of rows written and
+// begun, which only grow. A ring of rows follows. A row is
 //   0      low 32 bits of the version that the change came with
 //   1      4 or 6; 0 when anything may have changed
 //   2 – 5  first address of what changed       6 – 9  last address
@@ -356,14 +356,14 @@ const writtenRows = 0;
 const begunRows = 1;
 const ringHeadWords = 2;
 
-/** A publication that changed more than this counts as one that may have changed anything. */
+/** The most changes of a publication. One with more counts as a change of anything. */
 export const mostChanges = ringRows / 4;
 
 export function createChangeBuffer(): SharedArrayBuffer {
   return new SharedArrayBuffer((ringHeadWords + ringRows * ringRowWords) * 4);
 }
 
-/** Writes what publications change. */
+/** The writer of the changes of publications. */
 export class ChangeWriter {
   readonly #words: Int32Array;
   #written = 0;
@@ -372,7 +372,7 @@ export class ChangeWriter {
     this.#words = new Int32Array(buffer);
   }
 
-  /** Writes the changes of a version; to be called before that is published. @param changed undefined: anything. */
+  /** Writes the changes of a version. It must be called before the version is published. @param changed undefined means anything. */
   write(version: number, changed: readonly AddressRange[] | undefined): void {
     const ranges = changed === undefined || changed.length > mostChanges ? [undefined] : changed;
     Atomics.store(this.#words, begunRows, this.#written + ranges.length);
@@ -397,13 +397,13 @@ export class ChangeWriter {
 
 /** The changes up to a version. */
 export interface Changes {
-  /** Low 32 bits. */
+  /** The low 32 bits of the version. */
   readonly version: number;
-  /** Undefined: anything may have. */
+  /** The ranges that may have changed; undefined means anything. */
   readonly changed: readonly AddressRange[] | undefined;
 }
 
-/** Reads what publications changed. */
+/** The reader of the changes of publications. */
 export class ChangeReader {
   readonly #words: Int32Array;
   readonly #scratch = new Int32Array(4);
@@ -415,17 +415,17 @@ export class ChangeReader {
   }
 
   /**
-   * Reads the changes since the last call, up to the version that is published; the first call says that anything may have
-   * changed, and so does one for which the ring no longer reaches back.
+   * Reads the changes since the last call, up to the published version. The first call reports that anything may have
+   * changed, and so does a call for which the ring no longer reaches back.
    *
-   * @param publishedVersion the low 32 bits of it, by an atomic load.
+   * @param publishedVersion returns the low 32 bits of the published version, by an atomic load.
    */
   next(publishedVersion: () => number): Changes {
     let hasLost = false;
     for (;;) {
       if (this.#isLost) {
         hasLost = true;
-        // All but the ringRows of the last publications belong to versions that are seen below.
+        // Except for the last ringRows rows, all rows belong to versions that are checked below.
         const written = Atomics.load(this.#words, writtenRows);
         if (((written - this.#read) | 0) > ringRows / 2) this.#read = (written - ringRows / 2) | 0;
         this.#isLost = false;
@@ -436,7 +436,7 @@ export class ChangeReader {
     }
   }
 
-  /** Reads rows. Rows that are overwritten meanwhile may be of two changes, which `isLost` then shows. */
+  /** Reads rows. A row that is overwritten meanwhile may mix two changes, which `isLost` then detects. */
   #readRows(version: number): AddressRange[] | undefined {
     const words = this.#words;
     const start = this.#read;
@@ -445,7 +445,7 @@ export class ChangeReader {
     let isAnything = false;
     for (; this.#read !== end; this.#read = (this.#read + 1) | 0) {
       const at = ringRowAt(this.#read);
-      // Rows of what is about to be published are left for the next call.
+      // Rows of a version that is not published yet are left for the next call.
       if (((Atomics.load(words, at) - version) | 0) > 0) break;
       const family = Atomics.load(words, at + 1);
       if (family === 4 || family === 6) {

@@ -14,13 +14,13 @@ interface TextLocation {
   length: number;
 }
 
-/** Below this a loop is faster than asking the system. */
+/** The number of bytes below which a loop is faster than a system call. */
 const manyBytes = 512;
 const quote = 0x22;
 /** The offset of the quotes of the key in every entry's JSON. */
 const keyStart = '{"key":'.length;
 
-/** Reads states of one heap, in the thread that holds them. */
+/** Reads states of one heap, in the thread that owns them. */
 export class StateReading {
   readonly words: Int32Array;
   readonly bytes: Buffer;
@@ -41,7 +41,7 @@ export class StateReading {
     this.#view = new DataView(buffer);
   }
 
-  /** Finds where a text of an entry is. */
+  /** Finds the location of a text of an entry. */
   find(text: UdmText, block: number, location: TextLocation): void {
     const json = jsonStart(this.words, block);
     if (text === "json") {
@@ -52,7 +52,7 @@ export class StateReading {
       location.length = this.words[block + yamlWord] as number;
     } else {
       location.start = json + keyStart;
-      // A key has no character that JSON escapes.
+      // A key has no character that JSON must escape.
       let end = location.start + 1;
       while (this.bytes[end] !== quote) end++;
       location.length = end + 1 - location.start;
@@ -71,35 +71,35 @@ export class StateReading {
   }
 }
 
-/** Items read from a tree at a time: few at first, because most answers are short, and V8 keeps up to 64 bytes in its own heap. */
+/** The items of the first read from a tree. They are few because most answers are short, and V8 keeps up to 64 bytes in its own heap. */
 const firstItems = 16;
-/** Chunks of text are as long as the saver hands on without copying them, so that many items are taken for them. */
+/** The most items for a chunk of text. They are many because chunks have the size that the saver passes on without copying. */
 const mostRendered = 4096;
 const mostShown = 512;
 const mostEntries = 256;
 
 /**
- * One state of the database, for the thread that writes. When the object is garbage, or was released, the state is given up. It stays for
- * as long as an iterator that was given out.
+ * One state of the database, for the writing thread. The state is freed when the object is released or collected as garbage. It stays
+ * while one of its iterators is in use.
  */
 export class IndexState implements UdmIndex {
   readonly version: number;
   readonly size: number;
-  /** 0 when the state was given up. */
+  /** The state's block; 0 after it was released. */
   snapshot: number;
-  /** Different for each. */
+  /** A number that differs for each state. */
   readonly serial: number;
-  /** Undefined when it was not made by changing another, or by too many changes. */
+  /** The changes that made this state; undefined where it was not made from another one, or by too many changes. */
   changes: ChangesOf | undefined;
   readonly reading: StateReading;
   readonly #begin: (before: IndexState) => UdmEdit;
   /**
-   * Memory that is never used. The garbage collector does not know how much shared memory an object keeps; this makes it
-   * run in time.
+   * Unused memory that makes the garbage collector run in time, because it does not know how much shared memory an object
+   * keeps.
    */
   readonly weight: ArrayBuffer | undefined;
 
-  /** @param begin begins an edit. @param weight bytes of memory that make the garbage collector run in time. */
+  /** @param begin begins an edit. @param weight the bytes of unused memory that make the garbage collector run in time. */
   constructor(
     reading: StateReading,
     begin: (before: IndexState) => UdmEdit,
@@ -118,7 +118,7 @@ export class IndexState implements UdmIndex {
     this.size = sizeOf(reading.words, snapshot);
   }
 
-  /** The state's block. @throws Error when it was given up, which may happen between two steps of an iterator. */
+  /** Returns the state's block. @throws Error when it was released, which may happen between two steps of an iterator. */
   held(): number {
     if (this.snapshot === 0) throw new Error("this state of the metadata was released");
     return this.snapshot;
@@ -172,14 +172,14 @@ export class IndexState implements UdmIndex {
     return findKey(words, layouts[family], rootOf(words, this.held(), family), setKeyWords(keyWords, key));
   }
 
-  /** Copied, because what was found is gone with the next search. */
+  /** Returns a copy of the found items, because the next search overwrites them. */
   #itemsCovering({ family, value }: Address): Int32Array {
     const { search } = this.reading;
     const count = search.find(this.held(), family, addressWords({ family, value }));
     return search.items.slice(0, count);
   }
 
-  /** The items of entries, some at a time. @param most of them. */
+  /** Returns the items of entries, some at a time. @param most the most items at a time. */
   #select(selection: UdmSelection, most: number): Iterable<Int32Array> {
     const { words } = this.reading;
     if (selection === "all") {
@@ -218,7 +218,7 @@ export class IndexState implements UdmIndex {
     }
   }
 
-  /** Copies one text of each item, with bytes between them; a text that is longer than `maxBytes` makes a chunk of its own. */
+  /** Copies one text of each item, with a separator between them. A text longer than `maxBytes` gets its own chunk. */
   *#render(
     batches: Iterable<Int32Array>,
     text: UdmText,
@@ -255,10 +255,10 @@ export class IndexState implements UdmIndex {
     }
   }
 
-  /** Shows where the JSON of items lies, of one at least. What is given is the same object each time. */
+  /** Yields the positions of the items' JSON, for at least one item. It yields the same object each time. */
   *#jsonTexts(batches: Iterable<Int32Array>, maxBytes: number): Generator<EntryTexts, void> {
     const { words, bytes } = this.reading;
-    // An empty list would grow to 17 places for the one entry that most answers have.
+    // Most answers have one entry. An empty list would grow to 17 places for it.
     const shown = { bytes, starts: [0], ends: [0], count: 0 };
     for (const items of batches) {
       for (let from = 0; from < items.length;) {

@@ -3,22 +3,22 @@ import { writtenWord } from "./entry-block.ts";
 import type { KeyWords } from "./key-limbs.ts";
 
 /**
- * The layout of the nodes of the tree of one family in the words of a heap. Keys are intervals, ordered as lists are; every
- * branch knows the least and the greatest last address of each of its children, so that a search passes by whatever holds
- * no answer:
+ * The layout in a heap of the tree nodes of one address family. Keys are intervals in list order. Every
+ * branch stores the least and the greatest last address of each child, so that a search skips children without
+ * an answer:
  *
  *     children  10.0.0.0/8 … 10.9.0.0/16      10.9.1.0/24 … 10.40.0.7     172.16.0.0/12 … 192.0.2.9
  *     last      10.9.255.255 – 10.255.255.255  10.9.1.255 – 10.47.255.255  172.31.255.255 – 192.0.2.255
  *
- *     what covers 10.200.0.1?  into the first child (greatest last ≥ 10.200.0.1), past the second (greatest last is
- *     less), and no further than the third, which starts after it
+ *     A search for 10.200.0.1 enters the first child (greatest last ≥ 10.200.0.1), skips the second (greatest last is
+ *     less), and ends at the third, which starts after it.
  *
- * The cost of a search is mostly waiting for memory. So what decides lies side by side at the start of a node, and what
- * is rarely asked for behind it:
+ * A search mostly waits for memory. So the words that it always needs are together at the start of a node, and the rarely
+ * needed ones follow:
  *
  *     word 0   size class, part, 1 for a leaf in bit 9, c in bits 10 and 11, 1 for last addresses in bit 12, n from bit 16
- *     word 1   how many nodes, snapshots and edits refer to it
- *     c words  with which all n first addresses begin; at least one word of them is left
+ *     word 1   the number of nodes, snapshots and edits that refer to it
+ *     c words  the common beginning of all n first addresses; at least one word of each is left
  *     n words  the next word of the first addresses
  *
  *     a leaf   n half words: the length of the prefix that first and last address have in common (bits 0 to 7); the link,
@@ -30,16 +30,16 @@ import type { KeyWords } from "./key-limbs.ts";
  *              n rows: the further words of the first address, the greatest last below, the least last below
  *
  * An item of a branch is a node. An item of a leaf is an entry's block, with the rank of its kind of key in the two lowest bits.
- * The 32-bit words of an address have their highest bit flipped: compared as signed numbers, which need no memory of their own in
- * JavaScript, they then have the order of addresses.
+ * The 32-bit words of an address have their highest bit flipped. Compared as signed numbers, which JavaScript stores without
+ * allocation, they have the order of addresses.
  */
 export interface NodeLayout {
   readonly family: Family;
   /** Words of an address. */
   readonly width: 1 | 4;
-  /** Words of an item that was taken out of a leaf ({@link NodeItems}): first and last address, item. */
+  /** Words of an item taken from a leaf ({@link NodeItems}): first and last address, item. */
   readonly leafStride: number;
-  /** The stride of a branch: the same, the last one being the greatest below, and the least last address below. */
+  /** Words of an item taken from a branch: first address, greatest last address below, item, least last address below. */
   readonly branchStride: number;
 }
 
@@ -52,10 +52,10 @@ export const headWords = 2;
 export const leafBit = 0x200;
 export const commonShift = 10;
 export const lastsBit = 0x1000;
-/** Most items of a leaf and of a branch. Every node but the root has at least a quarter of it. */
+/** The most items of a leaf and of a branch. Every node but the root has at least a quarter of that. */
 export const maxLeafItems = 24;
 export const maxBranchItems = 48;
-/** More than a tree of 2^31 entries has. */
+/** The most levels, more than a tree of 2^31 entries has. */
 export const maxLevels = 12;
 /** Words that precede the further words in a row of a leaf, and all of the first rows of a branch. */
 export const leafRowHead = 1;
@@ -69,22 +69,22 @@ export function itemCount(words: Int32Array, node: number): number {
   return (words[node] as number) >>> 16;
 }
 
-/** With how many equal words the first addresses of a node begin. */
+/** Returns the number of equal words with which the first addresses of a node begin. */
 export function commonWords(head: number): number {
   return (head >>> commonShift) & 3;
 }
 
-/** Words of what a leaf says of each item: the length of its prefix in bits 0 to 7, its link from bit 8. */
+/** Returns the words that a leaf uses for prefix lengths (bits 0 to 7) and links (from bit 8) of its items. */
 export function infoWords(count: number): number {
   return (count + 1) >>> 1;
 }
 
-/** Words of a row that holds an item. */
+/** Returns the words of a row with an item. */
 export function rowWords({ width }: NodeLayout, head: number): number {
   return (head & leafBit) === 0 ? branchRow : leafRowHead + width - 1 - commonWords(head);
 }
 
-/** Index of the first word of the rows that hold the items. */
+/** Returns the index of the first word of the rows with the items. */
 export function rowsOf(words: Int32Array, node: number): number {
   const head = words[node] as number;
   const count = head >>> 16;
@@ -95,7 +95,7 @@ export function itemAt(words: Int32Array, layout: NodeLayout, node: number, i: n
   return words[rowsOf(words, node) + i * rowWords(layout, words[node] as number)] as number;
 }
 
-/** Words of the second rows of a branch. */
+/** Returns the words of a second row of a branch. */
 export function boundsWords({ width }: NodeLayout, head: number): number {
   return 3 * width - 1 - commonWords(head);
 }
@@ -112,16 +112,16 @@ export function retain(words: Int32Array, block: number): void {
   (words[block + 1] as number)++;
 }
 
-/** The block of an entry that an item of a leaf stands for. */
+/** Returns the entry's block for an item of a leaf. */
 export function blockOf(item: number): number {
   return item & ~3;
 }
 
-// The addresses in a node, word by word. What runs for every address of a flow does without this: find-covering.ts.
+// These functions read addresses in a node word by word. Code that runs for every address of a flow does not use them.
 
 const flip = 0x8000_0000;
 
-/** A word of a first address with all bits set that are behind the first ones: that of the last address of the prefix. */
+/** Returns a word of a first address with all bits after the first `bits` set, which is the word of the prefix's last address. */
 export function withHosts(word: number, bits: number): number {
   if (bits >= 32) return word;
   return ((word ^ flip) | (bits <= 0 ? -1 : -1 >>> bits)) ^ flip;
@@ -184,7 +184,7 @@ function compareRow(words: Int32Array, at: number, { width }: NodeLayout, other:
   return 0;
 }
 
-/** Length of the prefix that first and last address of an item of a leaf have in common. */
+/** Returns the length of the common prefix of the first and last address of an item of a leaf. */
 export function prefixLength(words: Int32Array, node: number, i: number): number {
   const head = words[node] as number;
   const infos = node + headWords + commonWords(head) + (head >>> 16);
@@ -210,7 +210,7 @@ export function greatestWords(words: Int32Array, layout: NodeLayout, node: numbe
   return furtherWords(words, layout, node, i) + layout.width - 1 - commonWords(words[node] as number);
 }
 
-/** The item of the entry with this key; 0 when there is none. @param root 0 for an empty tree. */
+/** Returns the item of the entry with this key; 0 where there is none. @param root 0 for an empty tree. */
 export function findKey(words: Int32Array, layout: NodeLayout, root: number, key: KeyWords): number {
   let node = root;
   if (node === 0) return 0;
@@ -220,7 +220,7 @@ export function findKey(words: Int32Array, layout: NodeLayout, root: number, key
   return itemAt(words, layout, node, i);
 }
 
-/** The last child that starts at or before the key, else the first. */
+/** Returns the last child that starts at or before the key, or the first child. */
 export function childFor(words: Int32Array, layout: NodeLayout, node: number, key: KeyWords): number {
   let low = 0;
   let high = itemCount(words, node) - 1;
@@ -232,7 +232,7 @@ export function childFor(words: Int32Array, layout: NodeLayout, node: number, ke
   return low;
 }
 
-/** Returns the position of the key in a leaf, or the one where it would be put. */
+/** Returns the position of the key in a leaf, or its place if it is not there. */
 export function placeInLeaf(words: Int32Array, layout: NodeLayout, node: number, key: KeyWords): number {
   let low = 0;
   let high = itemCount(words, node);
@@ -244,7 +244,7 @@ export function placeInLeaf(words: Int32Array, layout: NodeLayout, node: number,
   return low;
 }
 
-/** The order of lists, {@link compareKeys}. */
+/** Compares an item of a leaf with a key in list order ({@link compareKeys}). */
 export function compareLeafItem(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
   const first = compareFirst(words, layout, node, i, key.first);
   if (first !== 0) return first;
@@ -260,7 +260,7 @@ export function compareLeafItem(words: Int32Array, layout: NodeLayout, node: num
   return 0;
 }
 
-/** Compares the first key below a child; the child itself knows only where that starts. */
+/** Compares the first key below a child. The branch has only the first address of that key. */
 function compareChild(words: Int32Array, layout: NodeLayout, node: number, i: number, key: KeyWords): number {
   const first = compareFirst(words, layout, node, i, key.first);
   if (first !== 0) return first;
@@ -269,19 +269,19 @@ function compareChild(words: Int32Array, layout: NodeLayout, node: number, i: nu
   return compareLeafItem(words, layout, child, 0, key);
 }
 
-/** Reads the entries of one tree in list order, some at a time. The tree must not be given up meanwhile. */
+/** Reads the entries of one tree in list order, some at a time. The tree must not be released meanwhile. */
 export class TreeCursor {
   readonly #words: Int32Array;
   readonly #layout: NodeLayout;
   readonly #bounds: Bounds | undefined;
-  // The way from the root down, and in each of its nodes the next position.
+  // The path from the root down, and the next position in each of its nodes.
   readonly #nodes: number[];
   readonly #places: number[];
   #level: number;
-  /** From which level on all lies within the bounds. */
+  /** The level from which everything lies within the bounds. */
   #wholeFrom: number;
 
-  /** @param bounds undefined for all. */
+  /** @param bounds undefined for all entries. */
   constructor(words: Int32Array, layout: NodeLayout, root: number, bounds?: Bounds) {
     this.#words = words;
     this.#layout = layout;
@@ -295,7 +295,7 @@ export class TreeCursor {
   /**
    * Writes the next items into `out`.
    *
-   * @returns how many; fewer than `out` holds only at the end.
+   * @returns the number of items, which is less than the length of `out` only at the end.
    */
   next(out: Int32Array): number {
     let filled = 0;
@@ -309,7 +309,7 @@ export class TreeCursor {
     return filled;
   }
 
-  /** The words of the last address of the bounds, where they matter on this level. */
+  /** Returns the words of the last address of the bounds, where they matter on this level. */
   #end(): Int32Array | undefined {
     return this.#level >= this.#wholeFrom ? undefined : this.#bounds?.last;
   }
@@ -346,7 +346,7 @@ export class TreeCursor {
         this.#level = -1;
         return;
       }
-      // All below it end after the bounds.
+      // All entries below this child end after the bounds.
       if (compareLeast(words, layout, node, i, last) > 0) return;
       const { first } = this.#bounds;
       const startsIn = compareFirst(words, layout, node, i, first) >= 0;
@@ -358,10 +358,10 @@ export class TreeCursor {
   }
 }
 
-/** Bounds of entries to read: those whose first and last address lie within these words. */
+/** The bounds of the entries to read. Their first and last addresses lie within these words. */
 type Bounds = Pick<KeyWords, "first" | "last">;
 
-/** Finds where the first entry that starts at `first` or later is, or may be: in a branch the child before one that starts so. */
+/** Finds the position of the first entry that starts at `first` or later. In a branch it is the child before one that starts so. */
 function startIn(words: Int32Array, layout: NodeLayout, node: number, first: Int32Array): number {
   const head = words[node] as number;
   const common = commonWords(head);

@@ -14,27 +14,27 @@ import type { Key } from "../../base/ip/index.ts";
 import { quote } from "../../base/text/index.ts";
 import { renderEntry } from "./render-entry.ts";
 
-/** Items worked on between two cycles of the event loop: a millisecond or two of it. */
+/** The number of items that are processed in one turn of the event loop, which takes one or two milliseconds. */
 export const itemsPerYield = 100;
 
-/** Lets other work of the event loop go first. */
+/** Waits until the event loop has done its other work. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The effect of a write on its key; undefined is no entry. */
+/** The effect of a write on its key. Undefined stands for no entry. */
 export interface EntryChange {
   readonly before: UdmEntry | undefined;
   readonly after: UdmEntry | undefined;
 }
 
 /**
- * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big one takes several cycles of the event
- * loop; nothing else may use the edit meanwhile.
+ * Applies one batch to the edit: all of it or, when it breaks a rule, nothing. A big batch takes several turns of the event
+ * loop. Nothing else may use the edit meanwhile.
  *
- * @param note takes what is done to the file: the entry's YAML, undefined when it is gone. It counts only if nothing is thrown.
- * @returns what each write did.
- * @throws UdmError with all violations, at most {@link maxViolations}; its code is that of the first.
+ * @param note receives the changes for the file: the entry's YAML, or undefined for a deleted entry. They are valid only if nothing is thrown.
+ * @returns the effect of each write.
+ * @throws UdmError with all violations, at most {@link maxViolations}. Its code is that of the first violation.
  */
 export async function applyWrites(
   edit: UdmEdit,
@@ -66,7 +66,7 @@ export async function applyWrites(
   try {
     for (const [index, { before, after }] of results.entries()) {
       if (index % itemsPerYield === itemsPerYield - 1) await yieldToEventLoop();
-      // Imports mostly bring what is there already.
+      // Most entries of an import exist already and are the same.
       if (writes[index]?.op === "edit" && before !== undefined && after !== undefined && sameEntry(before, after))
         continue;
       if (after !== undefined) {
@@ -86,7 +86,7 @@ export async function applyWrites(
   return results;
 }
 
-/** Tells whether there is a difference. */
+/** Reports whether the entry differs before and after. */
 export function isChange({ before, after }: EntryChange): boolean {
   if (before === undefined || after === undefined) return before !== after;
   return !sameEntry(before, after);
@@ -108,7 +108,7 @@ function refuse(write: UdmWrite, found: UdmEntry | undefined, earlier: number | 
   return undefined;
 }
 
-/** An entry may hold more than is allowed when it came from the file, but no write makes it hold more. */
+/** Returns a refusal where a write makes an oversized entry larger. An entry from the file may exceed the limit, but no write may add to it. */
 function tooMuch(after: UdmEntry | undefined, before: UdmEntry | undefined): Refusal | undefined {
   if (after === undefined) return undefined;
   const amounts = measureEntry(after);
@@ -117,7 +117,7 @@ function tooMuch(after: UdmEntry | undefined, before: UdmEntry | undefined): Ref
   return excess && { refused: "invalid_argument", ...excess };
 }
 
-/** The entry that the write leaves, if any. */
+/** Returns the entry after the write, if any. */
 function resultOf(write: UdmWrite, found: UdmEntry | undefined): { readonly entry: UdmEntry | undefined } | Refusal {
   if (write.op === "edit") return write.edit(found);
   if (write.op === "delete") return { entry: undefined };
@@ -133,18 +133,18 @@ function changedValues(write: Extract<UdmWrite, { op: "create" | "update" }>): P
   return Object.fromEntries(write.fields.map((field) => [field, values[field]]));
 }
 
-/** Exactly the fields of {@link UdmValues}: a caller may pass a whole entry. */
+/** Returns exactly the fields of {@link UdmValues}, because a caller may pass a whole entry. */
 function onlyValues({ name, tags, vlan, internal, metadata }: UdmValues): UdmValues {
   return { name, tags, vlan, internal, metadata };
 }
 
-/** Notifies listeners of changes. One that fails is logged, and the others are called all the same. */
+/** Notifies listeners of changes. If a listener throws, the error is logged and the others are still called. */
 export class Watchers<T extends readonly unknown[]> {
   readonly #listeners = new Set<(...change: T) => void>();
   readonly #log: Log;
   readonly #failure: string;
 
-  /** @param failure what is logged of a listener that throws. */
+  /** @param failure the message that is logged when a listener throws. */
   constructor(log: Log, failure: string) {
     this.#log = log;
     this.#failure = failure;
@@ -154,7 +154,7 @@ export class Watchers<T extends readonly unknown[]> {
     return this.#listeners.size === 0;
   }
 
-  /** @param now what it is called with at once. @returns a function that ends it. */
+  /** Adds a listener. @param now the arguments of an immediate first call. @returns a function that removes it. */
   add(listener: (...change: T) => void, now?: T): () => void {
     this.#listeners.add(listener);
     if (now !== undefined) this.#notify(listener, now);

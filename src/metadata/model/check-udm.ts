@@ -4,36 +4,36 @@ import { keyReaders, type ReadKey } from "./name-key.ts";
 import { maxViolations, type UdmViolation } from "./udm-store.ts";
 import { quote } from "../../base/text/index.ts";
 
-/** One entry as a client sends it, with the types of the schema and nothing checked yet. */
+/** One entry as a client sends it. It has the types of the schema, but nothing is checked yet. */
 export interface UdmInput extends Omit<UdmValues, "metadata"> {
   readonly key: string;
   readonly metadata: Iterable<readonly [string, string]>;
 }
 
-/** A violation that does not yet know its position in a batch. */
+/** A violation without its position in a batch. */
 export type FieldViolation = Omit<UdmViolation, "index">;
 
 export type UdmCheck =
   | { readonly ok: true; readonly key: Key; readonly values: UdmValues }
   | { readonly ok: false; readonly violations: readonly FieldViolation[] };
 
-/** Lengths in characters, counted as Unicode code points. */
+/** The greatest lengths in characters, counted as Unicode code points. */
 const maxName = 255;
 const maxTag = 255;
 const maxMetadataKey = 255;
 const maxMetadataValue = 4096;
 const maxVlan = 2n ** 64n - 1n;
-/** Tags of an entry, keys of its metadata, and names in the other lists of a request. */
+/** The most tags or metadata keys of an entry, and the most names in other lists of a request. */
 export const maxItems = 1024;
-/** Bytes of the texts of an entry in UTF-8: name, tags, keys and values of metadata, and what the file alone knows. */
+/** The most bytes of an entry's texts in UTF-8: name, tags, keys and values of metadata, and file-only fields. */
 const maxEntryBytes = 65_536;
 
 /**
- * Checks one entry of a request: its key, and the values that the request changes.
+ * Checks the key of one entry of a request, and the values that the request changes.
  *
- * @param fields the fields that a mask names; undefined for all. The others are not looked at and come back unset.
+ * @param fields the fields that a mask names; undefined for all. Other fields are not checked and are returned unset.
  * @param parse reads the key.
- * @returns the entry, or all that is wrong with it, in the order of the fields, at most {@link maxViolations}.
+ * @returns the entry, or all its violations in the order of the fields, at most {@link maxViolations}.
  */
 export function checkUdm(
   input: UdmInput,
@@ -41,7 +41,7 @@ export function checkUdm(
   parse: ReadKey = keyReaders.addresses,
 ): UdmCheck {
   const { key, violations } = checkKey(input.key, parse);
-  // Read once: an iterable may be used up by it.
+  // Read it once, because some iterables can be read only once.
   const metadata = [...input.metadata];
   violations.push(...checkValues({ ...input, metadata }, fields, input.key));
   if (key === undefined || violations.length > 0) return { ok: false, violations: violations.slice(0, maxViolations) };
@@ -57,10 +57,10 @@ export function checkUdm(
 }
 
 /**
- * The rules for values, without the key. A request that breaks one is refused; an entry of the file that breaks one is
- * loaded as it is, with a warning for each violation.
+ * Checks the values, but not the key. A request that breaks a rule is refused. An entry of the file that breaks a rule is
+ * loaded unchanged, with a warning for each violation.
  *
- * @param key of the entry, for the sentences about how much it holds; left out: the caller names it.
+ * @param key the key of the entry, for the texts about its size. If left out, the caller names the entry.
  * @returns at most {@link maxViolations}, in the order of the fields.
  */
 export function checkValues(
@@ -75,7 +75,7 @@ export function checkValues(
     metadata: isWhole || fields.includes("metadata") ? values.metadata : [],
     ...(values.fileOnly !== undefined && { fileOnly: values.fileOnly }),
   });
-  // An entry that holds too much is not looked into: that would take long.
+  // An oversized entry is not checked further, because that would take long.
   const excess = excessOf(amounts, key);
   if (excess !== undefined) return [excess];
   const violations: FieldViolation[] = [];
@@ -86,15 +86,15 @@ export function checkValues(
   return violations;
 }
 
-/** The amounts that an entry holds. */
+/** The size of an entry. */
 export interface EntryAmounts {
   readonly tags: number;
   readonly metadata: number;
-  /** Bytes of its texts in UTF-8. */
+  /** The bytes of its texts in UTF-8. */
   readonly bytes: number;
 }
 
-/** Measures an entry, or what a request says of one. */
+/** Measures an entry, or the part of it that a request has. */
 export function measureEntry({
   name,
   tags,
@@ -112,9 +112,9 @@ export function measureEntry({
 }
 
 /**
- * Says that an entry holds too much.
+ * Returns a violation where an entry is too large.
  *
- * @param before what it held: a write that makes it no larger is allowed, for the file may have larger ones.
+ * @param before the previous size. A write that does not enlarge the entry is allowed, because the file may have oversized entries.
  */
 export function excessOf(
   { tags, metadata, bytes }: EntryAmounts,
@@ -134,7 +134,7 @@ export function excessOf(
   return { field, description };
 }
 
-/** Adds to the violations, until there are {@link maxViolations}. */
+/** A rule that adds its violations, up to {@link maxViolations}. */
 type ValueRule = (values: Omit<UdmInput, "key">, violations: FieldViolation[]) => void;
 
 const valueRules: Readonly<Record<UdmField, ValueRule>> = {
@@ -153,10 +153,10 @@ const valueRules: Readonly<Record<UdmField, ValueRule>> = {
     if (vlan >= 0n && vlan <= maxVlan) return;
     violations.push({ field: "vlan", description: `vlan ${quote(vlan.toString())} is not an unsigned 64-bit integer` });
   },
-  // Every boolean is a good one.
+  // Every boolean is valid.
   internal() {},
   metadata({ metadata }, violations) {
-    // A map has each of its keys once.
+    // A map cannot have a key twice.
     const seen = metadata instanceof Map ? undefined : new Set<string>();
     for (const [key, value] of metadata) {
       const keyFault = seen?.has(key) === true ? "appears twice" : metadataKeyFault(key);
@@ -183,8 +183,8 @@ function checkKey(text: string, parse: ReadKey): { key?: Key; violations: FieldV
 }
 
 /**
- * Texts of an entry that do not look like what they are: with characters that turn the direction of what follows, or that have no
- * width. They are allowed, for some scripts need them.
+ * Returns texts of an entry that look different from their content. They have characters that change the writing direction, or that have no
+ * width. They are allowed, because some scripts need them.
  */
 export function deceptiveTexts({ name, tags, metadata }: UdmValues): readonly string[] {
   const found: string[] = [];
@@ -216,11 +216,11 @@ function textFault(text: string, maxLength: number): string | undefined {
   if (isLonger(text, maxLength)) return `is longer than ${maxLength} characters`;
   // U+0000 to U+001F and U+007F to U+009F.
   if (/\p{Cc}/u.test(text)) return "contains a control character";
-  // Half of a pair has no form in UTF-8: neither a response nor the file could show it.
+  // UTF-8 cannot encode half of a surrogate pair, so neither a response nor the file could contain it.
   return /\p{Cs}/u.test(text) ? "contains half of a surrogate pair" : undefined;
 }
 
-/** A code point takes one or two units of a JavaScript string, so most lengths need no counting. */
+/** Reports whether a text is too long. A code point takes one or two units of a JavaScript string, so most texts need no counting. */
 function isLonger(text: string, maxLength: number): boolean {
   if (text.length <= maxLength) return false;
   return text.length > 2 * maxLength || [...text].length > maxLength;

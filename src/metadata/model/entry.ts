@@ -1,7 +1,7 @@
 import type { Key } from "../../base/ip/index.ts";
 import { mergedPairs, positionAt, readYaml, renderPair, YamlFault, type Fail } from "../../base/yaml/index.ts";
 
-/** Tells whether two entries of one key say the same. */
+/** Reports whether two entries of one key have the same content. */
 export function sameEntry(a: UdmEntry, b: UdmEntry): boolean {
   return (
     a.name === b.name &&
@@ -15,16 +15,16 @@ export function sameEntry(a: UdmEntry, b: UdmEntry): boolean {
   );
 }
 
-/** Names where an entry applies: to the address of an exporter or device, or to the end points of flows. */
+/** The name of a context in which an entry applies: the address of an exporter or device, or the end points of flows. */
 export type UdmContext = (typeof udmContexts)[number];
 export const udmContexts = ["exporter", "endpoint"] as const;
 
 /** The values of an entry that a client may set. The zero value of each means "not set". */
 export interface UdmValues {
   readonly name: string;
-  /** As sent: order and repetitions are kept. */
+  /** The tags as sent: order and repetitions are kept. */
   readonly tags: readonly string[];
-  /** Any unsigned 64-bit value. */
+  /** The VLAN, any unsigned 64-bit value. */
   readonly vlan: bigint;
   readonly internal: boolean;
   readonly metadata: ReadonlyMap<string, string>;
@@ -33,37 +33,37 @@ export interface UdmValues {
 /** One entry of user-defined metadata. Immutable. */
 export interface UdmEntry extends UdmValues {
   readonly key: Key;
-  /** The part of the entry in the file that is beyond the schema. Survives every update, goes with the entry. */
+  /** The part of the entry in the file that the schema does not have. It survives every update and is deleted with the entry. */
   readonly fileOnly?: UdmFileOnly;
 }
 
-/** Fields known in the file only. */
+/** The fields of an entry that only the file has. */
 export interface UdmFileOnly {
-  /** Undefined: everywhere. */
+  /** Undefined where the entry applies everywhere. */
   readonly contexts?: readonly UdmContext[];
-  /** YAML text of the fields that are not ours (and of `contexts`), as it is written back below the entry. */
+  /** The YAML text of unknown fields and of `contexts`, as it is written back below the entry. */
   readonly yaml: string;
 }
 
-/** The names that a field mask may carry, besides `key`, which does nothing there. */
+/** The names that a field mask may have. A mask may also have `key`, which has no effect. */
 export const udmFields = ["name", "tags", "vlan", "internal", "metadata"] as const;
 export type UdmField = (typeof udmFields)[number];
 
 const indent = "  ";
 
-/** The lines of one field of an entry, and what it is called. */
+/** The lines of one field of an entry, and its name. */
 interface FieldLines {
   readonly name: string;
   readonly text: string;
 }
 
-/** The fields of what the file alone knows: each begins with a line that is indented no further. */
+/** Splits file-only YAML into its fields. Each field begins with a line of the least indentation. */
 function fieldsOf(yaml: string): readonly FieldLines[] {
   const texts = yaml.match(/^ {2}(?! ).*\n(?: {3,}.*\n|\n)*/gm) ?? [];
   return texts.map((text) => ({ name: /^ {2}([^:\s]*)/.exec(text)?.[1] ?? "", text }));
 }
 
-/** Returns the fields of an entry in the file that are not known, as YAML that is not indented. */
+/** Returns the unknown fields of an entry in the file, as YAML without indentation. */
 export function otherFields({ fileOnly }: UdmEntry): string {
   if (fileOnly === undefined) return "";
   const others = fieldsOf(fileOnly.yaml).filter(({ name }) => name !== "contexts");
@@ -71,9 +71,9 @@ export function otherFields({ fileOnly }: UdmEntry): string {
 }
 
 /**
- * Reads fields that mean nothing here: a mapping of YAML, of any names but those of an entry.
+ * Reads unknown fields: a YAML mapping whose names are not those of an entry's own fields.
  *
- * @returns them as {@link otherFields} gives them.
+ * @returns the fields as {@link otherFields} writes them.
  * @throws YamlFault
  */
 export function readOtherFields(text: string): string {
@@ -89,7 +89,7 @@ export function readOtherFields(text: string): string {
   return pairs.map((pair) => renderPair(pair, "")).join("");
 }
 
-/** The entry with other fields of the file than it had. @param text as {@link readOtherFields} returns it. */
+/** Returns the entry with its unknown fields replaced. @param text as {@link readOtherFields} returns it. */
 export function withOtherFields(entry: UdmEntry, text: string): UdmEntry {
   const { fileOnly, ...values } = entry;
   const contexts = fieldsOf(fileOnly?.yaml ?? "").filter(({ name }) => name === "contexts");
@@ -97,7 +97,7 @@ export function withOtherFields(entry: UdmEntry, text: string): UdmEntry {
   return yaml === "" ? values : { ...values, fileOnly: { ...fileOnly, yaml } };
 }
 
-/** The entry with other contexts; none is everywhere. The other fields that the file alone knows stay. */
+/** Returns the entry with other contexts; an empty list means everywhere. The other file-only fields stay. */
 export function withContexts(entry: UdmEntry, contexts: readonly UdmContext[]): UdmEntry {
   const { fileOnly, ...values } = entry;
   const others = fieldsOf(fileOnly?.yaml ?? "").filter(({ name }) => name !== "contexts");

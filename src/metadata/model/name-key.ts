@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { formatAddress, KeyError, parseAddress, parseKey, unmapAddress, type Key } from "../../base/ip/index.ts";
 
-/** What the keys of a store are: addresses, or what else has a name. */
+/** The form of the keys of a store: addresses, or other things that have names. */
 export type KeyForm = "addresses" | "names";
 
-/** Reads a key as a person writes it. @throws KeyError that names the text as given, and says what is expected. */
+/** Reads a key as a person writes it. @throws KeyError that quotes the text and says what is expected. */
 export type ReadKey = (text: string) => Key;
 
 /** Transport protocols whose ports have names, by their numbers. */
@@ -20,11 +20,11 @@ const forms = {
 const kinds = Object.keys(forms) as (keyof typeof forms)[];
 const namePattern = /^(interface|as|vlan|port|mac):/;
 
-/** Characters of a key; its length is kept in a byte. */
+/** The most characters of a key, whose length is stored in one byte. */
 const longest = 255;
 
-// Keys of names are values beyond those of addresses in use, so that one index has them in order: from the highest bit on the kind (8 bits),
-// the exporter (32), what its part is (8) and that part (80). What does not fit is there by its digest.
+// Keys of names use values outside the addresses in use, so that one index can sort them. From the highest bit down they have the kind (8 bits),
+// the exporter (32), the type of its part (8) and the part (80). A value that does not fit is replaced by its digest.
 const partBits = 80n;
 const restBits = 120n;
 const wholePart = 0n;
@@ -34,8 +34,8 @@ const digestExporter = 2n;
 const anyExporter = 4n;
 
 /**
- * Reads the key of a name: {@link forms}. Texts in interface names that a key cannot have as they are stand there as `%` and two hexadecimal
- * digits for each byte in UTF-8: quotes, backslashes, `%`, blanks at the ends, and all that is not ASCII.
+ * Reads the key of a name ({@link forms}). A key writes some characters of interface names as `%` and two hexadecimal digits for each byte of UTF-8:
+ * quotes, backslashes, `%`, blanks at the ends, and all characters that are not ASCII.
  *
  * @throws KeyError
  */
@@ -50,7 +50,7 @@ export const parseNameKey: ReadKey = (text) => {
 
 export const keyReaders: Readonly<Record<KeyForm, ReadKey>> = { addresses: parseKey, names: parseNameKey };
 
-/** Reads a key of either form, as an index and files of ours have it: no text is both. */
+/** Reads a key of either form, as the index and the collector's own files have it. No text is valid in both forms. */
 export function parseStoredKey(text: string): Key {
   return namePattern.test(text) ? parseNameKey(text) : parseKey(text);
 }
@@ -58,7 +58,7 @@ export function parseStoredKey(text: string): Key {
 const readers: Readonly<Record<keyof typeof forms, (text: string, rest: string) => Key>> = {
   interface(text, rest) {
     const [exporter, given] = splitExporter(text, rest, "interface");
-    // Digits may be written as `%31`, too.
+    // Digits may also be written as `%31`.
     const name = canonicalName(text, given);
     const index = numberOf(name, 0xffff_ffff);
     if (index === undefined && /^\d+$/.test(name)) {
@@ -98,18 +98,18 @@ const readers: Readonly<Record<keyof typeof forms, (text: string, rest: string) 
   },
 };
 
-/** The error without a remark on blanks, which names of interfaces may have. */
+/** Returns the error for a bad key. It does not mention blanks, which names of interfaces may have. */
 function badKey(text: string, why: string): KeyError {
   return new KeyError(text, why, true);
 }
 
-/** A decimal number without leading zeros. */
+/** Reads a decimal number without leading zeros. */
 function numberOf(text: string, most: number): number | undefined {
   const number = /^(0|[1-9][0-9]{0,9})$/.test(text) ? Number(text) : Number.NaN;
   return number <= most ? number : undefined;
 }
 
-/** The exporter of a key: its text, its value, and the form in which that stands for it. */
+/** The exporter of a key: its text, its value, and a number for the form of that value. */
 type Exporter = readonly [text: string, value: bigint, form: bigint];
 
 function splitExporter(
@@ -130,7 +130,7 @@ function splitExporter(
   return [[canonical, digest(canonical, 32n), digestExporter], name];
 }
 
-/** @param number the part as a number; undefined: it is none. */
+/** @param number the part as a number; undefined where it is not one. */
 function exporterKey(kind: "interface" | "vlan", exporter: Exporter, name: string, number: number | undefined): Key {
   const [shown, value, as] = exporter;
   const text = `${kind}:${shown}/${name}`;
@@ -141,7 +141,7 @@ function exporterKey(kind: "interface" | "vlan", exporter: Exporter, name: strin
   return pointKey(kind, text, (value << 88n) | (form << partBits) | part);
 }
 
-/** The name as a key has it. */
+/** Returns the name as a key writes it. */
 function canonicalName(text: string, given: string): string {
   try {
     const name = decodeURIComponent(given);

@@ -17,7 +17,7 @@ import { keyReaders, type ReadKey } from "./name-key.ts";
 
 const plainTags: ReadonlySet<string> = new Set(["!", "!!str", "!!int", "!!float", "!!bool", "!!null", "!!timestamp"]);
 
-/** The text of a scalar as it is spelt; null and an absent value are the empty text. */
+/** Returns the text of a scalar as it is spelt. Null or an absent value gives the empty text. */
 function readText(node: YamlNode, what: string, fail: Fail): string {
   if (node.kind !== "scalar") return fail(`${what} must be a text, not a ${nodeNames[node.kind]}`, node.at);
   if (node.tag !== undefined && !plainTags.has(node.tag)) return fail(`${what} has the tag ${node.tag}`, node.at);
@@ -26,7 +26,7 @@ function readText(node: YamlNode, what: string, fail: Fail): string {
 
 const nodeNames = { scalar: "text", sequence: "list", mapping: "mapping" } as const;
 
-/** A list of texts; a single text is a list of one, null an empty one. */
+/** Reads a list of texts. A single text gives a list of one, null an empty list. */
 function readTexts(node: YamlNode, what: string, fail: Fail): string[] {
   if (isNullNode(node)) return [];
   if (node.kind === "sequence") return node.items.map((item, i) => readText(item, `${what}[${i}]`, fail));
@@ -36,7 +36,7 @@ function readTexts(node: YamlNode, what: string, fail: Fail): string[] {
 
 const maxVlan = 2n ** 64n - 1n;
 
-/** A decimal integer, quoted or not. Other spellings (`0x10`, `010`, `1e3`) mean different numbers to different readers. */
+/** Reads a decimal integer, quoted or not. Other spellings (`0x10`, `010`, `1e3`) are refused: readers disagree about their values. */
 function readVlan(node: YamlNode, fail: Fail): bigint {
   const text = readText(node, "vlan", fail);
   if (text === "") return 0n;
@@ -50,7 +50,7 @@ function readVlan(node: YamlNode, fail: Fail): bigint {
 const trueTexts: ReadonlySet<string> = new Set(["true", "yes", "on", "y"]);
 const falseTexts: ReadonlySet<string> = new Set(["false", "no", "off", "n", ""]);
 
-/** A bool in the spellings of YAML 1.1, in any case, quoted or not. */
+/** Reads a Boolean in the spellings of YAML 1.1, in upper or lower case, quoted or not. */
 function readBool(node: YamlNode, what: string, fail: Fail): boolean {
   const text = readText(node, what, fail).toLowerCase();
   if (trueTexts.has(text)) return true;
@@ -58,7 +58,7 @@ function readBool(node: YamlNode, what: string, fail: Fail): boolean {
   return fail(`${what} must be true or false, not ${quote(text)}`, node.at);
 }
 
-/** String to string; every value as it is spelt. */
+/** Reads a map from string to string. Each value is taken as it is spelt. */
 function readTextMap(node: YamlNode, what: string, fail: Fail): ReadonlyMap<string, string> {
   if (isNullNode(node)) return new Map();
   if (node.kind !== "mapping") return fail(`${what} must be a mapping, not a ${nodeNames[node.kind]}`, node.at);
@@ -70,16 +70,16 @@ function readTextMap(node: YamlNode, what: string, fail: Fail): ReadonlyMap<stri
   );
 }
 
-/** Undefined without a limit. A context that is not known limits the entry all the same: it applies nowhere. */
+/** Reads the contexts; undefined means no limit. An unknown context also limits the entry, because it matches nothing. */
 function readContexts(node: YamlNode, fail: Fail): readonly UdmContext[] | undefined {
   const texts = readTexts(node, "contexts", fail);
   return texts.length === 0 ? undefined : texts.filter((text) => text === "exporter" || text === "endpoint");
 }
 
 /**
- * Reads the value of a key in a metadata file. Rules on length and characters are not checked here.
+ * Reads the value of a key in a metadata file. It does not check lengths or characters.
  *
- * @param unknownFields counts fields that are kept but mean nothing here.
+ * @param unknownFields counts fields that are kept but not known.
  */
 export function readEntry(key: Key, node: YamlNode, fail: Fail, unknownFields: Map<string, number>): UdmEntry {
   let name = "";
@@ -126,28 +126,28 @@ export function readEntry(key: Key, node: YamlNode, fail: Fail, unknownFields: M
 
 /** The content of a metadata file. */
 interface UdmFileContent {
-  /** In the order of the file. */
+  /** The entries in the order of the file. */
   readonly entries: readonly UdmEntry[];
-  /** Names of fields that are kept but mean nothing here, and how many entries have them. */
+  /** The names of fields that are kept but not known, with the number of entries that have each. */
   readonly unknownFields: ReadonlyMap<string, number>;
-  /** Entries that are not used, because their IPv4-mapped key has an entry under the IPv4 key, too. */
+  /** Entries that are ignored, because their key is IPv4-mapped and the IPv4 key also has an entry. */
   readonly mappedTwice: readonly MappedTwice[];
 }
 
-/** A location in the file, and what it says there. */
+/** A location in the file, and the text there. */
 export interface MappedTwice extends TextPosition {
   readonly message: string;
 }
 
 /**
  * Reads a metadata file: one YAML document, a mapping from key to `{name, tags, vlan, internal, metadata, contexts}`.
- * An empty document is an empty database, a null entry one without values. Scalars are taken as they are spelt, so that
- * `01`, `1.10`, `1e3` and `yes` are those texts, and no key is ever read as a number. Aliases and merge keys are
- * followed.
+ * An empty document is an empty database; a null entry has no values. Scalars are taken as they are spelt, so that
+ * `01`, `1.10`, `1e3` and `yes` stay texts, and no key becomes a number. Aliases and merge keys are
+ * resolved.
  *
- * @param parse reads its keys.
- * @throws YamlFault for a syntax error, a bad key, a key twice (also in two spellings) or a value of a wrong shape. A key that is there as
- * IPv4 and as IPv4-mapped address is no fault: they were two keys once.
+ * @param parse reads the keys.
+ * @throws YamlFault for a syntax error, a bad key, a duplicate key (also in two spellings) or a value of a wrong shape. A key that occurs both as
+ * IPv4 and as IPv4-mapped address is no fault, because older files may have both.
  */
 export function readEntries(text: string, parse: ReadKey = keyReaders.addresses): UdmFileContent {
   const positionOf = createPositions(text);
@@ -178,9 +178,9 @@ export function readEntries(text: string, parse: ReadKey = keyReaders.addresses)
 }
 
 /**
- * Judges a key that a file has at two positions.
+ * Judges a key that occurs twice in a file.
  *
- * @returns why the file is refused; or, where one of the two is spelt by IPv4-mapped addresses, the other one, which is used.
+ * @returns the reason to refuse the file. If one of the two is spelt with IPv4-mapped addresses, returns the other one, which is used.
  */
 export function judgeTwice(
   key: Key,
@@ -201,7 +201,7 @@ export function judgeTwice(
   return { used, warning: { ...positionOf(unused.at), message } };
 }
 
-/** What is wrong with a file that is no mapping. */
+/** Returns the message for a file that is not a mapping. */
 export function notAMapping(parse: ReadKey): string {
   return `expected a mapping from keys (${parse === keyReaders.names ? "names" : "IP, CIDR or range"}) to entries`;
 }

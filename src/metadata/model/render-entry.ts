@@ -3,9 +3,9 @@ import type { Key } from "../../base/ip/index.ts";
 import { parseStoredKey } from "./name-key.ts";
 import { quotedScalar, renderKey, stringScalar } from "../../base/yaml/index.ts";
 
-/** An entry as proto3 JSON: lowerCamelCase names in the order of the schema, zero values left out, vlan as a string. */
+/** Returns an entry as proto3 JSON: lowerCamelCase names in the order of the schema, no zero values, `vlan` as a string. */
 export function udmJson(entry: UdmEntry): string {
-  // A key has no character that JSON escapes.
+  // A key has no character that JSON must escape.
   let json = `{"key":"${entry.key.text}"`;
   if (entry.name !== "") json += `,"name":${jsonText(entry.name)}`;
   if (entry.tags.length > 0) {
@@ -29,15 +29,15 @@ export function udmJson(entry: UdmEntry): string {
   return `${json}}`;
 }
 
-/** All but what stands for itself in JSON: from the blank on, without quotes, backslashes and surrogates. */
+/** Matches characters that JSON may have to escape: control characters, quotes, backslashes and surrogates. */
 const mayBeEscaped = /[^ !#-[\]-\ud7ff\ue000-\uffff]/;
 
-/** A text as JSON.stringify writes it, which is slow for short ones. */
+/** Returns a text as JSON.stringify writes it. JSON.stringify itself is slow for short texts. */
 function jsonText(text: string): string {
   return mayBeEscaped.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
-/** The values back from {@link udmJson}, the order of metadata included. */
+/** Reads the values from the text of {@link udmJson}, and keeps the order of metadata. */
 export function parseUdmJson(json: string): Omit<UdmEntry, "key" | "fileOnly"> & { readonly key: string } {
   const parsed = JSON.parse(json) as {
     key: string;
@@ -59,7 +59,7 @@ export function parseUdmJson(json: string): Omit<UdmEntry, "key" | "fileOnly"> &
 
 function metadataMap(metadata: Record<string, string>, json: string): Map<string, string> {
   const pairs = Object.entries(metadata);
-  // An object has names like `10` before the others, whatever the order of the text.
+  // A JavaScript object puts names such as `10` before all others, in spite of their order in the text.
   if (!/^[0-9]+$/.test(pairs[0]?.[0] ?? "")) return new Map(pairs);
   const start = json.indexOf(metadataStart) + metadataStart.length;
   const texts = Array.from(json.slice(start).matchAll(/"(?:[^"\\]|\\.)*"/g), ([text]) => JSON.parse(text) as string);
@@ -68,14 +68,14 @@ function metadataMap(metadata: Record<string, string>, json: string): Map<string
   return map;
 }
 
-/** No text of a field before it can hold these quotes. */
+/** The beginning of the metadata. The text of an earlier field cannot contain these unescaped quotes. */
 const metadataStart = ',"metadata":{';
 
-/** All of an entry as two texts of JSON. */
+/** A whole entry as two JSON texts. */
 interface EntryTextPair {
-  /** As {@link udmJson} has it, the key included. */
+  /** The text of {@link udmJson}, including the key. */
   readonly json: string;
-  /** Its {@link UdmFileOnly}; undefined where it has none. */
+  /** The entry's {@link UdmFileOnly}; undefined where it has none. */
   readonly fileOnly: string | undefined;
 }
 
@@ -83,7 +83,7 @@ export function entryTextPair(entry: UdmEntry): EntryTextPair {
   return { json: udmJson(entry), fileOnly: entry.fileOnly && JSON.stringify(entry.fileOnly) };
 }
 
-/** The entry back from {@link entryTextPair}. */
+/** Reads an entry from the texts of {@link entryTextPair}. */
 export function readEntryTexts(json: string, fileOnly: string | undefined): UdmEntry {
   const values = parseUdmJson(json);
   const entry = { ...values, key: parseStoredKey(values.key) };
@@ -91,8 +91,8 @@ export function readEntryTexts(json: string, fileOnly: string | undefined): UdmE
 }
 
 /**
- * An entry as block YAML at column 1, each line ended. Fields with their zero value are left out; an entry without any
- * is `{}`. A string is quoted whenever a reader of YAML 1.1 or 1.2 could take it for something else.
+ * Returns an entry as block YAML at column 1, with an end after each line. Fields with their zero value are left out; an entry without
+ * fields is `{}`. A string is quoted whenever a reader of YAML 1.1 or 1.2 could read it as another type.
  */
 export function renderEntry(entry: UdmEntry): string {
   let body = "";
@@ -114,17 +114,17 @@ export function renderEntry(entry: UdmEntry): string {
   return body === "" ? `${key}: {}\n` : `${key}:\n${body}`;
 }
 
-/** The text of the file when there are no entries: an empty file would be null to a reader. */
+/** The text of a file without entries. A YAML reader would read an empty file as null. */
 export const emptyFileText = "{}\n";
 
-/** IPv6 needs quotes: `1:2:3:4:5:6:7:8` is a number in base 60 to YAML 1.1, and a key may end in a colon. */
+/** Returns a key as a YAML scalar. IPv6 needs quotes: YAML 1.1 reads `1:2:3:4:5:6:7:8` as a number in base 60, and a key may end in a colon. */
 function keyScalar(key: Key): string {
   return key.family === 4 ? key.text : quotedScalar(key.text);
 }
 
-/** Behind the lines of the entry that begins here: at the next line that is not indented, empty or a comment. */
+/** Returns the position after the lines of the entry that begins here: the next line that is not indented, empty or a comment. */
 export function entryEnd(bytes: Uint8Array, at: number): number {
-  // A plain loop: lines are short, and each call of a search costs more than they do.
+  // A plain loop is faster than a search here, because lines are short.
   for (let i = at; i < bytes.length; i++) {
     if (bytes[i] !== lineFeed) continue;
     const next = bytes[i + 1];

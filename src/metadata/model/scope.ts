@@ -1,7 +1,7 @@
-/** The form of the name of a scope. */
+/** The pattern of a scope's name. */
 export const scopeNameForm = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-/** A row of what puts ends of records into a scope: all that it names has to be true. */
+/** One row of conditions that put an end of a record into a scope. Every condition of the row must hold. */
 export interface ScopeMatch {
   /** Ids, names or route distinguishers of the VRF, as texts. */
   readonly vrf?: readonly string[];
@@ -9,36 +9,36 @@ export interface ScopeMatch {
   readonly exporter?: readonly string[];
   /** Indexes of interfaces, or names, in which `*` stands for any characters and `?` for one. */
   readonly interface?: readonly string[];
-  /** First and last. */
+  /** Ranges of VLANs, both ends included. */
   readonly vlan?: readonly (readonly [first: number, last: number])[];
 }
 
 /** A row of {@link ScopeMatch} as texts. */
 export type ScopeRow = { readonly [Key in keyof ScopeMatch]?: readonly string[] | undefined };
 
-/** A scope as the file and the API have it. */
+/** A scope as the file and the API represent it. */
 export interface ScopeText {
   readonly name: string;
   readonly match: readonly ScopeRow[];
-  /** Whether global entries count behind its own. */
+  /** True where global entries apply after the scope's own entries. */
   readonly inherit: boolean;
   /** The path of the file of its entries; undefined when it has none. */
   readonly entries?: string | undefined;
 }
 
-/** What happened to a scope. */
+/** A change of a scope. */
 export interface ScopeChange {
   readonly before?: ScopeText | undefined;
   readonly after?: ScopeText | undefined;
-  /** The scope that was tried after the one before; undefined: it was the last. */
+  /** The scope that was tried after this one before the change; undefined where this one was the last. */
   readonly next?: string | undefined;
 }
 
-/** A scope as look-ups know it. */
+/** A scope as look-ups use it. */
 export interface ScopeDefinition {
   readonly name: string;
-  /** The number under which its entries are, from 1 on. */
+  /** The number of the scope in the index, 1 or higher. */
   readonly number: number;
-  /** An end is in the scope when any of them fits. */
+  /** The rows of conditions. An end of a record is in the scope when at least one row matches. */
   readonly match: readonly ScopeMatch[];
 }

@@ -1,8 +1,8 @@
 import type { Counter, Histogram, Metrics, Reporting } from "../../base/report/index.ts";
 
-/** Says to log and readiness whether the database is there. */
+/** Reports to the log and the readiness check whether the database is available. */
 export class DatabaseHealth {
-  /** Of the readiness check. */
+  /** The name of the readiness check. */
   readonly #name: string;
   readonly #location: string;
   readonly #at: () => number | undefined;
@@ -12,9 +12,9 @@ export class DatabaseHealth {
   #wasLost = false;
 
   /**
-   * @param name of the readiness check.
+   * @param name the name of the readiness check.
    * @param location the database as a URL without a user.
-   * @param at the number of the commit that is in use.
+   * @param at returns the number of the commit in use.
    */
   constructor(name: string, location: string, at: () => number | undefined, reporting: Reporting) {
     this.#name = name;
@@ -34,12 +34,12 @@ export class DatabaseHealth {
     this.#reporting.health.set({ name: this.#name, ready: true });
   }
 
-  /** It has answered. */
+  /** Records an answer of the database. */
   heard(): void {
     this.#heardAt = this.#reporting.clock.now();
   }
 
-  /** @param hasState whether there are entries in memory. */
+  /** Records a lost connection. @param hasState true where memory has entries. */
   lost(reason: string, hasState: boolean): void {
     this.#isAway = true;
     this.#wasLost = true;
@@ -52,7 +52,7 @@ export class DatabaseHealth {
     this.#reporting.log.warn({ database: this.#location, reason }, "the database of the metadata does not answer");
   }
 
-  /** A copy on disk is in use. */
+  /** Records that a copy on disk is in use. */
   copyRead(heardAt: number, entries: number, change: number): void {
     this.#heardAt = heardAt;
     this.#reporting.health.set({
@@ -67,17 +67,17 @@ export class DatabaseHealth {
     );
   }
 
-  /** Milliseconds since the database was heard of, while it is away. */
+  /** Returns the milliseconds since the last answer while the database is unavailable. */
   staleMs(): number {
     return this.#isAway && this.#heardAt > 0 ? Math.max(0, this.#reporting.clock.now() - this.#heardAt) : 0;
   }
 
-  /** When the database was last heard of, in milliseconds since the epoch; 0 for never. */
+  /** Returns the time of the last answer, in milliseconds since the Unix epoch; 0 for never. */
   heardAt(): number {
     return this.#heardAt;
   }
 
-  /** Says what is wrong, for people. */
+  /** Returns the text for people about the fault. */
   detail(reason: string): string {
     const change = this.#at();
     const base = `the database of the metadata, ${this.#location}, is away: ${reason}`;
@@ -88,13 +88,13 @@ export class DatabaseHealth {
 }
 
 const fullLoads = ["first", "pruned", "set_back", "changed_by_hand", "big_commit", "asked"] as const;
-/** Why all entries are read. */
+/** The reason for reading all entries. */
 export type FullLoadReason = (typeof fullLoads)[number];
 const failures = ["connect", "follow", "load", "commit", "copy", "export", "prune"] as const;
 export type FailureStep = (typeof failures)[number];
 const outcomes = ["committed", "not_committed", "unknown"] as const;
 
-/** Counts what happens with the database. */
+/** The metrics of the database. */
 export class PostgresqlMetrics {
   readonly #connections: Counter;
   readonly #failed: Counter;
@@ -105,8 +105,8 @@ export class PostgresqlMetrics {
   readonly #resolved: Counter;
 
   /**
-   * @param behind how many commits are known of that are not seen here yet.
-   * @param staleMs for how long the database has been away; 0 while it is there.
+   * @param behind returns the number of known commits that are not applied here yet.
+   * @param staleMs returns the milliseconds for which the database has been unavailable; 0 while it is available.
    */
   constructor(metrics: Metrics, isConnected: () => boolean, behind: () => number, staleMs: () => number) {
     metrics.gaugeFrom("netgloss_udm_postgresql_connected", "Whether the database of the metadata is there.", [], () =>
@@ -170,17 +170,17 @@ export class PostgresqlMetrics {
     this.#loads.add(1, { reason });
   }
 
-  /** Commits of other collectors that were taken over. */
+  /** Counts applied commits of other collectors. */
   followed(commits: number): void {
     this.#followed.add(commits);
   }
 
-  /** A commit of another collector is seen here, this many milliseconds after it was made. */
+  /** Records the milliseconds between another collector's commit and its application here. */
   seen(ms: number): void {
     this.#seconds.observe(Math.max(0, ms) / 1000);
   }
 
-  /** A transaction found that others had committed since. */
+  /** Counts a transaction that found newer commits of others. */
   overtaken(): void {
     this.#overtaken.add();
   }

@@ -28,20 +28,20 @@ import type { LayersOfScopes, UdmLayers } from "../store/udm-layers.ts";
 import type { SharedHistory } from "./fetch-commits.ts";
 
 interface DatabaseScopesOptions extends Reporting {
-  /** Of the store that has all entries. */
+  /** The host of the store that has all entries. */
   readonly host: ScopeHost;
   readonly places: UdmPlaces;
-  /** @throws UdmError while no writes are taken. */
+  /** Checks that writes are accepted. @throws UdmError while they are not. */
   readonly checkWritable: () => void;
   readonly load: () => Promise<unknown>;
   /** Commits batches to a scope, while nothing else changes the index. @throws UdmError for all of them. */
   readonly commit: (scope: string, batches: readonly Batch[]) => Promise<readonly Outcome<UdmCommit>[]>;
-  /** The same for a change of a definition. @returns its number; undefined where nothing has changed. */
+  /** Commits a change of a definition in the same way. @returns its number; undefined where nothing has changed. */
   readonly define: (
     origin: { readonly author: string; readonly method: string },
     plan: (texts: readonly ScopeText[]) => PlannedEdit | undefined,
   ) => Promise<number | undefined>;
-  /** Puts a change of a source into the history of a scope. Never throws. */
+  /** Records a change of a source in the history of a scope. It never throws. */
   readonly noteLayer: (scope: string, change: NewLayerChange) => Promise<void>;
   readonly history: (scope: string, closed: AbortSignal) => SharedHistory;
 }
@@ -60,22 +60,22 @@ export class DatabaseScopes implements Component, LayersOfScopes {
     this.#shown = new ShownScopes(options.host, options.metrics, options.log);
   }
 
-  /** They come with the entries of the store that has all. */
+  /** Does nothing, because the scopes come with the entries of the main store. */
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {
     for (const store of this.#stores.values()) await store.stop();
   }
 
-  /** The store reads them again with all entries. */
+  /** Does nothing, because the main store reads the scopes again with all entries. */
   async reload(): Promise<void> {}
 
-  /** Returns the store of a scope; undefined: there is no such scope. */
+  /** Returns the store of a scope; undefined where the scope does not exist. */
   store(name: string): CollectorUdmStore | undefined {
     return this.#stores.get(name);
   }
 
-  /** Returns the entries of some scopes; the states stay as they are for as long as they are held. */
+  /** Returns the states of the named scopes. A state does not change while the caller holds it. */
   states(names: readonly string[]): readonly UdmIndex[] {
     return names.flatMap((name) => this.#shown.states(name));
   }
@@ -88,29 +88,29 @@ export class DatabaseScopes implements Component, LayersOfScopes {
     return this.#shown.watchers.add(listener);
   }
 
-  /** Returns the scopes in the order in which they are tried, with the number of their entries. */
+  /** Returns the scopes in the order in which they are tried, each with the number of its entries. */
   list(): readonly (ScopeText & { readonly count: number })[] {
     return this.#texts.map((text) => ({ ...text, count: this.index(text.name)?.size ?? 0 }));
   }
 
   /**
-   * Creates a scope, or changes the one of its name.
+   * Creates a scope, or changes the scope of this name.
    *
-   * @param before the scope before which it is tried; empty: it keeps its place, a new one is the last.
+   * @param before the scope before which it is tried. If empty, an existing scope keeps its place and a new scope comes last.
    * @returns the number of the change; undefined where nothing has changed.
-   * @throws UdmError; nothing is changed then.
+   * @throws UdmError and changes nothing.
    */
   async set(scope: Omit<ScopeText, "entries">, before: string, origin: WriteOrigin): Promise<number | undefined> {
     const text = canonical(scope);
     return this.#edit("SetScope", origin, (scopes) => setScope(scopes, text, before));
   }
 
-  /** Deletes a scope; its entries stay in the database. As {@link set}. @throws UdmError `not_found` */
+  /** Deletes a scope. Its entries stay in the database. Returns and throws as {@link set}. @throws UdmError `not_found` */
   remove(name: string, origin: WriteOrigin): Promise<number | undefined> {
     return this.#edit("DeleteScope", origin, (scopes) => removeScope(scopes, name));
   }
 
-  /** Undoes a change of a scope, or finds out whether that can be done. As {@link set}. @throws UdmError `failed_precondition` */
+  /** Undoes a change of a scope; a trial only checks that this is possible. Returns as {@link set}. @throws UdmError `failed_precondition` */
   async takeBack(change: ScopeChange, origin: WriteOrigin, isTrial: boolean): Promise<number | undefined> {
     const plan: PlanEdit = (scopes) => takeBackScope(scopes, change);
     if (!isTrial) return this.#edit("UndoChange", origin, plan);
@@ -118,17 +118,17 @@ export class DatabaseScopes implements Component, LayersOfScopes {
     return undefined;
   }
 
-  /** The scopes, in the order in which they are tried. */
+  /** Returns the scopes in the order in which they are tried. */
   texts(): readonly ScopeText[] {
     return this.#texts;
   }
 
-  /** The entries of a scope; undefined: there is no such scope. */
+  /** Returns the entries of a scope; undefined where the scope does not exist. */
   index(scope: string): UdmIndex | undefined {
     return this.#stores.get(scope)?.state();
   }
 
-  /** Makes these the scopes. Those that are new have their entries in `states`. Nothing else may change the index meanwhile. */
+  /** Sets the scopes. New scopes have their entries in `states`. Nothing else may change the index meanwhile. */
   define(texts: readonly ScopeText[], states: ReadonlyMap<string, UdmIndex>): void {
     const names = new Set(texts.map(({ name }) => name));
     for (const [name, store] of this.#stores) {
@@ -149,12 +149,12 @@ export class DatabaseScopes implements Component, LayersOfScopes {
     this.#shown.watchers.notify();
   }
 
-  /** Shows other entries of a scope that there is. Nothing else may change the index meanwhile. */
+  /** Replaces the shown entries of an existing scope. Nothing else may change the index meanwhile. */
   show(scope: string, index: UdmIndex): void {
     this.#stores.get(scope)?.show(index);
   }
 
-  /** Tells those who follow a scope of a change. */
+  /** Notifies the watchers of a scope of a change. */
   notify(scope: string, change: UdmChange): void {
     this.#stores.get(scope)?.history.notify(change);
   }
@@ -176,7 +176,7 @@ export class DatabaseScopes implements Component, LayersOfScopes {
     });
   }
 
-  /** Most are as they were, and need not be read again. */
+  /** Parses definitions. Most are unchanged and need not be parsed again. */
   #read(texts: readonly ScopeText[]): ReadonlyMap<ScopeText, ScopeConfig> {
     const before = this.#configs;
     const changed = texts.filter((text) => !before.has(text));
@@ -185,7 +185,7 @@ export class DatabaseScopes implements Component, LayersOfScopes {
   }
 
   #open(scope: string): ScopeStore {
-    // Another one of its name may be there by now, while a source still goes on with this one.
+    // A new scope of the same name may exist by now, while a source still works with this one.
     const isThere = (): boolean => this.#stores.get(scope) === store;
     const store: ScopeStore = new ScopeStore(scope, this.#options, {
       publish: (index) => (isThere() ? this.#shown.publish(scope, index) : undefined),
@@ -232,7 +232,7 @@ class ScopeStore extends CollectorUdmStore {
     return index;
   }
 
-  /** Undefined before there is one. */
+  /** Returns the state; undefined before there is one. */
   state(): UdmIndex | undefined {
     return this.published.index();
   }
@@ -249,7 +249,7 @@ class ScopeStore extends CollectorUdmStore {
     return this.#options.commit(this.#scope, batches);
   }
 
-  /** The store that has all tries. */
+  /** Does nothing, because the main store makes the trial. */
   protected async tryWrite(): Promise<void> {}
 
   protected noteLayer(change: NewLayerChange): Promise<void> {
@@ -263,7 +263,7 @@ function tooManyScopes(): UdmError {
   return new UdmError("invalid_argument", `there may be ${mostScopes} scopes at most`);
 }
 
-/** By the rules of the file of scopes. @throws UdmError `invalid_argument` with all that is wrong. */
+/** Returns a scope in canonical form, by the rules of the file of scopes. @throws UdmError `invalid_argument` with all findings. */
 function canonical(scope: Omit<ScopeText, "entries">): ScopeText {
   try {
     return scopeText(readTexts([scope])[0] as ScopeConfig);
@@ -275,7 +275,7 @@ function canonical(scope: Omit<ScopeText, "entries">): ScopeText {
   }
 }
 
-/** @throws ScopesFileError */
+/** Parses definitions. @throws ScopesFileError */
 function readTexts(texts: readonly ScopeText[]): readonly ScopeConfig[] {
   return texts.length === 0 ? [] : readScopesFile("scopes", Buffer.from(renderScopes(texts, "")));
 }

@@ -38,7 +38,7 @@ function readSide(key: string, json: string | null, fileOnly: string | null): Ud
   return json === null ? undefined : readRow(key, json, fileOnly);
 }
 
-/** The entry of a row. @throws Error that names the row when it is not as a collector has written it. */
+/** Reads the entry of a row. @throws Error that names the row where a collector cannot have written it. */
 export function readRow(key: string, json: string, fileOnly: string | null): UdmEntry {
   let entry: UdmEntry;
   try {
@@ -54,12 +54,12 @@ export function readRow(key: string, json: string, fileOnly: string | null): Udm
   );
 }
 
-/** About what a change takes in the database, in bytes: its texts, and rows and index entries around them. */
+/** Estimates the bytes of a change in the database: its texts, rows and index entries. */
 function bytesOf({ key, before, after }: ChangeColumns): number {
   return 100 + 2 * key.length + (before?.length ?? 0) + (after?.length ?? 0);
 }
 
-/** Texts as an array literal of PostgreSQL, for a parameter that is cast. */
+/** Returns texts as an array literal of PostgreSQL, for a parameter that is cast. */
 export function arrayLiteral(texts: readonly (string | number | boolean | null)[]): string {
   const parts: string[] = [];
   for (const text of texts) {
@@ -69,16 +69,16 @@ export function arrayLiteral(texts: readonly (string | number | boolean | null)[
   return `{${parts.join(",")}}`;
 }
 
-/** Texts as one parameter: for keys and JSON, which have no control characters. The server takes it apart by {@link listed}. */
+/** Joins texts into one parameter, for keys and JSON, which have no control characters. The server splits it by {@link listed}. */
 function joinTexts(texts: readonly (string | number | null)[]): string {
   return texts.map((text) => text ?? nothing).join(separator);
 }
 
 /**
- * SQL that makes an array of texts of a {@link joinTexts}. Array literals would cost both sides several times as much: every quote of
- * JSON is escaped there.
+ * Returns SQL that splits the text of {@link joinTexts} into an array. Array literals would cost both sides several times as much, because
+ * they escape every quote of JSON.
  *
- * @param parameter its number
+ * @param parameter the number of the parameter
  */
 function listed(parameter: number): string {
   return `string_to_array($${parameter}::text, E'\\x01', E'\\x02')`;
@@ -87,7 +87,7 @@ function listed(parameter: number): string {
 const separator = "\u0001";
 const nothing = "\u0002";
 
-/** An entry of the database is not what the log of changes makes it: somebody has changed the table by hand. */
+/** The error for an entry that differs from the log of changes, because somebody has changed the table by hand. */
 export class DivergenceError extends Error {
   override readonly name = "DivergenceError";
 }
@@ -108,7 +108,7 @@ function writeLog(sql: Sql, rows: readonly LogRow[]): Promise<unknown>[] {
   return [ask(sql, query, rows, ["number", "position", "key", "before", "beforeFileOnly", "after", "afterFileOnly"])];
 }
 
-/** Writes entries of a scope; each must be there as the log says it was. @throws DivergenceError in one of the results */
+/** Writes entries of a scope. Each must have the previous state that the log has. @throws DivergenceError in one of the results */
 function writeEntries(sql: Sql, scope: string, net: readonly ChangeColumns[]): Promise<unknown>[] {
   const created = net.filter(({ before, after }) => before === null && after !== null);
   const changed = net.filter(({ before, after }) => before !== null && after !== null);
@@ -134,12 +134,12 @@ function writeEntries(sql: Sql, scope: string, net: readonly ChangeColumns[]): P
   return steps;
 }
 
-/** Lists of the parameters, in their order, as a table `u` with these columns of texts. */
+/** Returns SQL for a table `u` with these text columns, one for each list parameter in order. */
 function tableOf(...columns: readonly string[]): string {
   return `unnest(${columns.map((_, i) => listed(i + 1)).join(", ")}) as u (${columns.join(", ")})`;
 }
 
-/** Asks with a list for each column, then the rest of the parameters. It is on its way at once. */
+/** Sends a query at once, with a list for each column and then the other parameters. */
 function ask<C extends string>(
   sql: Sql,
   query: string,
@@ -159,9 +159,9 @@ async function expect(query: Promise<{ readonly count: number }>, rows: readonly
 }
 
 /**
- * Spells entries of the table as a collector does, where they say the same.
+ * Rewrites entries of the table in the collector's spelling, where their content is the same.
  *
- * @throws DivergenceError when one says something else.
+ * @throws DivergenceError where the content of an entry differs.
  */
 async function respell(sql: Sql, scope: string, net: readonly ChangeColumns[]): Promise<void> {
   const known = new Map(net.flatMap((one) => (one.before === null ? [] : [[one.key, one] as const])));
@@ -180,45 +180,45 @@ async function respell(sql: Sql, scope: string, net: readonly ChangeColumns[]): 
   }
 }
 
-/** A commit to be made. */
+/** A new commit. */
 export interface NewCommit {
   readonly number: number;
   /** The number in the history of its scope. */
   readonly change: number;
-  /** What happened to the definition of a scope, and the scope before which that one is tried; undefined: it is the last. */
+  /** The change of a scope's definition, with its place; undefined where the commit changes no definition. */
   readonly definition?: PlacedScopeChange | undefined;
   readonly author: string;
   readonly method: string;
   readonly layer: string | undefined;
-  /** The number of entries that differ; `changes` may have fewer, of a layer. */
+  /** The number of entries that differ. For a layer, `changes` may have fewer. */
   readonly entries: number;
   readonly changes: readonly EntryChange[];
 }
 
-/** What happened to a scope, with its place: the scope before which it is tried now; undefined: it is the last. */
+/** The change of a scope, with the scope before which it is tried now; undefined where it is the last. */
 export interface PlacedScopeChange extends ScopeChange {
   readonly place?: string | undefined;
 }
 
-/** Holds what one transaction adds. */
+/** The commits that one transaction adds. */
 interface NewCommits {
   /** The scope of all commits. */
   readonly scope: string;
-  /** An id that nothing else has. */
+  /** A unique id. */
   readonly save: string;
   readonly collector: string;
-  /** Milliseconds since the epoch. */
+  /** The time in milliseconds since the Unix epoch. */
   readonly time: number;
-  /** Tells whether entries may be spelt otherwise than a collector spells them: they are read before they are written over. */
+  /** True where entries may have another spelling than a collector's. They are then read before they are overwritten. */
   readonly isSpeltFreely: boolean;
   readonly commits: readonly NewCommit[];
 }
 
-/** Rows that are made into texts at a time, between two cycles of the event loop. */
+/** The rows that are converted to text in one turn of the event loop. */
 const rowsOfPart = 2500;
 
 /**
- * Puts commits into the open transaction, which must hold the row of `udm_state`: the log, the entries, the number, the notification.
+ * Writes commits in the open transaction, which must have locked the row of `udm_state`: the log, the entries, the number, the notification.
  *
  * @throws DivergenceError, or an error of the database.
  */
@@ -231,7 +231,7 @@ export async function saveCommits(
   );
   const net = netChanges(commits);
   const bytes = new Map<number, number>();
-  /** The part that the server works on while the texts of the next are made. */
+  /** The part that the server processes while the texts of the next part are made. */
   let sent: Promise<unknown> = Promise.resolve();
   const parts = Math.ceil(Math.max(log.length, net.length) / rowsOfPart);
   for (let part = 0; part < parts; part++) {
@@ -255,7 +255,7 @@ export async function saveCommits(
   }
   const { number: last = 0, change: lastChange = 0 } = commits.at(-1) ?? {};
   const bytesOfCommits = commits.map(({ number }) => bytes.get(number) ?? 0);
-  // All of a small transaction is on its way before any of it is answered.
+  // A small transaction is sent completely before the first answer.
   await allDone([
     sent,
     ...commits.flatMap(({ definition }) => (definition === undefined ? [] : writeScope(sql, definition))),
@@ -278,7 +278,7 @@ export async function saveCommits(
   ]);
 }
 
-/** Puts a scope into the table, at its place, or takes it out. */
+/** Inserts a scope into the table at its place, or removes it. */
 function writeScope(sql: Sql, { before, after, next, place }: PlacedScopeChange): PromiseLike<unknown>[] {
   const text = after && JSON.stringify(after);
   if (text === undefined) return [sql`delete from netgloss.udm_scope where name = ${before?.name ?? ""}`];
@@ -297,15 +297,15 @@ function writeScope(sql: Sql, { before, after, next, place }: PlacedScopeChange)
 }
 
 /**
- * Waits for all questions of a transaction.
+ * Waits for all queries of a transaction.
  *
- * @throws the error of the first that failed. Those behind it fail, too, because the transaction is aborted, and may be known earlier.
+ * @throws the error of the first query that failed. The queries after it also fail, because the transaction is aborted. Their errors may arrive earlier.
  */
 async function allDone(questions: readonly PromiseLike<unknown>[]): Promise<void> {
   for (const result of await Promise.allSettled(questions)) if (result.status === "rejected") throw result.reason;
 }
 
-/** {@link changeColumns}, which makes the texts of a change once. */
+/** Returns {@link changeColumns} with a cache, so that the texts of a change are made once. */
 function rememberColumns(): (change: EntryChange) => ChangeColumns {
   const made = new Map<EntryChange, ChangeColumns>();
   return (change) => {
@@ -315,10 +315,10 @@ function rememberColumns(): (change: EntryChange) => ChangeColumns {
   };
 }
 
-/** Returns what all changes together do to each key; what layers say is in no entry. */
+/** Returns the combined change of each key. Changes of layers are left out, because the table has no entries of layers. */
 function netChanges(commits: readonly NewCommit[]): readonly EntryChange[] {
   const own = commits.filter(({ layer }) => layer === undefined);
-  // A commit has each key once.
+  // A commit has each key only once.
   if (own.length === 1) return own[0]?.changes ?? [];
   const byKey = new Map<string, EntryChange>();
   for (const now of own.flatMap(({ changes }) => changes)) {

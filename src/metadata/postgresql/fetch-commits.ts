@@ -7,32 +7,32 @@ import { readChangeColumns, type ChangeColumns, type PlacedScopeChange, arrayLit
 import type { Log } from "../../base/report/index.ts";
 import { UdmError } from "../model/udm-store.ts";
 
-/** Tells how far a copy of the metadata is, and of which database. */
+/** The position of a copy of the metadata in the log of a database. */
 export interface Position {
   readonly store: string;
   /** The number of the last commit. */
   readonly number: number;
-  /** The id that the commit's transaction got: a database that was set back gives its numbers a second time. */
+  /** The id of the commit's transaction. It is needed because a restored database uses its numbers a second time. */
   readonly save: string;
 }
 
-/** The state that the database reports of itself. */
+/** The state that the database reports. */
 export interface DatabaseState {
   readonly store: string;
   readonly last: number;
-  /** The oldest commit that is kept. */
+  /** The number of the oldest kept commit. */
   readonly first: number;
-  /** The save of the commit with the number that was asked for; undefined when it is not kept. */
+  /** The `save` of the commit with the requested number; undefined where it is not kept. */
   readonly save: string | undefined;
-  /** About what the log takes. */
+  /** The approximate size of the log in bytes. */
   readonly logBytes: number;
-  /** The clock of the server, in milliseconds since the epoch. */
+  /** The server's time in milliseconds since the Unix epoch. */
   readonly time: number;
 }
 
-/** A commit of the log; its number is the one in the history of its scope. */
+/** A commit of the log. Its `number` is the one in the history of its scope. */
 export interface FetchedCommit extends UdmChange {
-  /** Its number in the log of all scopes. */
+  /** The number in the log of all scopes. */
   readonly at: number;
   /** The scope of its entries; empty: global. */
   readonly scopeName: string;
@@ -42,19 +42,19 @@ export interface FetchedCommit extends UdmChange {
 
 /** The position before the first commit. */
 const noSave = "00000000-0000-0000-0000-000000000000";
-/** A commit of more entries is never read as a list of changes: it takes too much memory. */
+/** The most entries of a commit that is read as a list of changes. A larger one would need too much memory. */
 const mostListed = 100_000;
-/** Rows that come at a time. */
+/** The rows that are fetched at a time. */
 const rowsAtOnce = 2000;
-/** Commits that one question asks for. */
+/** The commits that one query requests. */
 const commitsAtOnce = 200;
 
-/** The log begins behind what was asked for. */
+/** The error for commits that the log no longer has. */
 export class LogGapError extends Error {
   override readonly name = "LogGapError";
 }
 
-/** @param number whose commit's id is asked for. @param lock whether to take the row that whoever commits holds. */
+/** Reads the state of the database. @param number the commit whose id is requested. @param lock true locks the row that each commit locks. */
 export async function readState(sql: Sql, number: number, lock = false): Promise<DatabaseState> {
   const query = `select store::text, last_number::float8 as last, first_number::float8 as first, log_bytes::float8 as "logBytes",
       (extract(epoch from clock_timestamp()) * 1000)::float8 as time from netgloss.udm_state`;
@@ -88,7 +88,7 @@ interface CommitRow extends ChangeColumns {
   readonly isCut: boolean;
 }
 
-/** The commits behind a number, in order, without a gap; none when the log has no place for that number any more. */
+/** Yields the commits after a number, in order, without a gap; none where the log has no place for that number any more. */
 export async function* commitsAfter(sql: Sql, number: number): AsyncGenerator<FetchedCommit> {
   for (let after = number; ;) {
     let count = 0;
@@ -104,9 +104,9 @@ export async function* commitsAfter(sql: Sql, number: number): AsyncGenerator<Fe
 }
 
 /**
- * Commits with their changes.
+ * Yields commits with their changes.
  *
- * @param question which heads: a select over `netgloss.udm_commit`.
+ * @param question the query for the heads, a select over `netgloss.udm_commit`.
  */
 async function* readCommits(
   sql: Sql,
@@ -134,7 +134,7 @@ async function* readCommits(
 
 function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommit {
   const { at, scopeName, number, definition, save, time, author, method, collector, layer, entries, isCut } = row;
-  // A connection that breaks between two parts of an answer looks like its end.
+  // A connection that breaks between two parts of an answer looks like the end of the answer.
   if (!isCut && changes.length !== entries) throw new Error(`the answer of the database breaks off in commit ${at}`);
   return {
     at,
@@ -153,7 +153,7 @@ function commitOf(row: CommitRow, changes: readonly EntryChange[]): FetchedCommi
   };
 }
 
-/** A commit as the history of its scope has it. */
+/** Returns a commit as a change in the history of its scope. */
 export function changeOf(commit: FetchedCommit): UdmChange {
   const { number, time, author, method, collector, entries, isCut, changes, layer, scope } = commit;
   const change = { number, time, author, method, collector, entries, isCut, changes };
@@ -161,7 +161,7 @@ export function changeOf(commit: FetchedCommit): UdmChange {
   return { ...change, ...(layer !== undefined && { layer }), ...(scope && { scope: { before, after, next } }) };
 }
 
-/** Of each scope that has any change, the number of the last one; of those that are named, or of all. */
+/** Reads the number of the last change of the named scopes, or of all scopes. Scopes without changes are left out. */
 export async function readLastChanges(sql: Sql, scopes?: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const rows = await sql.unsafe<{ scope: string; last: number }[]>(
     `select scope, last_change::float8 as last from netgloss.udm_numbering ${scopes === undefined ? "" : "where scope = any($1::text::text[])"}`,
@@ -170,14 +170,14 @@ export async function readLastChanges(sql: Sql, scopes?: readonly string[]): Pro
   return new Map(rows.map(({ scope, last }) => [scope, last]));
 }
 
-/** Of each scope with a change that is kept, the number of the oldest. */
+/** Reads the number of the oldest kept change of each scope that has one. */
 export async function readFirstChanges(sql: Sql): Promise<ReadonlyMap<string, number>> {
   const rows = await sql<{ scope: string; first: number | null }[]>`select n.scope, (select min(change)::float8
     from netgloss.udm_commit c where c.scope = n.scope) as first from netgloss.udm_numbering n`;
   return new Map(rows.flatMap(({ scope, first }) => (first === null ? [] : [[scope, first]])));
 }
 
-/** The history of a scope in the database. Watchers get each change when this collector learns of it. */
+/** The history of a scope in the database. Watchers get each change when this collector receives it. */
 export class SharedHistory implements UdmHistory {
   readonly closed: AbortSignal | undefined;
   readonly #scope: string;
@@ -187,9 +187,9 @@ export class SharedHistory implements UdmHistory {
   readonly #watchers: Watchers<[UdmChange]>;
 
   /**
-   * @param scope empty: global entries.
-   * @param ask asks the database. @throws Error while it is away.
-   * @param closed is aborted when the scope goes.
+   * @param scope the name of the scope; empty for global entries.
+   * @param ask queries the database. @throws Error while it is unavailable.
+   * @param closed aborts when the scope is removed.
    */
   constructor(
     scope: string,
@@ -211,7 +211,7 @@ export class SharedHistory implements UdmHistory {
     return this.#isOn;
   }
 
-  /** A database that was set back, or another one, gives numbers again. */
+  /** Returns the epoch. A restored database, or another one, uses numbers again. */
   epoch(): string {
     return (this.#mirror().position()?.store ?? "").replaceAll("-", "");
   }
@@ -276,7 +276,7 @@ export class SharedHistory implements UdmHistory {
     return this.#watchers.add(listener);
   }
 
-  /** Calls the watchers. */
+  /** Notifies the watchers of a change. */
   notify(change: UdmChange): void {
     this.#watchers.notify(change);
   }

@@ -23,10 +23,10 @@ import type { PublishedState } from "../store/collector-store.ts";
 import type { FullLoadReason, PostgresqlMetrics, DatabaseHealth } from "./database-reporting.ts";
 import type { Clock, Log } from "../../base/report/index.ts";
 
-/** Rows that come at a time, and are worked on between two cycles of the event loop. */
+/** The rows that are fetched at a time and processed in one turn of the event loop. */
 const rowsAtOnce = 500;
 
-/** All that a mirror has of a snapshot of the database. */
+/** The content of a snapshot of the database. */
 interface LoadedEntries {
   readonly index: UdmIndex;
   readonly position: Position;
@@ -38,8 +38,8 @@ interface LoadedEntries {
 /**
  * Reads all entries from one snapshot of the database. Nothing else may change the index meanwhile.
  *
- * @param space the entries that are not those of scopes.
- * @param before the current state, which is given back when it has the same entries.
+ * @param space the name of the set of entries outside scopes.
+ * @param before the current state, which is returned where it has the same entries.
  * @throws Error; UdmError `resource_exhausted`
  */
 async function loadEntries(
@@ -84,9 +84,9 @@ interface EntryRow {
   readonly fileOnly: string | null;
 }
 
-/** The entries of some scopes, scope by scope, some rows at a time. Yields to the event loop. */
+/** Yields the entries of scopes, scope by scope, some rows at a time. It lets the event loop run in between. */
 async function* readEntries(session: Session, scopes: readonly string[]): AsyncGenerator<readonly EntryRow[]> {
-  // Of one scope they come in the order of the index: without a sort the first do not wait for the last.
+  // The rows of a single scope come in the order of the index. Without a sort, the first rows do not wait for the last.
   const condition = scopes.length === 1 ? "scope = ($1::text::text[])[1]" : "scope = any($1::text::text[])";
   const query = `select scope, key, entry::text as entry, file_only::text as "fileOnly" from netgloss.udm_entry
     where ${condition} order by scope, key`;
@@ -100,7 +100,7 @@ async function* readEntries(session: Session, scopes: readonly string[]): AsyncG
   }
 }
 
-/** Makes the states of some scopes; those without entries have one, too. @throws Error; UdmError `resource_exhausted` */
+/** Builds the states of scopes, also of those without entries. @throws Error; UdmError `resource_exhausted` */
 async function loadScopes(
   session: Session,
   shared: SharedIndex,
@@ -136,7 +136,7 @@ async function readScopes(sql: Sql): Promise<readonly ScopeText[]> {
   return rows.map(({ definition }) => JSON.parse(definition) as ScopeText);
 }
 
-/** Returns the scopes after a change of one. */
+/** Returns the scopes after a change of one scope. */
 function changedScopes(
   scopes: readonly ScopeText[],
   { before, after, place }: PlacedScopeChange,
@@ -146,7 +146,7 @@ function changedScopes(
   return after === undefined ? rest : rest.toSpliced(at < 0 ? rest.length : at, 0, after);
 }
 
-/** The commits behind a position cannot be applied one by one: all entries must be read. */
+/** The error where the commits after a position cannot be applied one by one, so that all entries must be read. */
 export class ReloadNeeded extends Error {
   override readonly name = "ReloadNeeded";
   readonly reason: FullLoadReason;
@@ -158,45 +158,45 @@ export class ReloadNeeded extends Error {
 }
 
 interface MirrorOptions {
-  /** Which entries of the database are its own; those of the scopes that the database has come besides. */
+  /** The name of its own set of entries in the database. The entries of scopes come in addition. */
   readonly space: string;
   readonly scopes: DatabaseScopes | undefined;
-  /** The database, as a person reads it. */
+  /** The name of the database, for people. */
   readonly location: string;
   readonly shared: SharedIndex;
   readonly published: PublishedState;
   readonly state: DatabaseHealth;
   readonly report: PostgresqlMetrics;
-  /** Called with each commit that is seen, in order; not with those before a full load. */
+  /** Is called with each applied commit, in order, but not with the commits before a full load. */
   readonly notify: (change: UdmChange) => void;
-  /** Called after each change of the entries or of the position. */
+  /** Is called after each change of the entries or of the position. */
   readonly changed: () => void;
-  /** Called when all entries were read. */
+  /** Is called when all entries were read. */
   readonly loaded: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The states and scopes that one or several commits leave. */
+/** The states and scopes after one or several commits. */
 export interface MirroredStates {
-  /** By scope, of those whose entries have changed. */
+  /** The states by scope, for the scopes whose entries have changed. */
   readonly states: ReadonlyMap<string, UdmIndex>;
-  /** Undefined: the scopes are as they were. */
+  /** The scopes; undefined where they are unchanged. */
   readonly texts?: readonly ScopeText[] | undefined;
 }
 
-/** Entries applied between two cycles of the event loop. */
+/** The number of entries that are applied in one turn of the event loop. */
 const entriesPerYield = 200;
 
-/** The entries of the database in memory, as of one commit. Calls that change it follow one another. */
+/** The entries of the database in memory, as of one commit. Calls that change it must not overlap. */
 export class Mirror {
   readonly #options: MirrorOptions;
   #position: Position | undefined;
   #known = 0;
-  /** The clock of the database is ahead of ours by so much, in milliseconds. */
+  /** The milliseconds by which the database's clock is ahead of the local clock. */
   #clockOffset = 0;
   #firstKept = 1;
-  /** Of each scope, the numbers of its last change, and of its oldest one that is kept. */
+  /** The number of the last change of each scope. The next field has the oldest kept one. */
   #lasts = new Map<string, number>();
   #firsts: ReadonlyMap<string, number> = new Map();
 
@@ -204,17 +204,17 @@ export class Mirror {
     this.#options = options;
   }
 
-  /** Undefined before there is a state. */
+  /** Returns the position; undefined before there is a state. */
   position(): Position | undefined {
     return this.#position;
   }
 
-  /** The number of the commit that is in memory; 0 before there is one. */
+  /** Returns the number of the commit in memory; 0 before there is one. */
   number(): number {
     return this.#position?.number ?? 0;
   }
 
-  /** Returns how many commits are known of that are not seen here yet. */
+  /** Returns the number of known commits that are not applied here yet. */
   behind(): number {
     return Math.max(0, this.#known - this.number());
   }
@@ -223,33 +223,33 @@ export class Mirror {
     this.#known = Math.max(this.#known, number);
   }
 
-  /** The number of the last change of a scope. */
+  /** Returns the number of the last change of a scope. */
   lastOf(scope: string): number {
     return this.#lasts.get(scope) ?? 0;
   }
 
-  /** The number of the oldest change of a scope that is in the log, as of the last answer. */
+  /** Returns the number of the oldest change of a scope in the log, as of the last answer. */
   firstOf(scope: string): number {
     return this.#firstKept === 1 ? 1 : (this.#firsts.get(scope) ?? this.lastOf(scope) + 1);
   }
 
-  /** The number of the last change of all scopes that are here. */
+  /** Returns the number of the last change of each scope in memory. */
   lasts(): ReadonlyMap<string, number> {
     return this.#lasts;
   }
 
-  /** The entries of a scope; undefined where they are not here. */
+  /** Returns the entries of a scope; undefined where memory does not have them. */
   index(scope: string): UdmIndex | undefined {
     const { space, published, scopes } = this.#options;
     return scope === space ? published.index() : scopes?.index(scope);
   }
 
-  /** The time by the clock of the database, as far as its answers show it; in milliseconds since 1970. */
+  /** Returns the estimated time of the database's clock, in milliseconds since the Unix epoch. */
   now(): number {
     return this.#options.clock.now() + this.#clockOffset;
   }
 
-  /** Shows states that were made here, and notes the last numbers of those commits. */
+  /** Shows states after commits, and records the last numbers of the commits. */
   take({ states, texts }: MirroredStates, now: Position, commits: readonly FetchedCommit[]): void {
     const { space, scopes, published, notify, changed } = this.#options;
     if (texts !== undefined) scopes?.define(texts, states);
@@ -270,13 +270,13 @@ export class Mirror {
     changed();
   }
 
-  /** Shows all that there was at a position. */
+  /** Replaces everything by the content at a position. */
   takeAll(now: Position, { texts, states, lasts }: Required<MirroredStates> & Pick<LoadedEntries, "lasts">): void {
     this.#lasts = new Map(lasts);
     this.take({ states, texts }, now, []);
   }
 
-  /** Asks how far the database is. */
+  /** Reads the present state of the database. */
   async ask(session: Session): Promise<DatabaseState> {
     const { clock, state } = this.#options;
     const asked = clock.now();
@@ -288,7 +288,7 @@ export class Mirror {
     return found;
   }
 
-  /** @throws ReloadNeeded when the database does not go on from where this is. */
+  /** Checks a state of the database. @throws ReloadNeeded where the database does not continue from the position of this mirror. */
   check(state: DatabaseState): void {
     this.#known = state.last;
     const { position: at } = this.#here();
@@ -297,7 +297,7 @@ export class Mirror {
     throw new ReloadNeeded(at.number < state.first ? "pruned" : "set_back");
   }
 
-  /** Applies what others have committed. @returns the commits. @throws ReloadNeeded, or an error of the session. */
+  /** Applies the commits of others. @returns the commits. @throws ReloadNeeded, or an error of the session. */
   async catchUp(session: Session): Promise<readonly FetchedCommit[]> {
     const { position: from } = this.#here();
     const commits: FetchedCommit[] = [];
@@ -321,7 +321,7 @@ export class Mirror {
     return commits;
   }
 
-  /** Makes the states that commits leave. Entries of a scope that is new are read as they are by now, or later: what follows changes nothing of them. */
+  /** Builds the states after commits. The entries of a new scope are read in their present state, so that commits up to then change nothing more. */
   async #apply(session: Session, commits: readonly FetchedCommit[]): Promise<MirroredStates> {
     const { space, shared, scopes } = this.#options;
     const edits = commits.flatMap(({ scope, scopeName }) =>
@@ -347,7 +347,7 @@ export class Mirror {
     }
   }
 
-  /** Reads the entries of scopes that are not here, and the numbers of their last changes. Nothing else may change the index meanwhile. */
+  /** Reads the entries of scopes that are not in memory, and the numbers of their last changes. Nothing else may change the index meanwhile. */
   async loadScopes(session: Session, names: readonly string[]): Promise<ReadonlyMap<string, UdmIndex>> {
     if (names.length === 0) return new Map();
     const lasts = await session.ask((sql) => readLastChanges(sql, names));
@@ -356,7 +356,7 @@ export class Mirror {
     return states;
   }
 
-  /** Takes over what others have committed, whatever it takes. To be called alone, outside of transactions. */
+  /** Applies the commits of others, with a full reload if needed. It must run alone and outside of transactions. */
   async follow(session: Session): Promise<void> {
     const { report, log } = this.#options;
     try {
@@ -400,7 +400,7 @@ const reloadWarnings: Readonly<Partial<Record<FullLoadReason, string>>> = {
   changed_by_hand: "entries of the database were changed by hand, without a commit number",
 };
 
-/** @returns the state behind commits of its scope; the same one where they change none of its entries. @throws ReloadNeeded */
+/** Applies commits to a state. @returns the new state, or the same one where no entry has changed. @throws ReloadNeeded */
 async function applyCommits(index: UdmIndex, commits: readonly FetchedCommit[]): Promise<UdmIndex> {
   const edit = index.edit();
   let puts = 0;
@@ -415,9 +415,9 @@ async function applyCommits(index: UdmIndex, commits: readonly FetchedCommit[]):
   return index;
 }
 
-/** @returns how many entries have changed. */
+/** Applies one commit. @returns the number of changed entries. */
 async function apply(edit: UdmEdit, { layer, isCut, changes }: FetchedCommit): Promise<number> {
-  // A source of another collector has its entries in the layers of that one.
+  // The entries of another collector's source are in the layers of that collector.
   if (layer !== undefined) return 0;
   if (isCut) throw new ReloadNeeded("big_commit");
   for (const [i, { before, after }] of changes.entries()) {

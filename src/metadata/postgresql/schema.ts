@@ -7,7 +7,7 @@ import {
 } from "../../base/postgresql/index.ts";
 import type { StoreOptions } from "../store/collector-store.ts";
 
-/** Notifications of commits come under this name; each carries the number of the last commit and the time of the server. */
+/** The channel of notifications of commits. Each has the number of the last commit and the server's time. */
 export const channel = "netgloss_udm";
 
 const steps: readonly SchemaStep[] = [
@@ -56,8 +56,8 @@ const steps: readonly SchemaStep[] = [
       create index udm_change_by_key on netgloss.udm_change (key, number);`,
   },
   {
-    // Keys that spell IPv4-mapped addresses are IPv4 keys. Entries that have an entry of the IPv4 key beside them go, by a commit of the
-    // log, so that the history has them. Collectors read all entries again, because the store gets another id.
+    // Keys that spell IPv4-mapped addresses become IPv4 keys. If the IPv4 key also has an entry, the mapped one is deleted by a commit of the
+    // log, so that the history has it. The store gets a new id, so that collectors read all entries again.
     number: 2,
     least: 1,
     sql: `
@@ -101,8 +101,8 @@ const steps: readonly SchemaStep[] = [
       alter table netgloss.udm_entry add constraint ipv4_keys_as_ipv4 check (key not like '::ffff:%' or key = netgloss.ipv4_key(key));`,
   },
   {
-    // Scopes. What was there is global: its scope is empty, and its changes keep their numbers. A collector of an older version would take
-    // entries of scopes for global ones: the column with another name ends its session, and it is refused at the next one.
+    // Adds scopes. Existing entries are global: their scope is empty, and their changes keep their numbers. An older collector would take
+    // entries of scopes for global ones. The renamed column ends its session, and the next session is refused.
     number: 3,
     least: 3,
     sql: `
@@ -133,7 +133,7 @@ const steps: readonly SchemaStep[] = [
   },
 ];
 
-/** Rows that a trial writes, and rolls back. */
+/** The SQL of a trial write, which is rolled back. */
 export const trialRows = `insert into netgloss.udm_entry (key, entry) values ('', '{}');
   insert into netgloss.udm_change (number, position, key) values (0, 0, '')`;
 
@@ -141,10 +141,10 @@ export const trialRows = `insert into netgloss.udm_entry (key, entry) values (''
 export const udmSchema: Schema = { table: "migration", steps, command: "netgloss udm migrate" };
 
 /**
- * Makes the tables of metadata in a database, or brings them to what this version needs.
+ * Creates the tables of metadata in a database, or upgrades them to this version.
  *
- * @returns the steps that were made.
- * @throws Error that says why they cannot be made.
+ * @returns the steps that were done.
+ * @throws Error with the reason why a step is impossible.
  */
 export function migrateDatabase(
   {
@@ -162,20 +162,20 @@ export function migrateDatabase(
 export interface UdmPostgresqlStoreOptions extends StoreOptions {
   readonly address: ServerAddress;
   readonly tls: TlsFiles;
-  /** The longest that connecting, or an answer, may take, in milliseconds. */
+  /** The longest time of a connection attempt or an answer, in milliseconds. */
   readonly timeoutMs: number;
   /** The name of this collector in the history. */
   readonly collector: string;
-  /** The directory of the last copy of all entries; "" for nowhere. */
+  /** The directory of the last copy of all entries; "" for no copy. */
   readonly stateDirectory: string;
-  /** A metadata file that is written after each change; "" for none. Nothing reads it. */
+  /** The path of a metadata file that is written after each change; "" for none. The collector never reads it. */
   readonly exportPath: string;
-  /** Most bytes of the history of changes, about. */
+  /** The approximate limit of the history of changes, in bytes. */
   readonly historyBytes: number;
-  /** Which entries of the database these are: a scope's name that no scope can have. Left out: the global ones. */
+  /** The set of entries in the database: a name that no scope can have. If left out, the global entries. */
   readonly space?: string;
-  /** Tells whether the database has the scopes, too. */
+  /** True where the database also has the scopes. */
   readonly hasScopes?: boolean;
-  /** From 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random?: () => number;
 }

@@ -10,15 +10,15 @@ import type { FailureStep, PostgresqlMetrics } from "./database-reporting.ts";
 import type { Position } from "./fetch-commits.ts";
 import type { UdmPostgresqlStoreOptions } from "./schema.ts";
 
-/** The first line of a copy, as JSON. The entries of a scope are behind those of the ones before it. */
+/** The first line of a copy, as JSON. The entries of the scopes follow in order. */
 interface CopyHead extends Position {
-  /** 1: of a version that knew no scopes. */
+  /** The format of the copy; 1 is that of a version without scopes. */
   readonly format: 1 | 2;
   readonly entries: number;
   /** The numbers of the last changes. */
   readonly lasts?: Readonly<Record<string, number>>;
   readonly scopes?: readonly { readonly text: ScopeText; readonly entries: number }[];
-  /** When the database was last heard of, in milliseconds since the epoch. */
+  /** The time of the database's last answer, in milliseconds since the Unix epoch. */
   readonly heardAt: number;
 }
 
@@ -26,14 +26,14 @@ const headMark = "# netgloss copy ";
 /** The line before the entries of a scope. */
 const scopeLine = (scope: string): string => `# netgloss entries of scope ${scope}`;
 
-/** The least pause after writing, in times of its duration: it limits the share of all time that writing takes. */
+/** The shortest pause after a write, as a multiple of its duration. It limits the share of time for writing. */
 const timeShare = 20;
 
 /**
- * Writes some time after a change; changes that follow share one write.
+ * Writes some time after a change. Further changes until then share the write.
  *
  * @param write never fails.
- * @param delayMs between the first change and the write; more when writing takes long.
+ * @param delayMs the milliseconds between the first change and the write; more where writing takes long.
  */
 class LaterWrite {
   readonly #write: () => Promise<void>;
@@ -64,7 +64,7 @@ class LaterWrite {
     if (this.#running === undefined) this.#schedule();
   }
 
-  /** Writes at once what waits. Resolves when nothing is being written. */
+  /** Writes pending changes at once. Resolves when no write is in progress. */
   async flush(): Promise<void> {
     await this.#running;
     if (this.#isDue) await (this.#running = this.#run());
@@ -102,7 +102,7 @@ interface StateCopiesOptions extends UdmPostgresqlStoreOptions {
   };
 }
 
-/** What a copy has. */
+/** The content of a copy. */
 interface ReadCopy {
   readonly index: UdmIndex;
   readonly position: Position;
@@ -112,15 +112,15 @@ interface ReadCopy {
   readonly heardAt: number;
 }
 
-/** A copy on disk may be older than the database by so much: a start fetches the rest by number. */
+/** The time by which a copy on disk may be older than the database. A start fetches the rest by number. */
 const copyDelayMs = 30_000;
 const exportDelayMs = 200;
-/** A copy has all the names of a network: others need not read it. */
+/** The file mode of a copy. Other users must not read it, because it has all names of a network. */
 const copyMode = 0o600;
-/** Copies of this many bytes are read in a thread. */
+/** The size in bytes from which a copy is read in a thread. */
 const threadBytes = 256 * 1024;
 
-/** Holds what is on disk of a database: the last copy, for starts without it; the export, for other programs. */
+/** The files of a database's state: the last copy, for starts without the database, and the export for other programs. */
 export class StateCopies {
   readonly #options: StateCopiesOptions;
   readonly #run: string;
@@ -146,7 +146,7 @@ export class StateCopies {
     }
   }
 
-  /** The last copy as a state; undefined when there is none that can be used. */
+  /** Reads the last copy as a state; returns undefined where there is no usable copy. */
   async read(): Promise<ReadCopy | undefined> {
     try {
       const copy = await this.#copy?.read();
@@ -185,7 +185,7 @@ export class StateCopies {
     for (const write of this.#writes) write.changed();
   }
 
-  /** Writes what waits. */
+  /** Writes pending changes. */
   async stop(): Promise<void> {
     for (const write of this.#writes) await write.flush();
     await this.#thread?.stop();
@@ -234,12 +234,12 @@ export class StateCopies {
   }
 }
 
-/** Names of copies: some directories have those of both. */
+/** The names of copies. One directory may have both. */
 const copyNames: Readonly<Record<KeyForm, string>> = { addresses: "udm", names: "names" };
 
-/** The parts of a copy: the global entries, then those of each scope. @throws Error where it has not all of them. */
+/** Splits a copy into the global entries and those of each scope. @throws Error where a part is missing. */
 function partsOf(bytes: Uint8Array, scopes: readonly string[]): readonly Uint8Array[] {
-  // Without scopes it is handed to a thread as it is.
+  // Without scopes, the bytes go to a thread unchanged.
   if (scopes.length === 0) return [bytes];
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const parts: Uint8Array[] = [];

@@ -24,7 +24,7 @@ import { saveCommits, type NewCommit, DivergenceError } from "./entry-rows.ts";
 /** The outcome of a transaction whose answer was lost. */
 type LostAnswer = "committed" | "not_committed" | "unknown";
 
-/** The session through which is written. */
+/** The session for writes. */
 export class Writer {
   readonly #access: DatabaseAccess;
   readonly #random: () => number;
@@ -36,15 +36,15 @@ export class Writer {
     this.#random = random;
   }
 
-  /** Opens it if need be. @throws Error */
+  /** Returns the session, and opens it if needed. @throws Error */
   async session(): Promise<Session> {
     if (this.#open?.isOpen() !== true) this.#open = await openSession(this.#access, this.#stopping.signal);
     return this.#open;
   }
 
   /**
-   * Finds out what happened to a commit whose answer was lost. While the transaction may still be about to commit, it holds the row that this
-   * takes first: whatever is found then is final.
+   * Finds out whether a commit whose answer was lost took place. A transaction that may still commit holds the row that this method
+   * locks first, so the result is final.
    */
   async outcomeOf(number: number, save: string, limitMs: number): Promise<LostAnswer> {
     const late = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(limitMs)]);
@@ -71,23 +71,23 @@ export class Writer {
   }
 }
 
-/** Begins a transaction that holds the row whoever commits must have. @param number of the commit whose id is asked for. */
+/** Begins a transaction and locks the row that each commit locks. @param number the commit whose id is requested. */
 export async function beginTransaction(session: Session, number: number): Promise<DatabaseState> {
   const [, state] = await session.ask((sql) => {
-    // Without `execute` a query is sent when it is awaited: the others would be before it.
+    // Without `execute`, a query is sent only when it is awaited, so the others would be sent first.
     const begun = sql.unsafe("begin isolation level read committed read write").execute();
     return Promise.all([begun, readState(sql, number, true)]);
   });
   return state;
 }
 
-/** So often a transaction in which nothing happens says that it lives: the server ends one that is silent for ten seconds. */
+/** The interval of keep-alive queries in an idle transaction. The server ends a transaction that is silent for ten seconds. */
 const signOfLifeMs = 3000;
 
-/** Keeps an open transaction while work of this side is done. It must not use the session. */
+/** Keeps a transaction open while local work runs. The work must not use the session. */
 async function keepTransaction<T>(session: Session, work: Promise<T>): Promise<T> {
   const timer = setInterval(() => {
-    // A failure closes the session, so the next request on it fails.
+    // A failure closes the session, so that the next query fails.
     session.ask((sql) => sql.unsafe("select")).catch(() => {});
   }, signOfLifeMs);
   try {
@@ -97,7 +97,7 @@ async function keepTransaction<T>(session: Session, work: Promise<T>): Promise<T
   }
 }
 
-/** Ends a transaction without a trace; a session that cannot is of no use any more. */
+/** Rolls a transaction back. A session that cannot do this is closed. */
 export async function rollBack(session: Session | undefined): Promise<void> {
   if (session?.isOpen() !== true) return;
   try {
@@ -107,13 +107,13 @@ export async function rollBack(session: Session | undefined): Promise<void> {
   }
 }
 
-/** Commits of one scope, and what they leave. */
+/** Commits of one scope, and the states after them. */
 interface PlannedCommits extends MirroredStates {
   readonly scope: string;
   readonly commits: readonly NewCommit[];
 }
 
-/** Makes commits, and the states with them, out of those with all commits; undefined for nothing. It may be called again. */
+/** Makes commits and the states after them from the latest states; undefined for nothing. It may be called again. */
 type MakePlan = (from: Position) => Promise<PlannedCommits | undefined>;
 
 interface CommitterOptions {
@@ -123,7 +123,7 @@ interface CommitterOptions {
   /** The name of this collector in the history. */
   readonly collector: string;
   readonly writer: Writer;
-  /** @throws UdmError while the database is away. */
+  /** Checks the connection. @throws UdmError while the database is unavailable. */
   readonly connected: () => unknown;
   readonly mirror: Mirror;
   readonly release: (index: UdmIndex) => void;
@@ -131,12 +131,12 @@ interface CommitterOptions {
   readonly report: PostgresqlMetrics;
 }
 
-/** The time that a write waits to learn what happened to a commit whose answer was lost. */
+/** The longest time that a write waits for the outcome of a commit whose answer was lost. */
 const lostAnswerMs = 60_000;
-/** The time that an answer may take longer for each entry that is written. */
+/** The additional milliseconds that an answer may take for each written entry. */
 const msForAnEntry = 0.5;
 
-/** Makes commits. Calls follow one another. */
+/** Makes commits. Calls must not overlap. */
 export class Committer {
   readonly #options: CommitterOptions;
 
@@ -145,11 +145,11 @@ export class Committer {
   }
 
   /**
-   * All batches in one transaction, a commit for each that changes anything.
+   * Commits all batches in one transaction, with one commit for each batch that changes anything.
    *
-   * @param scope whose entries they write.
-   * @returns what happened to each batch, in their order, and the batches that changed anything.
-   * @throws UdmError when none was made.
+   * @param scope the scope of the entries.
+   * @returns the outcome of each batch, in order, and the batches that changed anything.
+   * @throws UdmError when no commit was made.
    */
   async commit(
     scope: string,
@@ -174,7 +174,7 @@ export class Committer {
     return { changed: batches.filter((_, i) => numbers[i] !== undefined), outcomes: committed(outcomes, numbers) };
   }
 
-  /** Puts what a source says into the history of a scope. @throws UdmError */
+  /** Records a change of a source in the history of a scope. @throws UdmError */
   note(scope: string, change: NewLayerChange): Promise<void> {
     return this.#transact(async ({ number }) => {
       const commit = { ...change, number: number + 1, change: this.#options.mirror.lastOf(scope) + 1 };
@@ -183,9 +183,9 @@ export class Committer {
   }
 
   /**
-   * Changes the definition of a scope, a change of the history of a space.
+   * Changes the definition of a scope. The change is in the history of a space.
    *
-   * @param plan as often as others were first; undefined: nothing is to be changed.
+   * @param plan plans the change, and is called again if others commit first. It returns undefined to change nothing.
    * @returns the number of the change; undefined where nothing has changed.
    * @throws UdmError
    */
@@ -209,7 +209,7 @@ export class Committer {
     return change;
   }
 
-  /** @throws UdmError where the scope has gone. */
+  /** Returns the state of a scope. @throws UdmError where the scope was removed. */
   #current(scope: string): UdmIndex {
     const index = this.#options.mirror.index(scope);
     if (index === undefined) throw new UdmError("unavailable", `the entries of scope ${quote(scope)} are gone`);
@@ -217,9 +217,9 @@ export class Committer {
   }
 
   /**
-   * Runs one transaction on top of all that is committed. One at a time.
+   * Runs one transaction on top of all commits. Only one may run at a time.
    *
-   * @throws UdmError; nothing has changed then, or the message says that it is not known.
+   * @throws UdmError; nothing has changed then, or the message says that the outcome is unknown.
    */
   async #transact(plan: MakePlan): Promise<void> {
     const { connected, writer, mirror } = this.#options;
@@ -243,7 +243,7 @@ export class Committer {
     }
   }
 
-  /** @param isSpeltFreely see {@link saveCommits}. */
+  /** Tries a transaction once. @param isSpeltFreely see {@link saveCommits}. */
   async #attempt(session: Session, plan: MakePlan, isSpeltFreely: boolean): Promise<void> {
     const { access, collector, mirror, release, report } = this.#options;
     const found = await beginTransaction(session, mirror.number());
@@ -283,7 +283,7 @@ export class Committer {
     mirror.take({ states, texts }, { store: from.store, number, save }, made);
   }
 
-  /** Commits, and finds out what happened to it when no answer comes. */
+  /** Commits, and finds out the outcome if no answer arrives. */
   async #finish(session: Session, number: number, save: string): Promise<void> {
     const { writer, report } = this.#options;
     let lost: unknown;
@@ -315,7 +315,7 @@ export class Committer {
   }
 }
 
-/** The commits of a group's batches; undefined for those that change nothing. */
+/** Returns the commits of a group's batches; undefined for batches that change nothing. */
 function newCommits(
   batches: readonly Batch[],
   outcomes: readonly Outcome<readonly EntryChange[]>[],

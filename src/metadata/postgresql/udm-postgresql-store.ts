@@ -22,17 +22,17 @@ import { type UdmPostgresqlStoreOptions, channel, trialRows, udmSchema } from ".
 import { StateCopies } from "./state-copies.ts";
 import { beginTransaction, Committer, rollBack, Writer } from "./transact.ts";
 
-/** Commits removed at a time: whoever commits waits for the end of one removal only. */
+/** The commits that are removed at a time, so that a new commit waits for only one removal. */
 const commitsAtOnce = 500;
-/** One collector of several removes. "prune" as bytes, cut. */
+/** The key of the lock that lets only one collector remove commits: the first bytes of "prune". */
 const lockKey = 0x7072_756e;
 
-/** Removes the oldest changes of the log until it has no more than this many bytes, about. The last one stays. */
+/** Removes the oldest changes of the log until it has at most about this many bytes. The last change stays. */
 async function pruneLog(session: Session, maxBytes: number): Promise<void> {
   while (await session.ask(() => removeSome(session, maxBytes)));
 }
 
-/** @returns whether there is more to do. */
+/** Removes some commits. @returns true where more must be removed. */
 async function removeSome({ sql }: Session, maxBytes: number): Promise<boolean> {
   await sql.unsafe("begin isolation level read committed read write");
   try {
@@ -64,24 +64,24 @@ async function removeSome({ sql }: Session, maxBytes: number): Promise<boolean> 
   }
 }
 
-/** The longest wait for somebody else's lock: others that wait must be answered, too. */
+/** The longest wait for another collector's lock. Waiting requests must be answered, too. */
 const lockTimeoutMs = 3000;
-/** At a start, how long to wait for the database before the copy is used. */
+/** The time that a start waits for the database before it uses the copy. */
 const waitWithCopyMs = 2000;
 
 /**
  * The store that shares its entries with other collectors through a PostgreSQL database.
  *
- * - The database is the truth. All entries are in memory, too, as of one commit; reads and enrichment never ask the database.
- * - A commit is one transaction. It locks the row that has the number of the last commit, takes over what others have committed, applies its
- *   writes to that, and saves log and entries: each write is judged by what is there then.
- * - Others learn of a commit by a notification, and fetch what they miss by number.
- * - While the database is away, memory is as it was, writes are refused at once. A start finds the last copy on disk.
+ * - The database is authoritative. Memory has all entries as of one commit; reads and enrichment never query the database.
+ * - A commit is one transaction. It locks the row with the number of the last commit, applies the commits of others, then its
+ *   own writes, and saves log and entries. So each write is validated against the latest state.
+ * - Other collectors receive a notification of a commit, and fetch missing commits by number.
+ * - While the database is unavailable, memory stays unchanged and writes are refused at once. A start uses the last copy on disk.
  */
 export class UdmPostgresqlStore extends CollectorUdmStore {
   readonly history: SharedHistory;
   readonly places: UdmPlaces;
-  /** The scopes that the database has; undefined where it is not asked for them. */
+  /** The scopes of the database; undefined where this store does not read them. */
   readonly databaseScopes: DatabaseScopes | undefined;
   readonly #options: UdmPostgresqlStoreOptions;
   /** The database, for messages. */
@@ -95,7 +95,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   readonly #follower: Follower;
   readonly #committer: Committer;
   #isRunning = false;
-  /** Tells whether commits wait to be seen. */
+  /** True where there are commits that this collector has not read yet. */
   #isAwake = false;
 
   constructor(options: UdmPostgresqlStoreOptions) {
@@ -236,7 +236,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
   }
 
   protected async tryWrite(): Promise<void> {
-    // The other check speaks of a server that is away.
+    // The other check reports an unavailable server.
     if (this.#follower.session() === undefined) return;
     const session = await this.#writer.session();
     try {
@@ -253,11 +253,11 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
 
   async #noteLayer(space: string, change: NewLayerChange): Promise<void> {
     if (!this.#options.owned || this.#follower.session() === undefined) return;
-    // Failures are logged and counted.
+    // The failure is already logged and counted.
     await this.#committer.note(space, change).catch(() => {});
   }
 
-  /** Those of the database are noted with their commit; what files say of scopes is of one collector alone. */
+  /** Does nothing. Scopes of the database are recorded with their commit; scopes of files belong to one collector only. */
   protected noteScope(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
@@ -320,7 +320,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     return scopes;
   }
 
-  /** @throws UdmError while the database is away. */
+  /** Returns the session. @throws UdmError while the database is unavailable. */
   #connected(): Session {
     const session = this.#follower.session();
     if (session !== undefined) return session;
@@ -328,7 +328,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     throw new UdmError("unavailable", detail);
   }
 
-  /** Makes a session ready: from here on it brings notifications. */
+  /** Prepares a session, which receives notifications from then on. */
   async #follow(session: Session): Promise<void> {
     const made = await migrate(session, udmSchema, migrateMs);
     if (made.length > 0) this.log.info({ database: this.#location, steps: made }, "created the tables of the metadata");
@@ -365,7 +365,7 @@ export class UdmPostgresqlStore extends CollectorUdmStore {
     this.#state.lost(reason, this.published.index() !== undefined);
   }
 
-  /** @param time when a commit was made that waits to be seen, by the clock of the database; 0: not known. */
+  /** Starts reading new commits. @param time the time of an unread commit by the database's clock; 0 where unknown. */
   #wake(session: Session, time: number): void {
     if (this.#isAwake) return;
     this.#isAwake = true;

@@ -3,22 +3,22 @@ import { quote } from "../../base/text/index.ts";
 import type { ScopeChange, ScopeText } from "../model/scope.ts";
 import { UdmError } from "../model/udm-store.ts";
 
-/** The scopes after an edit, in the order in which they are tried, and what it did. */
+/** The scopes after an edit, in the order in which they are tried, and the change that the edit made. */
 export interface PlannedEdit {
   readonly scopes: readonly ScopeText[];
   readonly change: ScopeChange;
 }
 
-/** Makes an edit of the scopes as they are then. @throws UdmError when it cannot be made of them. */
+/** Plans an edit of the current scopes. @throws UdmError when the edit is not possible. */
 export type PlanEdit = (scopes: readonly ScopeText[]) => PlannedEdit;
 
-/** Returns the scope that is tried after one; undefined: none, or there is no such scope. */
+/** Returns the scope that is tried after the named one. Returns undefined where that is the last scope, or does not exist. */
 export function nextOf(scopes: readonly ScopeText[], name: string): string | undefined {
   const at = scopes.findIndex((scope) => scope.name === name);
   return at < 0 ? undefined : scopes[at + 1]?.name;
 }
 
-/** Sets a scope before another one; empty: it keeps its place, a new one is the last. @throws UdmError `not_found` */
+/** Sets a scope, before another one. With an empty `before` it keeps its place, and a new scope comes last. @throws UdmError `not_found` */
 export function setScope(scopes: readonly ScopeText[], scope: ScopeText, before: string): PlannedEdit {
   return placed(scopes, scope, before === "" ? nextOf(scopes, scope.name) : before);
 }
@@ -31,7 +31,7 @@ export function removeScope(scopes: readonly ScopeText[], name: string): Planned
   return { scopes: scopes.filter((scope) => scope !== before), change };
 }
 
-/** Takes a change of a scope back. @throws UdmError `failed_precondition` when the scope was changed since */
+/** Undoes a change of a scope. @throws UdmError `failed_precondition` when the scope has changed since */
 export function takeBackScope(scopes: readonly ScopeText[], { before, after, next }: ScopeChange): PlannedEdit {
   const name = (before ?? after)?.name ?? "";
   if (!isDeepStrictEqual(scopes.find((scope) => scope.name === name) ?? undefined, after)) {
@@ -41,7 +41,7 @@ export function takeBackScope(scopes: readonly ScopeText[], { before, after, nex
   return placed(scopes, before, scopes.some((scope) => scope.name === next) ? next : undefined);
 }
 
-/** Puts a scope before another one, or last, in place of the one of its name. @throws UdmError `not_found` where there is no other one. */
+/** Puts a scope before another one, or last, and replaces a scope of its name. @throws UdmError `not_found` where the other one does not exist. */
 function placed(scopes: readonly ScopeText[], scope: ScopeText, before: string | undefined): PlannedEdit {
   const rest = scopes.filter(({ name }) => name !== scope.name);
   const at = before === undefined ? rest.length : rest.findIndex(({ name }) => name === before);

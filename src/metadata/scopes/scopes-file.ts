@@ -24,7 +24,7 @@ import {
 } from "../../base/yaml/index.ts";
 import { scopeNameForm, type ScopeMatch, type ScopeRow, type ScopeText } from "../model/scope.ts";
 
-/** More scopes are refused. */
+/** The most scopes that a file may have. */
 export const mostScopes = 10_000;
 const maxVlan = 4095;
 
@@ -87,7 +87,7 @@ export const scopesShape = mapOf(scopeName, scope, { each: "scope", name: "<scop
   return scopes;
 });
 
-/** The same, with paths of entries from a folder on, each of one scope alone. */
+/** Returns the same shape, but paths of entries are relative to a folder, and no two scopes may share one. */
 function shapeIn(folder: string, metadataFile: string | undefined): Shape<readonly ScopeConfig[]> {
   return scopesShape.to((scopes, at) => {
     const configs = Array.from(scopes, ([of, { entries, ...rest }]) => ({
@@ -100,14 +100,14 @@ function shapeIn(folder: string, metadataFile: string | undefined): Shape<readon
   });
 }
 
-/** A scope as the file has it. */
+/** A scope as the file defines it. */
 export type ScopeConfig = Omit<ShapeValue<typeof scope>, "entries"> & {
   readonly name: string;
   /** The path of the file of its entries; undefined when it has none. */
   readonly entries: string | undefined;
 };
 
-/** Two scopes with one file of entries would each take the other's for its own. */
+/** Reports scopes that share a file of entries: each would treat the other's entries as its own. */
 function reportShared(scopes: readonly ScopeConfig[], metadataFile: string | undefined, at: FileNode): void {
   const owners = new Map<string, string>();
   if (metadataFile !== undefined) owners.set(resolve(metadataFile), "the global entries");
@@ -119,7 +119,7 @@ function reportShared(scopes: readonly ScopeConfig[], metadataFile: string | und
   }
 }
 
-/** The file of scopes cannot be used; all that is wrong with it. */
+/** The error for an invalid file of scopes, with all findings. */
 export class ScopesFileError extends Error {
   readonly findings: readonly ShapeFinding[];
 
@@ -133,8 +133,8 @@ export class ScopesFileError extends Error {
 /**
  * Reads the file of scopes.
  *
- * @param path of the file: that of entries may be relative to its folder.
- * @param metadataFile the file of the global entries, which no scope may have.
+ * @param path of the file. Paths of entries may be relative to its folder.
+ * @param metadataFile the file of the global entries, which no scope may use.
  * @returns the scopes in the order in which they are tried.
  * @throws ScopesFileError with all findings.
  */
@@ -152,7 +152,7 @@ export function readScopesFile(path: string, bytes: Uint8Array, metadataFile?: s
   return value;
 }
 
-/** Returns a scope as texts, as they stand in the file; the path is absolute. */
+/** Returns a scope as the texts of the file, with an absolute path. */
 export function scopeText({ name: of, match, inherit, entries }: ScopeConfig): ScopeText {
   const rows = match.map(({ vlan, ...row }): ScopeRow => {
     const texts = vlan?.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`));
@@ -164,7 +164,7 @@ export function scopeText({ name: of, match, inherit, entries }: ScopeConfig): S
 const header =
   "# Scopes of netgloss, in the order in which they are tried; docs/scopes.md describes this file. The API writes it: comments are lost.\n";
 
-/** Returns the text of a file of scopes in a folder that reads back as these. */
+/** Returns the text of a file of scopes in a folder. Reading it gives the same scopes. */
 export function renderScopes(scopes: readonly ScopeText[], folder: string): string {
   return header + scopes.map((each) => renderScope(each, folder)).join("");
 }
@@ -182,7 +182,7 @@ function renderRow(row: ScopeRow): string {
   return lines.length === 0 ? "    - {}\n" : `    - ${lines.join("      ")}`;
 }
 
-/** Paths below the folder move with it. */
+/** Returns a path below the folder as a relative one, so that both can be moved together. */
 function pathFrom(folder: string, path: string): string {
   const below = relative(folder, path);
   return isAbsolute(below) || below.split(sep)[0] === ".." ? path : below;

@@ -35,9 +35,9 @@ import { ShownScopes } from "./shown-scopes.ts";
 /** Name of the readiness check. */
 const checkName = "scopes";
 const pollMs = 60_000;
-/** Scopes that a check names. */
+/** The most scopes that a check names. */
 const maxShown = 3;
-/** Files of entries that are read side by side. */
+/** The number of files of entries that are read at the same time. */
 const readAtOnce = 16;
 
 const withoutEntries = { disabled: "the scope has no file of entries: name one as entries in the file of scopes" };
@@ -45,34 +45,34 @@ const withoutEntries = { disabled: "the scope has no file of entries: name one a
 /** A scope in force. */
 interface RunningScope {
   readonly config: ScopeConfig;
-  /** Undefined: it has no file of entries. */
+  /** Undefined where the scope has no file of entries. */
   readonly store: UdmFileStore | undefined;
-  /** What sources add. */
+  /** The entries that sources add. */
   readonly layers: UdmLayers;
 }
 
-/** The file as an edit finds it. */
+/** The file of scopes as an edit finds it. */
 interface FoundFile {
   readonly scopes: readonly ScopeText[];
-  /** Undefined: there is none. */
+  /** Undefined where there is no file. */
   readonly stamp: FileStamp | undefined;
-  /** Whether it is what a save of its scopes writes. */
+  /** True where a save of the same scopes would write the same bytes. */
   readonly isOurs: boolean;
 }
 
 export interface ScopesOptions extends Reporting {
   /** The file of scopes. */
   readonly path: string;
-  /** The store of all other entries, in whose index those of scopes are. */
+  /** The store of all other entries. Its index also holds the entries of scopes. */
   readonly metadata: Pick<CollectorUdmStore, "scopes" | "places">;
-  /** How the files of entries are read, and whether writes are taken, which {@link Scopes.store} is for. */
+  /** Options for reading the files of entries, and whether {@link Scopes.store} accepts writes. */
   readonly entries: Pick<UdmFileStoreOptions, "owned" | "refreshMs" | "stateDirectory" | "historyBytes" | "limitName">;
   readonly io?: FileIo;
 }
 
 /**
- * Follows the file of scopes, and the files of their entries. A file of scopes that cannot be used changes nothing; a file of entries leaves
- * those that the scope had.
+ * Follows the file of scopes and the files of their entries. If the file of scopes is invalid, nothing changes. If a file of entries is invalid,
+ * its scope keeps the entries that it had.
  */
 export class Scopes implements Component, LayersOfScopes {
   readonly name = "scopes";
@@ -80,7 +80,7 @@ export class Scopes implements Component, LayersOfScopes {
   readonly #log: Log;
   readonly #file: WatchedFile;
   #running: ReadonlyMap<string, RunningScope> = new Map();
-  /** What each scope with a fault fails at. */
+  /** The fault of each scope that has one. */
   readonly #faults = new Map<string, string>();
   readonly #shown: ShownScopes;
   #fileFault: string | undefined;
@@ -125,13 +125,13 @@ export class Scopes implements Component, LayersOfScopes {
     for (const { store } of this.#running.values()) await store?.stop();
   }
 
-  /** Returns the store of a scope, or why it has none; undefined: there is no such scope. */
+  /** Returns the store of a scope, or the reason why it has none. Returns undefined where the scope does not exist. */
   store(name: string): UdmFileStore | { readonly disabled: string } | undefined {
     const scope = this.#running.get(name);
     return scope && (scope.store ?? withoutEntries);
   }
 
-  /** Returns the entries of some scopes, of those that have any; the states stay as they are for as long as they are held. */
+  /** Returns the states of those of the named scopes that have entries. A state does not change while the caller holds it. */
   states(names: readonly string[]): readonly UdmIndex[] {
     return names.flatMap((name) => this.#shown.states(name));
   }
@@ -144,7 +144,7 @@ export class Scopes implements Component, LayersOfScopes {
     return this.#shown.watchers.add(listener);
   }
 
-  /** Returns the scopes in the order in which they are tried, with the number of their entries. */
+  /** Returns the scopes in the order in which they are tried, each with the number of its entries. */
   list(): readonly (ScopeText & { readonly count: number })[] {
     return Array.from(this.#running.values(), ({ config }) => ({
       ...scopeText(config),
@@ -153,12 +153,12 @@ export class Scopes implements Component, LayersOfScopes {
   }
 
   /**
-   * Creates a scope, or changes the one of its name. A new one has `scopes/<name>.yml` beside the file of scopes for its entries: by the API
-   * nobody gets hold of another file.
+   * Creates a scope, or changes the scope of this name. A new scope keeps its entries in `scopes/<name>.yml` beside the file of scopes, so a caller
+   * of the API cannot choose another file.
    *
-   * @param before the scope before which it is tried; empty: it keeps its place, a new one is the last.
-   * @returns the number of the change; undefined where it is not kept.
-   * @throws UdmError; nothing is changed then.
+   * @param before the scope before which it is tried. If empty, an existing scope keeps its place and a new scope comes last.
+   * @returns the number of the change; undefined where the history does not keep it.
+   * @throws UdmError and changes nothing.
    */
   set(scope: Omit<ScopeText, "entries">, before: string, origin: WriteOrigin): Promise<number | undefined> {
     return this.#edit("SetScope", origin, (scopes) => {
@@ -168,12 +168,12 @@ export class Scopes implements Component, LayersOfScopes {
     });
   }
 
-  /** Deletes a scope; the file of its entries stays. As {@link set}. @throws UdmError `not_found` */
+  /** Deletes a scope. The file of its entries stays. Returns and throws as {@link set}. @throws UdmError `not_found` */
   remove(name: string, origin: WriteOrigin): Promise<number | undefined> {
     return this.#edit("DeleteScope", origin, (scopes) => removeScope(scopes, name));
   }
 
-  /** Undoes a change of a scope, or finds out whether that can be done. As {@link set}. @throws UdmError `failed_precondition` */
+  /** Undoes a change of a scope; a trial only checks that this is possible. Returns as {@link set}. @throws UdmError `failed_precondition` */
   takeBack(change: ScopeChange, origin: WriteOrigin, isTrial: boolean): Promise<number | undefined> {
     return this.#edit("UndoChange", origin, (scopes) => takeBackScope(scopes, change), isTrial);
   }
@@ -182,12 +182,12 @@ export class Scopes implements Component, LayersOfScopes {
     return dirname(resolve(this.#options.path));
   }
 
-  /** Edits follow one another, each on the file as it is by then. */
+  /** Runs edits one after the other. Each edit starts from the file as the edit before it left it. */
   #edit(method: string, origin: WriteOrigin, plan: PlanEdit, isTrial = false): Promise<number | undefined> {
     const work = this.#edited.then(async () => {
       const found = await this.#find();
       const { scopes: planned, change: asked } = plan(found.scopes);
-      // As the file says it: addresses in their canonical form, and without what says nothing.
+      // Reading the rendered text gives addresses in canonical form and drops empty parts.
       const scopes = this.#read(renderScopes(planned, this.#folder()));
       if (isTrial || isDeepStrictEqual(scopes, found.scopes)) return undefined;
       const change = { ...asked, after: asked.after && scopes.find(({ name }) => name === asked.after?.name) };
@@ -207,7 +207,7 @@ export class Scopes implements Component, LayersOfScopes {
     return work;
   }
 
-  /** @throws UdmError when the file cannot be used as it is: what somebody is at work on is not written over. */
+  /** Reads the file of scopes. @throws UdmError when the file is invalid, so that an unfinished edit by hand is not overwritten. */
   async #find(): Promise<FoundFile> {
     const { path, io = nodeFileIo, metadata } = this.#options;
     try {
@@ -223,7 +223,7 @@ export class Scopes implements Component, LayersOfScopes {
     }
   }
 
-  /** By the rules of the file. @throws UdmError `invalid_argument` with all that is wrong. */
+  /** Parses scopes by the rules of the file. @throws UdmError `invalid_argument` with all findings. */
   #read(text: string): readonly ScopeText[] {
     const { path, metadata } = this.#options;
     try {
@@ -239,7 +239,7 @@ export class Scopes implements Component, LayersOfScopes {
     }
   }
 
-  /** @param entries the file of entries, whose folder is made. @throws UdmError `unavailable` */
+  /** Saves the file of scopes. @param entries the file of entries, whose folder is created. @throws UdmError `unavailable` */
   async #save(text: string, { stamp, isOurs }: FoundFile, entries: string | undefined): Promise<void> {
     const { path, io = nodeFileIo, clock } = this.#options;
     try {
@@ -267,7 +267,7 @@ export class Scopes implements Component, LayersOfScopes {
     }
   }
 
-  /** Removes what saves that were cut off have left behind. */
+  /** Removes the temporary files of interrupted saves. */
   async #removeLeftOvers(target: string): Promise<void> {
     const { io = nodeFileIo } = this.#options;
     try {
@@ -277,7 +277,7 @@ export class Scopes implements Component, LayersOfScopes {
     }
   }
 
-  /** Reads the file of scopes again, and those of entries. */
+  /** Reads the file of scopes and the files of entries again. */
   async reload(): Promise<void> {
     const before = this.#running;
     await this.#file.reload(true);
@@ -304,7 +304,7 @@ export class Scopes implements Component, LayersOfScopes {
 
   #failed(error: unknown): void {
     const { path } = this.#options;
-    // Whoever watches all files of enrichment reports a missing one.
+    // The watcher of all enrichment files reports a missing file.
     if (isMissing(error)) return;
     this.#failures++;
     this.#fileFault = error instanceof Error ? error.message : String(error);
@@ -312,7 +312,7 @@ export class Scopes implements Component, LayersOfScopes {
     this.#report();
   }
 
-  /** Makes these the scopes: their definitions at once, then the entries of those that are new. */
+  /** Puts these scopes in force: first all definitions, then the entries of new scopes. */
   async #apply(configs: readonly ScopeConfig[]): Promise<void> {
     const before = this.#running;
     const next = new Map<string, RunningScope>();
@@ -332,7 +332,7 @@ export class Scopes implements Component, LayersOfScopes {
     }
     await inTurns(
       [...next.values()].filter(({ config, store }) => store !== before.get(config.name)?.store),
-      // A file that somebody else holds is reported as any other fault of it, and is no fault of the other scopes.
+      // If another process holds a file, that is a fault of its scope only, and it is reported as one.
       async ({ store }) => store?.start().catch(() => {}),
     );
     this.#log.info({ path: this.#options.path, scopes: next.size }, "the file of scopes is read");
@@ -344,7 +344,7 @@ export class Scopes implements Component, LayersOfScopes {
     const { name, entries } = config;
     const { metadata, entries: reading, io, clock, log, health } = this.#options;
     const { scopes: host } = metadata;
-    // It may have gone while its file was read.
+    // The scope may have been removed while its file was read.
     const isRunning = (layers: UdmLayers): boolean => this.#running.get(name)?.layers === layers;
     const within: WithinScope = {
       publish: (index) => (isRunning(layers) ? this.#shown.publish(name, index) : undefined),
@@ -368,7 +368,7 @@ export class Scopes implements Component, LayersOfScopes {
     return { config, store, layers };
   }
 
-  /** One check has what all scopes report. */
+  /** Returns a view of the health of one scope. One check combines the reports of all scopes. */
   #healthOf(name: string, health: Health): Health {
     return {
       ...health,
@@ -396,13 +396,13 @@ export class Scopes implements Component, LayersOfScopes {
   }
 }
 
-/** The layers of a scope without a file of entries. */
+/** Returns the layers of a scope without a file of entries. */
 function layersAlone(host: ScopeHost, { behind, showLayers }: WithinScope): UdmLayers {
   const nobody = { index: () => undefined, changed() {} };
   return new UdmLayers(host.shared, nobody, host.alone, async () => {}, behind, showLayers);
 }
 
-/** Metrics that the stores of all scopes count together, under names of their own. What would be read of one store alone is left out. */
+/** Returns metrics that the stores of all scopes share, under their own names. Gauges that describe a single store are left out. */
 function sharedMetrics(metrics: Metrics): Metrics {
   const own = renamedMetrics(
     metrics,
@@ -424,7 +424,7 @@ function sharedMetrics(metrics: Metrics): Metrics {
   };
 }
 
-/** Works on some at a time, in their order. */
+/** Works on the items in order, a limited number at a time. */
 async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const worker = async (): Promise<void> => {

@@ -10,16 +10,19 @@ import type { ScopeHost } from "../store/collector-store.ts";
 interface ShownScope {
   readonly name: string;
   readonly match: readonly ScopeMatch[];
-  /** Whether global entries count behind its own. */
+  /** True where global entries apply after the scope's own entries. */
   readonly inherit: boolean;
 }
 
-/** The scopes that look-ups see, each with its entries and what sources add under a number in the index of all. Nothing else may change the index meanwhile. */
+/**
+ * The scopes that look-ups see. The entries of each scope, with those that sources add, have the scope's number in the common index. Nothing else may
+ * change the index meanwhile.
+ */
 export class ShownScopes {
   readonly #host: Pick<ScopeHost, "publish">;
   readonly #indexes = new Map<string, UdmIndex>();
   readonly #layers = new Map<string, readonly UdmLayer[]>();
-  /** Are called when scopes have come or gone. */
+  /** The listeners that are called when scopes are added or removed. */
   readonly watchers: Watchers<[]>;
   #shown: ReadonlyMap<string, { readonly number: number; readonly inherits: boolean }> = new Map();
   #lastNumber = 0;
@@ -33,7 +36,7 @@ export class ShownScopes {
     );
   }
 
-  /** The number of a scope; undefined: there is no such scope. One that goes and comes again gets another one. */
+  /** Returns the number of a scope, or undefined where it does not exist. A scope that is removed and added again gets a new number. */
   numberOf(name: string): number | undefined {
     return this.#shown.get(name)?.number;
   }
@@ -42,18 +45,18 @@ export class ShownScopes {
     return this.#shown.get(name)?.inherits === true;
   }
 
-  /** The entries of a scope; undefined where it has none yet. */
+  /** Returns the entries of a scope; undefined where it has none yet. */
   index(name: string): UdmIndex | undefined {
     return this.#indexes.get(name);
   }
 
-  /** All states of a scope: its entries, and what sources add. */
+  /** Returns all states of a scope: its own entries, and those that sources add. */
   states(name: string): readonly UdmIndex[] {
     const own = this.#indexes.get(name);
     return [...(own === undefined ? [] : [own]), ...this.#layersOf(name)];
   }
 
-  /** Makes these the scopes, in the order in which they are tried. @param keeps whether a scope keeps the entries that it shows. */
+  /** Sets the scopes, in the order in which they are tried. @param keeps returns true where a scope keeps the entries that it shows. */
   define(scopes: readonly ShownScope[], keeps: (name: string) => boolean): void {
     const used = new Set(Array.from(this.#shown.values(), ({ number }) => number));
     const changes = new Map<number, PublishedScope | undefined>();
@@ -78,7 +81,7 @@ export class ShownScopes {
     this.#shown = next;
   }
 
-  /** Shows other entries of a scope. @returns where they differ, as {@link ScopeHost.publish} does. */
+  /** Replaces the entries that a scope shows. @returns the addresses at which they differ, as {@link ScopeHost.publish} does. */
   publish(name: string, index: UdmIndex): readonly AddressRange[] | undefined {
     const shown = this.#shown.get(name);
     if (shown === undefined) return undefined;
@@ -88,7 +91,7 @@ export class ShownScopes {
     return ranges;
   }
 
-  /** Shows other layers of a scope. */
+  /** Replaces the layers that a scope shows. */
   showLayers(name: string, layers: readonly UdmLayer[]): void {
     const shown = this.#shown.get(name);
     if (shown === undefined) return;
@@ -102,7 +105,7 @@ export class ShownScopes {
   }
 
   #freeNumber(used: Set<number>): number {
-    // Numbers come again as late as possible.
+    // A number is reused as late as possible.
     do this.#lastNumber = (this.#lastNumber % mostScopes) + 1;
     while (used.has(this.#lastNumber));
     used.add(this.#lastNumber);

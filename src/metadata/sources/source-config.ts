@@ -2,7 +2,7 @@ import type { ColumnMap, FixedValues } from "../exchange/map/column-map.ts";
 import type { CsvOptions } from "../exchange/rows/csv-rows.ts";
 import type { ExchangeFormat } from "../exchange/export-entries.ts";
 
-/** Why a run came to nothing, with what is said of it where nothing of the answer may be shown. */
+/** The reasons of failed runs, each with a text that shows nothing of the answer. */
 export const sourceFaults = {
   unreachable: "it cannot be reached",
   too_slow: "it takes too long",
@@ -19,12 +19,12 @@ export type RunFaultCode = keyof typeof sourceFaults;
 type SourceFaultCode = Exclude<RunFaultCode, "no_room" | "other">;
 
 /**
- * A run that failed; the entries of the run before stay. The message is a sentence for operators, without secrets;
- * it may have parts of what was read, which only those may see who may see entries.
+ * The error of a failed run. The entries of the previous run stay. The message is a sentence for operators, without secrets.
+ * It may have parts of the answer, so only users who may see entries may see it.
  */
 export class SourceFault extends Error {
   readonly code: SourceFaultCode;
-  /** The time that the server asks to be left alone, in milliseconds. */
+  /** The time in milliseconds that the server asks the collector to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: SourceFaultCode, message: string, retryAfterMs?: number) {
@@ -35,33 +35,33 @@ export class SourceFault extends Error {
   }
 }
 
-/** Names where a secret is: it is read at each run, so that it can be changed without a restart. */
+/** The place of a secret. The secret is read at each run, so that it can change without a restart. */
 export type SecretSource = { readonly file: string } | { readonly env: string };
 
-/** Keeps a broken answer from replacing a good one. */
+/** Limits that keep a broken answer from replacing a good one. */
 export interface SourceGuard {
-  /** The part of the entries that may be missing afterwards, 0 to 1. */
+  /** The share of the entries that a run may remove, 0 to 1. */
   readonly maxShrink: number;
-  /** The part of the entries that may be changed or missing afterwards, 0 to 1. */
+  /** The share of the entries that a run may change or remove, 0 to 1. */
   readonly maxChange: number;
   readonly maxEntries: number;
 }
 
-/** One source as its file says; plain data. */
+/** The configuration of one source, as plain data. */
 export interface SourceConfig {
-  /** A name of letters, digits, `-` and `_`; also the name of its layer. */
+  /** A name of letters, digits, `-` and `_`. It is also the name of the layer. */
   readonly name: string;
   readonly kind: string;
-  /** Lower comes first. Of equal ones the order of the file decides. */
+  /** The priority. Lower numbers come first; equal ones keep the order of the file. */
   readonly priority: number;
   readonly url: string | undefined;
   readonly path: string | undefined;
   readonly intervalMs: number;
-  /** The longest silence, milliseconds. */
+  /** The longest time without data, in milliseconds. */
   readonly timeoutMs: number;
-  /** The longest time of a run in all, milliseconds. */
+  /** The longest total time of a run, in milliseconds. */
   readonly maxTimeMs: number;
-  /** Names of hosts to which it may be redirected besides its own; `*` is any. */
+  /** The names of further hosts to which the server may redirect; `*` allows any. */
   readonly redirectHosts: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly token: SecretSource | undefined;
@@ -73,13 +73,13 @@ export interface SourceConfig {
   readonly format: ExchangeFormat | undefined;
   readonly select: string | undefined;
   readonly csv: CsvOptions;
-  /** Undefined: that of the kind. */
+  /** The column map; undefined selects that of the kind. */
   readonly map: ColumnMap | undefined;
   readonly defaults: FixedValues;
   readonly guard: SourceGuard;
   readonly maxBytes: number;
-  /** Fields that this kind has of its own. */
+  /** The fields that only this kind has. */
   readonly options: Readonly<Record<string, readonly string[]>>;
-  /** Another text for another configuration; has no secrets. */
+  /** A text that differs for different configurations. It has no secrets. */
   readonly fingerprint: string;
 }

@@ -5,13 +5,13 @@ import { scopeNameForm } from "../model/scope.ts";
 import type { SourceGuard } from "./source-config.ts";
 import type { LayerChanges, LayersOfScopes, UdmLayers } from "../store/udm-layers.ts";
 
-/** Entries by the scope that they are in; under {@link everywhere} the global ones. */
+/** Entries by their scope. Global entries are under {@link everywhere}. */
 export type EntriesByScope = ReadonlyMap<string, readonly UdmEntry[]>;
 
-/** Stands in place of the name of a scope for all addresses. */
+/** The name that stands for no scope, which means all addresses. */
 const everywhere = "";
 
-/** Counts the entries that a run changes. */
+/** The numbers of entries that a run changes. */
 export interface ChangeCounts {
   readonly added: number;
   readonly changed: number;
@@ -19,19 +19,19 @@ export interface ChangeCounts {
   readonly unchanged: number;
 }
 
-/** The changes that would make the entries of a source others. */
+/** The changes that a run makes to the entries of a source. */
 export interface SourceChanges {
   readonly counts: ChangeCounts;
-  /** The first {@link mostShown}, as of those that are changed and removed. */
+  /** The first {@link mostShown} added entries. The other lists have the same limit. */
   readonly added: readonly ExchangeEntry[];
-  /** As they become. */
+  /** The changed entries in their new form. */
   readonly changed: readonly ExchangeEntry[];
   readonly removed: readonly ExchangeEntry[];
 }
 
 const mostShown = 1000;
 
-/** Puts rows together by the scope that they name. */
+/** Groups rows by the scope that they name. */
 export function byScope(entries: readonly ExchangeEntry[]): EntriesByScope {
   const found = new Map<string, UdmEntry[]>();
   for (const entry of entries) {
@@ -43,7 +43,7 @@ export function byScope(entries: readonly ExchangeEntry[]): EntriesByScope {
   return found;
 }
 
-/** The same entries as rows. */
+/** Yields the entries as rows. */
 export function* rowsOf(entries: EntriesByScope): Iterable<ExchangeEntry> {
   for (const [scope, list] of entries) for (const entry of list) yield withScope(scope, entry);
 }
@@ -59,9 +59,9 @@ function withScope(scope: string, entry: UdmEntry): ExchangeEntry {
 }
 
 /**
- * Says why changes must wait for a person's yes; undefined: they need not. The first entries of a source are always taken.
+ * Returns the reason why a person must accept changes first, or undefined where that is not needed. The first entries of a source are always accepted.
  *
- * @param before how many entries the source has.
+ * @param before the number of entries that the source has.
  */
 export function guardAgainst(
   { counts: { added, changed, removed } }: SourceChanges,
@@ -84,8 +84,8 @@ export function guardAgainst(
 }
 
 /**
- * What sources add, each in a layer of its own: behind the global entries, and behind those of each scope of which it says something. What it
- * says of a scope that there is not is left out until there is one.
+ * The entries of sources. Each source has a layer after the global entries, and one after those of each scope that its rows name.
+ * Entries of a scope that does not exist are left out until it is created.
  */
 export class SourceLayers {
   readonly #global: UdmLayers;
@@ -93,26 +93,26 @@ export class SourceLayers {
   #names: readonly string[] = [];
   #ofScopes: ReadonlyMap<string, UdmLayers> = new Map();
 
-  /** @param scopes undefined: there are none, and rows cannot name one. */
+  /** @param scopes the scopes; undefined where there are none and rows cannot name one. */
   constructor(global: UdmLayers, scopes: LayersOfScopes | undefined) {
     this.#global = global;
     this.#scopes = scopes;
   }
 
-  /** Says why rows of a scope are not taken; undefined: they are, there need not be such a scope yet. */
+  /** Returns the reason to refuse rows of a scope; undefined accepts them, even if the scope does not exist yet. */
   readonly checkScope = (scope: string): string | undefined => {
     if (this.#scopes === undefined) return "there are no scopes here: SVC_PROCESSOR_ENRICH_SCOPES_PATH must be set";
     return scopeNameForm.test(scope) ? undefined : `${quote(scope)} is no name of a scope`;
   };
 
-  /** As {@link UdmLayers.setNames}, of all scopes. */
+  /** Does the same as {@link UdmLayers.setNames} in all scopes. */
   async setNames(names: readonly string[]): Promise<void> {
     this.#names = names;
     await this.#global.setNames(names);
     for (const layers of this.#ofScopes.values()) await layers.setNames(names);
   }
 
-  /** Looks which scopes there are. @returns those in which there is nothing of sources yet. */
+  /** Updates the list of scopes. @returns the scopes that have no entries of sources yet. */
   async findScopes(): Promise<ReadonlySet<string>> {
     const found: ReadonlyMap<string, UdmLayers> = this.#scopes?.layers() ?? new Map();
     const fresh = new Set<string>();
@@ -132,21 +132,21 @@ export class SourceLayers {
     return size;
   }
 
-  /** Returns which of these scopes there are not. */
+  /** Returns those of the scopes that do not exist. */
   missing(scopes: readonly string[]): readonly string[] {
     return scopes.filter((scope) => scope !== everywhere && !this.#ofScopes.has(scope));
   }
 
-  /** As {@link UdmLayers.compare}, of all scopes. */
+  /** Does the same as {@link UdmLayers.compare} in all scopes. */
   compare(name: string, entries: EntriesByScope): Promise<SourceChanges> {
     return this.#each(name, entries, undefined, (layers, list) => layers.compare(name, list));
   }
 
   /**
-   * As {@link UdmLayers.replace}, scope by scope: look-ups in one see all of its old entries, then all of its new ones. One that fails leaves
-   * those before it done.
+   * Does the same as {@link UdmLayers.replace}, scope by scope. Within a scope, look-ups see either all old entries or all new ones. If a scope fails,
+   * the scopes before it keep their new entries.
    *
-   * @param only the scopes of which this is; undefined: all.
+   * @param only the scopes to replace; undefined means all.
    */
   replace(name: string, entries: EntriesByScope, method?: string, only?: ReadonlySet<string>): Promise<SourceChanges> {
     return this.#each(name, entries, only, (layers, list) => layers.replace(name, list, method));

@@ -12,12 +12,12 @@ interface HttpRequest {
   readonly url: string;
   readonly method?: "GET" | "POST";
   readonly headers: Readonly<Record<string, string>>;
-  /** PEM. */
+  /** The certificates and the key, in PEM. */
   readonly tls: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
-  /** The longest silence, milliseconds. */
+  /** The longest time without data, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** Names of hosts to which it may be redirected besides its own; `*` is any. */
+  /** The names of further hosts to which the server may redirect; `*` allows any. */
   readonly redirectHosts: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -31,9 +31,9 @@ interface HttpAnswer {
 const mostRedirects = 5;
 
 /**
- * Gets a document, decompressed. Redirects are followed to the same host and to those that are allowed; to another origin without credentials.
+ * Gets a document and decompresses it. It follows redirects to the same host and to allowed hosts. To another origin it sends no credentials.
  *
- * @throws SourceFault when nothing whole has come.
+ * @throws SourceFault when no complete answer was received.
  */
 async function httpGet(request: HttpRequest, agentFor: AgentFor): Promise<HttpAnswer> {
   let { url, headers } = request;
@@ -56,7 +56,7 @@ async function httpGet(request: HttpRequest, agentFor: AgentFor): Promise<HttpAn
   }
 }
 
-/** The same host is the same port, too, unless HTTPS takes the place of HTTP at their own ports. */
+/** Reports whether a redirect may be followed. The port must be the same, too, except from HTTP to HTTPS at their default ports. */
 function mayFollow(from: URL, to: URL, allowed: readonly string[]): boolean {
   if (!/^https?:$/.test(to.protocol)) return false;
   if (allowed.includes("*") || allowed.includes(to.hostname)) return true;
@@ -122,30 +122,30 @@ function unreachable(url: string, error: Error): SourceFault {
   return new SourceFault("unreachable", `${placeOf(url)} cannot be reached: ${error.message || code || "no answer"}`);
 }
 
-/** A URL without its parameters, which may be secret. */
+/** Returns a URL without its parameters, which may be secret. */
 export function placeOf(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }
 
-/** By what a document is known again. */
+/** The values that show whether a document has changed. */
 export interface Validators {
   readonly etag?: string;
   readonly lastModified?: string;
-  /** The size and time of a file. */
+  /** The size and modification time of a file. */
   readonly stamp?: string;
 }
 
 interface JsonOptions {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
-  /** Statuses that are answers, too. */
+  /** Further HTTP statuses that count as answers. */
   readonly accepted?: readonly number[];
 }
 
 export type Pause = (ms: number, signal: AbortSignal) => Promise<void>;
 
-/** Holds what a reader asks with. */
+/** The options of a reader. */
 interface ReaderOptions {
   readonly io: FileIo;
   readonly agentFor: AgentFor;
@@ -153,13 +153,13 @@ interface ReaderOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The number of times that an interface may ask for patience in one run, and for how long at a time. */
+/** The most times that an API may ask the reader to wait in one run, and the longest single wait. */
 const mostWaits = 10;
 const longestWaitMs = 120_000;
-/** The time that a page may take in all, in times of the silence that is allowed. */
+/** The longest total time of a page, as a multiple of the longest time without data. */
 const timeoutsOfAnswer = 10;
 
-/** Reads what a source has, for the kinds. */
+/** Reads a source on behalf of its kind. */
 export class SourceReader {
   readonly #config: SourceConfig;
   readonly #known: Validators | undefined;
@@ -171,8 +171,8 @@ export class SourceReader {
   #waits = 0;
 
   /**
-   * @param known of the last run that was used; undefined: the whole document is wanted.
-   * @param tokenScheme what kind of credentials a token is: `Bearer`, `Token`; "" for a header of its own, which the kind sets.
+   * @param known the validators of the last run that was used; undefined requests the whole document.
+   * @param tokenScheme the authentication scheme of a token: `Bearer`, `Token`; "" for a separate header, which the kind sets.
    */
   constructor(
     config: SourceConfig,
@@ -190,15 +190,15 @@ export class SourceReader {
     this.#signal = signal;
   }
 
-  /** The validators of the document, once it was read. */
+  /** Returns the validators of the document after it was read. */
   get validators(): Validators {
     return this.#validators;
   }
 
   /**
-   * The document at the URL or path; undefined when it is as it was at the last run that was used.
+   * Reads the document at the URL or path; returns undefined where it has not changed since the last run that was used.
    *
-   * @param isWhole whether it is wanted in any case.
+   * @param isWhole true requests the document even if it has not changed.
    */
   async document(isWhole = false): Promise<Buffer | undefined> {
     const known = isWhole ? undefined : this.#known;
@@ -226,7 +226,7 @@ export class SourceReader {
     return answer.body;
   }
 
-  /** JSON of an interface. Waits where it asks for patience. @param path behind the URL, with its parameters. */
+  /** Reads JSON from an API, and waits where the API asks for it. @param path after the URL, with its parameters. */
   async json(path: string, { headers = {}, method, accepted = [] }: JsonOptions = {}): Promise<unknown> {
     const url = `${(this.#config.url ?? "").replace(/\/+$/, "")}${path}`;
     const answer = await this.#request(
@@ -294,10 +294,10 @@ async function readPath(
 ): Promise<{ bytes: Buffer | undefined; validators: Validators }> {
   try {
     const { kind, size, modified, inode } = await io.state(path);
-    // Reading of others may never end.
+    // Reading anything but a regular file may never end.
     if (kind !== "file") throw new SourceFault("configuration", `${path} is not a file`);
     if (size > maxBytes) throw new SourceFault("too_large", `${path} is longer than ${maxBytes} bytes (max_size)`);
-    // Spelt as by `mtimeMs` and `ino` of Node.js, as last good copies have it.
+    // The text must match `mtimeMs` and `ino` of Node.js, which last good copies have.
     const ms = Number(modified / nsOfSecond) * 1000 + Number(modified % nsOfSecond) / 1e6;
     const stamp = `${size} ${ms} ${Number(inode)}`;
     if (known?.stamp === stamp) return { bytes: undefined, validators: known };
@@ -309,7 +309,7 @@ async function readPath(
   }
 }
 
-/** By its first letters: servers send lists as text/html, too. */
+/** Reports whether a body is an HTML page. It checks the first characters, because servers also send lists as text/html. */
 function isPage(body: Buffer): boolean {
   return /^\s*(?:<!--[^]*?-->\s*|<\?xml[^>]*>\s*)*<(?:!doctype\s+html|html|head|body)\b/i.test(
     body.toString("utf8", 0, 2048),
@@ -339,7 +339,7 @@ async function credentials(
   return { authorization: `Basic ${Buffer.from(`${config.username}:${password}`).toString("base64")}` };
 }
 
-/** @throws SourceFault that names the source, never the secret. */
+/** Reads a secret. @throws SourceFault that names the place, never the secret. */
 export async function readSecret(
   source: SecretSource,
   { io, env }: Pick<ReaderOptions, "io" | "env">,
@@ -361,7 +361,7 @@ function refusal(url: string, { status, headers }: HttpAnswer): SourceFault {
   return new SourceFault("refused", `${placeOf(url)} answers ${status}${isRedirect ? " and redirects" : ""}${hint}`);
 }
 
-/** Milliseconds until the time that the server names. */
+/** Returns the milliseconds until the time in the Retry-After header. */
 function retryAfter({ headers }: HttpAnswer, clock: Clock): number | undefined {
   const text = headers["retry-after"];
   if (text === undefined) return undefined;

@@ -13,49 +13,49 @@ import { type SourceConfig, SourceFault, type RunFaultCode } from "./source-conf
 import { byScope, guardAgainst, type EntriesByScope, type SourceLayers } from "./source-layers.ts";
 import type { LastCopies, RunState, SourceDiff, SourceMetrics, SourceState } from "./source-state.ts";
 
-/** Holds what was read of a source. */
+/** The result of reading a source. */
 interface SourceReading {
-  /** Undefined: the same as at the last run that was used. */
+  /** The entries; undefined where they are the same as at the last run that was used. */
   readonly entries: EntriesByScope | undefined;
   readonly validators: Validators;
   readonly rows: number;
-  /** Rows that are left out, the first of them in words. */
+  /** The first of the rows that are left out, with their reasons. */
   readonly faults: readonly ImportFault[];
   readonly faultCount: number;
 }
 
-/** Holds what sources are read with. */
+/** The options of sources. */
 export interface SourcesOptions extends Reporting {
-  /** Path of the file that lists them. */
+  /** The path of the file that lists the sources. */
   readonly path: string;
   readonly io: FileIo;
-  /** Of all addresses. */
+  /** The layers of global entries. */
   readonly layers: UdmLayers;
-  /** Scopes that rows may name; undefined: there are none. */
+  /** The scopes that rows may name; undefined where there are none. */
   readonly scopes: LayersOfScopes | undefined;
   readonly copies: LastCopies | undefined;
   readonly agentFor: AgentFor;
   /** Selects the rows of a document by an expression. */
   readonly select: Select;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that cancels it. */
   readonly after: (action: () => void, ms: number) => () => void;
-  /** 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random: () => number;
 }
 
-/** Holds what all runners share. */
+/** The parts that all runners share. */
 export interface SharedByRunners {
-  /** Runs few actions at a time, the others wait. */
+  /** Limits how many actions run at the same time. Other actions wait. */
   readonly limit: <A>(action: () => Promise<A>) => Promise<A>;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly metrics: SourceMetrics;
   readonly layers: SourceLayers;
-  /** Called after each run. */
+  /** Is called after each run. */
   readonly changed: () => void;
 }
 
-/** The map of the source, else that of its kind, with the source's own defaults. */
+/** Returns the map of the source, or that of its kind, with the defaults of the source. */
 function mapOf({ map, defaults }: SourceConfig, kind: SourceKind): ColumnMap {
   const base = map ?? kind.map;
   const { tags, metadata, ...rest } = defaults;
@@ -76,11 +76,11 @@ function showFault(fault: ImportFault | undefined): string {
   return `row ${fault.row}${column}: ${fault.reason}`;
 }
 
-/** After a failure it is tried again sooner than the interval, then less and less often. */
+/** The first wait after a failure. It is shorter than the interval, and grows with each further failure. */
 const firstRetryMs = 15_000;
 const jitter = 0.1;
 
-/** One source: reads it again and again, and keeps its layer. */
+/** One source. It reads the source at intervals and maintains its layer. */
 export class SourceRunner {
   readonly config: SourceConfig;
   readonly #options: SourcesOptions;
@@ -88,20 +88,20 @@ export class SourceRunner {
   readonly #name: string;
   readonly #memory = new Map<string, unknown>();
   #validators: Validators | undefined;
-  /** Tells whether the last good copy has what is in use. */
+  /** True where the last good copy has what is in use. */
   #isKept = false;
   #lastGood: number | undefined;
   #nextRun: number | undefined;
   #run: RunState | undefined;
   #held: SourceReading | undefined;
-  /** Scopes that the rows in use name. */
+  /** The scopes that the rows in use name. */
   #scopes: readonly string[] = [];
-  /** Scopes that have come, and have nothing of what is in use yet. */
+  /** Scopes that were added and do not have the entries in use yet. */
   readonly #unfilled = new Set<string>();
   #failures = 0;
   #cancel = (): void => {};
   #working: Promise<SourceState> | undefined;
-  /** The run after that. */
+  /** The run after the present one. */
   #waiting: Promise<SourceState> | undefined;
   #isEnded = false;
   readonly #ending = new AbortController();
@@ -127,7 +127,7 @@ export class SourceRunner {
     };
   }
 
-  /** Puts the last good copy into the layer. Never throws. */
+  /** Puts the last good copy into the layer. It never throws. */
   async restore(): Promise<void> {
     try {
       const copy = await this.#options.copies?.read(this.#name);
@@ -136,7 +136,7 @@ export class SourceRunner {
       this.#scopes = [...copy.entries.keys()];
       this.#isKept = true;
       this.#lastGood = copy.at;
-      // A copy that was read by other rules must be read whole.
+      // If the configuration has changed since the copy, the source must be read completely.
       if (copy.fingerprint === this.config.fingerprint) ({ validators: this.#validators } = copy);
     } catch (error) {
       this.#shared.metrics.copyFailed(this.#name);
@@ -144,21 +144,21 @@ export class SourceRunner {
     }
   }
 
-  /** Gives scopes that have come what the source says of them: of its last good copy, else of the source itself. */
+  /** Gives new scopes their entries of this source, from its last good copy or from the source itself. */
   fill(scopes: ReadonlySet<string>): void {
     if (this.#isEnded) return;
     for (const scope of this.#scopes) if (scopes.has(scope)) this.#unfilled.add(scope);
     if (this.#unfilled.size > 0) void this.run();
   }
 
-  /** Begins to run by the interval; the first time soon. */
+  /** Starts runs at the interval. The first run begins soon. */
   begin(): void {
     const ms = this.#options.random() * Math.min(this.#isKept ? 5000 : 0, this.config.intervalMs);
     this.#nextRun = this.#options.clock.now() + Math.round(ms);
     this.#cancel = this.#options.after(() => void this.run(), ms);
   }
 
-  /** Ends all that is under way. */
+  /** Stops and waits for everything in progress. */
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#cancel();
@@ -166,7 +166,7 @@ export class SourceRunner {
     await this.#working?.catch(() => {});
   }
 
-  /** Runs now, or once more after the run under way. */
+  /** Runs now, or once more after the run in progress. */
   run(): Promise<SourceState> {
     if (this.#working === undefined) {
       this.#working = this.#runOnce().finally(() => {
@@ -174,7 +174,7 @@ export class SourceRunner {
       });
       return this.#working;
     }
-    // A run that is under way may have read before the change that its caller knows of.
+    // A run in progress may have read the source before the change that the caller expects.
     this.#waiting ??= this.#working.then(() => {
       this.#waiting = undefined;
       return this.run();
@@ -182,7 +182,7 @@ export class SourceRunner {
     return this.#waiting;
   }
 
-  /** Returns what a run would change now. @throws SourceFault */
+  /** Returns the changes that a run would make now. @throws SourceFault */
   async diff(): Promise<SourceDiff> {
     const reading = this.#held ?? (await this.#read(undefined, new Map()));
     const { layers } = this.#shared;
@@ -202,7 +202,7 @@ export class SourceRunner {
     };
   }
 
-  /** Takes what is held. @returns undefined when nothing is. */
+  /** Accepts held changes. @returns undefined where none are held. */
   async accept(): Promise<SourceState | undefined> {
     await this.#working;
     if (this.#held === undefined) return undefined;
@@ -233,8 +233,8 @@ export class SourceRunner {
   /**
    * Reads all entries of the source.
    *
-   * @param known of the last run that was used; undefined: the whole is wanted.
-   * @throws SourceFault when not all could be read.
+   * @param known the validators of the last run that was used; undefined requests the whole document.
+   * @throws SourceFault when it could not read everything.
    */
   async #readAll(
     known: Validators | undefined,
@@ -285,7 +285,7 @@ export class SourceRunner {
       const calledOff = this.#options.after(() => late.abort(tooSlow), this.config.maxTimeMs);
       const signal = AbortSignal.any([this.#ending.signal, late.signal]);
       try {
-        // A reader that does not look at the signal is not waited for.
+        // Do not wait for a reader that ignores the signal.
         return await Promise.race([this.#readAll(known, using, signal), rejected(signal)]);
       } catch (error) {
         throw late.signal.aborted ? tooSlow : error;
@@ -305,7 +305,7 @@ export class SourceRunner {
     this.#lastGood = this.#options.clock.now();
     const isSame = changes.added + changes.changed + changes.removed === 0;
     const missing = this.#shared.layers.missing(this.#scopes);
-    // What is said of scopes that there are not is compared with nothing.
+    // Entries of scopes that do not exist cannot be compared.
     if (!isSame || !this.#isKept || missing.length > 0 || before.length !== this.#scopes.length) {
       await this.#keep(entries);
     }
@@ -348,7 +348,7 @@ export class SourceRunner {
     const { rows, faults, faultCount: faultyRows } = reading;
     const about = { rows, faults: faults.slice(0, mostFaults), faultyRows };
     if (reading.entries === undefined) {
-      // It says again what is in use.
+      // The source has the entries in use again.
       this.#held = undefined;
       this.#lastGood = this.#options.clock.now();
       return { result: "unchanged", ...about, ...this.#missing() };
@@ -385,7 +385,7 @@ export class SourceRunner {
       this.#shared.metrics.copyFailed(this.#name);
       this.#options.log.warn({ source: this.#name, error }, "the last good copy of a source cannot be used");
     }
-    // All is wanted, though nothing has changed.
+    // The next run must read everything, even if nothing has changed.
     this.#validators = undefined;
     this.#memory.clear();
   }
@@ -436,7 +436,7 @@ export class SourceRunner {
     if (this.#isEnded) return;
     const { intervalMs } = this.config;
     const wait = this.#failures === 0 ? intervalMs : new Backoff(firstRetryMs, intervalMs).delay(this.#failures);
-    // A server does not make a source rarer than its interval.
+    // A server cannot make the wait longer than the interval.
     const ms = Math.max(
       wait * (1 + jitter * (2 * this.#options.random() - 1)),
       Math.min(retryAfterMs ?? 0, intervalMs),
@@ -453,5 +453,5 @@ function rejected(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Faults of a run that are shown, and scopes that there are not. */
+/** The most faults of a run, and the most missing scopes, that are shown. */
 const mostFaults = 20;

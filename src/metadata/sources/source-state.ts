@@ -10,11 +10,11 @@ import type { Validators } from "./source-reader.ts";
 import { type RunFaultCode, sourceFaults } from "./source-config.ts";
 import type { Counter, Gauge, Metrics } from "../../base/report/index.ts";
 
-/** Holds what a source had at the last run that was used. */
+/** The entries of a source at the last run that was used. */
 interface LastCopy {
-  /** When that was, in milliseconds since the epoch. */
+  /** The time of that run, in milliseconds since the Unix epoch. */
   readonly at: number;
-  /** {@link SourceConfig.fingerprint} of then. */
+  /** The {@link SourceConfig.fingerprint} at that run. */
   readonly fingerprint: string;
   readonly validators: Validators;
   readonly entries: EntriesByScope;
@@ -30,14 +30,14 @@ export class LastCopies {
   readonly #run: string;
   #number = 0;
 
-  /** A copy is gzip of lines: one that says what it is, then an entry each. */
+  /** Creates the store of copies. A copy is lines in gzip: a header line, then one line for each entry. */
   constructor(directory: string, io: FileIo, run: string) {
     this.#directory = directory;
     this.#io = io;
     this.#run = run;
   }
 
-  /** @returns undefined when there is none. @throws Error when it cannot be read. */
+  /** Reads a copy. @returns undefined where there is none. @throws Error when it cannot be read. */
   async read(name: string): Promise<LastCopy | undefined> {
     let packed: Uint8Array;
     try {
@@ -76,25 +76,25 @@ export class LastCopies {
   }
 }
 
-/** The results of a run: `held` waits for a person's yes. */
+/** The results of a run. `held` changes wait until a person accepts them. */
 const runResults = ["updated", "unchanged", "held", "failed"] as const;
 type RunResult = (typeof runResults)[number];
 
-/** The last run of a source. Times are milliseconds since the epoch. */
+/** The last run of a source. Times are milliseconds since the Unix epoch. */
 export interface RunState {
   readonly at: number;
   readonly ms: number;
   readonly result: RunResult;
-  /** Why it failed or is held; may have parts of what was read. */
+  /** The reason of a failed or held run. It may contain parts of the answer. */
   readonly reason?: string;
   /** The kind of failure. */
   readonly code?: RunFaultCode;
   readonly rows: number;
-  /** Rows that were left out. */
+  /** The number of rows that were left out. */
   readonly faultyRows: number;
   readonly faults: readonly ImportFault[];
   readonly changes?: ChangeCounts;
-  /** Scopes that rows name and that there are not, the first of them: these rows wait. */
+  /** The first of the scopes that rows name but that do not exist. The rows wait for them. */
   readonly missingScopes?: readonly string[];
 }
 
@@ -102,18 +102,18 @@ export interface RunState {
 export interface SourceState {
   readonly name: string;
   readonly kind: string;
-  /** URL without parameters, or path. */
+  /** The URL without parameters, or the path. */
   readonly place: string;
   readonly priority: number;
   readonly entries: number;
   readonly state: "waiting" | "restored" | "working" | "held" | "failing";
-  /** When entries last came, or were confirmed. */
+  /** The time at which entries were last received or confirmed. */
   readonly lastGood?: number;
   readonly nextRun?: number;
   readonly run?: RunState;
 }
 
-/** The changes that a run would make, in words for people: keys. */
+/** The changes that a run would make, as texts of keys for people. */
 export interface SourceDiff {
   readonly name: string;
   readonly result: Exclude<RunResult, "failed">;
@@ -124,7 +124,7 @@ export interface SourceDiff {
   readonly removed: readonly ExchangeEntry[];
 }
 
-/** Counts what sources do; there are few, so each has its own series. */
+/** The metrics of sources. Each source has its own series, because their number is small. */
 export class SourceMetrics {
   readonly #runs: Counter;
   readonly #failures: Counter;
@@ -163,7 +163,7 @@ export class SourceMetrics {
     );
   }
 
-  /** Shows a source at zero. */
+  /** Shows the series of a source with the value zero. */
   known(source: string): void {
     for (const result of runResults) this.#runs.add(0, { source, result });
     for (const reason of Object.keys(sourceFaults)) this.#failures.add(0, { source, reason });

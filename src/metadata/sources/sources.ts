@@ -5,7 +5,7 @@ import { type SharedByRunners, SourceRunner, type SourcesOptions } from "./sourc
 import { type SourceConfig, sourceFaults } from "./source-config.ts";
 import { SourceLayers } from "./source-layers.ts";
 
-/** Runs at the same time. */
+/** The most runs at the same time. */
 const mostRuns = 3;
 const checkName = "sources";
 
@@ -13,13 +13,13 @@ const checkName = "sources";
 export class Sources implements Component {
   readonly #options: SourcesOptions;
   #runners: readonly SourceRunner[] = [];
-  /** Why the file cannot be used. */
+  /** The reason why the file cannot be used. */
   #fault: string | undefined;
   readonly #metrics: SourceMetrics;
   readonly #shared: SharedByRunners;
   readonly #layers: SourceLayers;
   #endWatch = (): void => {};
-  /** Changes of which sources and scopes there are follow one another. */
+  /** The queue of changes to the lists of sources and scopes. */
   #working: Promise<void> = Promise.resolve();
   readonly name = "sources";
 
@@ -63,27 +63,27 @@ export class Sources implements Component {
     await Promise.all(this.#runners.map((runner) => runner.end()));
   }
 
-  /** Reads the file again: what has not changed goes on. A file that cannot be used changes nothing. */
+  /** Reads the file again. Unchanged sources go on. An invalid file changes nothing. */
   reload(): Promise<void> {
     return this.start();
   }
 
-  /** In the order of their priority. */
+  /** Returns the states in the order of priority. */
   states(): readonly SourceState[] {
     return this.#runners.map((runner) => runner.state());
   }
 
-  /** @returns undefined for an unknown source. */
+  /** Runs a source. @returns undefined for an unknown source. */
   run(name: string): Promise<SourceState> | undefined {
     return this.#find(name)?.run();
   }
 
-  /** @returns undefined for an unknown source. @throws SourceFault */
+  /** Returns the changes that a run would make. @returns undefined for an unknown source. @throws SourceFault */
   diff(name: string): Promise<SourceDiff> | undefined {
     return this.#find(name)?.diff();
   }
 
-  /** @returns undefined for an unknown source; "nothing" when nothing is held. */
+  /** Accepts held changes. @returns undefined for an unknown source; "nothing" where nothing is held. */
   accept(name: string): Promise<SourceState | "nothing"> | undefined {
     const runner = this.#find(name);
     return runner && runner.accept().then((state) => state ?? "nothing");
@@ -91,7 +91,7 @@ export class Sources implements Component {
 
   #report(): void {
     const bad = this.states().filter(({ state }) => state === "failing" || state === "held");
-    // Readiness is shown to anybody: nothing of what was read.
+    // Anybody can see the readiness, so it must show nothing of the answers.
     const details = bad.map(({ name, state, run }) => {
       const reason = run?.code === undefined ? (run?.reason ?? "") : sourceFaults[run.code];
       return `${name} is ${state}: ${reason}`;
@@ -133,7 +133,7 @@ export class Sources implements Component {
     if (fresh.size > 0) for (const runner of this.#runners) runner.fill(fresh);
   }
 
-  /** Makes these the sources; those with the same configuration go on as they are. */
+  /** Puts these sources in use. Sources with an unchanged configuration go on. */
   async #use(configs: readonly SourceConfig[]): Promise<void> {
     const kept = (config: SourceConfig): SourceRunner | undefined =>
       this.#runners.find((runner) => runner.config.fingerprint === config.fingerprint);
@@ -155,7 +155,7 @@ export class Sources implements Component {
   }
 }
 
-/** Lets this many actions run at a time. */
+/** Returns a function that runs at most this many actions at the same time. */
 function createLimit(most: number): <A>(action: () => Promise<A>) => Promise<A> {
   const waiting: (() => void)[] = [];
   let running = 0;

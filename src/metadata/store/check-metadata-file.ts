@@ -18,10 +18,10 @@ import {
   type YamlPair,
 } from "../../base/yaml/index.ts";
 
-/** Entries whose warnings are logged one by one; the rest is a number. */
+/** The most entries whose warnings are logged one by one. The others are only counted. */
 const maxWarnings = 20;
 
-/** Warns of entries of a file that a request could not have made (a long name, odd characters), or that apply nowhere. */
+/** Warnings about entries of a file that a request could not have made (a long name, odd characters), or that apply nowhere. */
 export interface EntryWarnings {
   /** The number of such entries. */
   readonly count: number;
@@ -33,11 +33,11 @@ export interface EntryWarnings {
     /** The first ones, and the networks that they cover. */
     readonly shown: readonly { readonly key: string; readonly covers: string }[];
   };
-  /** As in {@link UdmFileContent}, the first ones. */
+  /** The entries as in {@link UdmFileContent}, their number and the first ones. */
   readonly mappedTwice: { readonly count: number; readonly shown: readonly MappedTwice[] };
 }
 
-/** Gathers warnings, entry by entry. */
+/** A collector of warnings, entry by entry. */
 export class WarningsGatherer {
   readonly #hostBits: { readonly key: string; readonly covers: string }[] = [];
   readonly #shown: { readonly key: string; readonly problems: readonly string[] }[] = [];
@@ -49,7 +49,7 @@ export class WarningsGatherer {
     this.#mappedTwice = entries;
   }
 
-  /** Looks at the key alone. */
+  /** Checks only the key. */
   lookAtKey(key: Key): void {
     const covers = networkOfKey(key);
     if (covers === undefined) return;
@@ -77,7 +77,7 @@ export class WarningsGatherer {
   }
 }
 
-/** Logs a warning for each entry; such entries are used as they are. */
+/** Logs a warning for each entry. The entries are still used. */
 export function logWarnings({ count, shown, hostBits, mappedTwice }: EntryWarnings, path: string, log: Log): void {
   for (const { line, column, message } of mappedTwice.shown) {
     log.warn({ path, entries: mappedTwice.count }, `${path}:${line}:${column}: ${message}`);
@@ -91,10 +91,10 @@ export function logWarnings({ count, shown, hostBits, mappedTwice }: EntryWarnin
 }
 
 const printableAscii = /^[ -~]*$/;
-/** Parts of ASCII signs other than blanks and dots, joined by dots. */
+/** Matches parts of printable ASCII characters without dots, joined by dots. */
 const asciiMetadataKey = /^\.?[!--/-~]+(?:\.[!--/-~]+)*$/;
 
-/** A cheap look that most entries pass; of the others nothing is said. */
+/** Reports whether an entry surely has no warnings. This cheap check accepts most entries; the others need the full check. */
 function isSurelyFine(entry: UdmEntry): boolean {
   const { name, tags, metadata, fileOnly } = entry;
   if (excessOf(measureEntry(entry)) !== undefined) return false;
@@ -107,25 +107,25 @@ function isSurelyFine(entry: UdmEntry): boolean {
   return true;
 }
 
-/** Something in a metadata file that makes it useless (an error), or that an operator should know (a warning). */
+/** A finding in a metadata file: an error that makes it unusable, or a warning for the operator. */
 export interface MetadataFinding extends TextPosition {
   readonly severity: "error" | "warning";
   readonly message: string;
-  /** Tells whether the methods of the API refuse what the file may say. */
+  /** True where the file may have this value but the methods of the API refuse it. */
   readonly isRefusedByApi: boolean;
 }
 
 export interface MetadataCheck {
   /** The entries without an error, in the order of the file. */
   readonly entries: readonly UdmEntry[];
-  /** In the order of the file; after an error of syntax nothing more is looked at. */
+  /** The findings in the order of the file. The check ends at a syntax error. */
   readonly findings: readonly MetadataFinding[];
 }
 
 /**
- * Judges a metadata file with the rules by which it is read, and finds all that is wrong with it, not the first thing alone.
+ * Checks a metadata file by the rules with which it is read, and returns all findings, not only the first.
  *
- * @param keyConflict what a metadata key does to other fields of a record, for a warning.
+ * @param keyConflict returns the conflict of a metadata key with other fields of a record, for a warning.
  */
 export function checkMetadataFile(
   bytes: Uint8Array,
@@ -191,11 +191,11 @@ function readKey({ key }: YamlPair, parse: ReadKey, note: Note): Key | undefined
 
 const entryFields = ["name", "tags", "vlan", "internal", "metadata", "contexts"];
 
-/** @returns the entry; undefined when it cannot be used. */
+/** Checks an entry. @returns the entry; undefined where it cannot be used. */
 function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): UdmEntry | undefined {
   const whole = readOr(key, value);
   if ("message" in whole) {
-    // Each field by itself, because an entry is given up at its first fault.
+    // Check each field separately, because reading an entry ends at its first fault.
     const fields = value.kind === "mapping" ? value.pairs : [];
     const faults = fields.map((field) => readOr(key, { ...mappingOf(value), pairs: [field] }));
     const found = faults.filter((fault) => "message" in fault);
@@ -219,7 +219,7 @@ function checkEntry(key: Key, { key: keyNode, value }: YamlPair, note: Note): Ud
   return entry;
 }
 
-/** Keys that get in the way of fields, or of one another: a value that others lie below. */
+/** Reports keys that conflict with fields or with each other, such as a key with a value that is also the parent of other keys. */
 function checkMetadataKeys(entry: YamlNode, keyConflict: (key: string) => string | undefined, note: Note): void {
   const metadata = entry.kind === "mapping" && entry.pairs.find(({ key }) => key.text === "metadata")?.value;
   if (metadata === false || metadata?.kind !== "mapping") return;

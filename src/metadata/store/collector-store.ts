@@ -24,12 +24,12 @@ import { keyReaders, type KeyForm, type ReadKey } from "../model/name-key.ts";
 import { StoreMetrics, WriteHealth } from "./store-reporting.ts";
 import { UdmLayers, type LayeredEntry } from "./udm-layers.ts";
 
-/** Returns who made a batch, and by which method, as the history has it. */
+/** Returns the author and the method of a batch, as the history records them. */
 export function originOf({ writes, origin }: Batch): { readonly author: string; readonly method: string } {
   return { author: origin.user ?? origin.author ?? "", method: origin.method ?? writes[0]?.op ?? "" };
 }
 
-/** Makes the answers: of each write the entry that it left, or deleted. @param numbers of the changes in the history, by batch. */
+/** Returns the answers: for each write, the entry that it left or deleted. @param numbers the history's numbers of the changes, by batch. */
 export function committed(
   outcomes: readonly Outcome<readonly EntryChange[]>[],
   numbers: readonly (number | undefined)[],
@@ -42,30 +42,30 @@ export function committed(
   });
 }
 
-/** One call of `submit`: writes that are applied as one. */
+/** The writes of one call of `submit`. They are applied together. */
 export interface Batch {
-  /** The writes; those of a plan are put here when it has been made. */
+  /** The writes. Those of a plan are set when it has run. */
   writes: readonly UdmWrite[];
   readonly origin: WriteOrigin;
-  /** The plan of a batch that is the only one of its group. */
+  /** The plan that makes the writes. Its batch is the only one of its group. */
   readonly plan?: PlanWrites | undefined;
-  /** The version of the state that they were made for, where they are good for no other one. */
+  /** The only version of the state to which the writes may be applied, if they depend on one. */
   readonly onVersion?: number | undefined;
 }
 
 /** The outcomes of the batches of a group. */
 interface AppliedBatches {
-  /** The effects of the writes of each, in their order. */
+  /** The effects of the writes of each batch, in their order. */
   readonly outcomes: readonly Outcome<readonly EntryChange[]>[];
   /** Undefined when no batch changed anything. */
   readonly changed: { readonly next: UdmIndex; readonly changes: Uint8Array } | undefined;
 }
 
 /**
- * Applies batches one after the other, each to the state that the ones before it leave. A batch that breaks a rule fails
+ * Applies batches one after the other, each to the state after the earlier ones. A batch that breaks a rule fails
  * alone; any other error fails the group.
  *
- * @throws what is no refusal of one batch; the edit is given up then.
+ * @throws any error that is not the refusal of one batch. The edit is discarded then.
  */
 export async function applyBatches(before: UdmIndex, batches: readonly Batch[]): Promise<AppliedBatches> {
   const edit = before.edit();
@@ -103,7 +103,7 @@ function overtaken(): UdmError {
   return new UdmError("failed_precondition", "others have changed the metadata meanwhile: try again");
 }
 
-/** The outcome of one item of a group: its own, whatever that of the others. */
+/** The outcome of one item of a group, independent of the other items. */
 export type Outcome<R> = { readonly result: R } | { readonly error: unknown };
 
 interface Waiting<T, R> {
@@ -112,15 +112,15 @@ interface Waiting<T, R> {
   readonly reject: (error: unknown) => void;
 }
 
-/** One worker at a time, in the order of the calls. What comes while it works waits and is taken as one group. */
+/** A queue with one worker at a time, in the order of the calls. Items that arrive while it works form the next group. */
 class CommitQueue<T, R> {
   readonly #commitGroup: (items: readonly T[]) => Promise<readonly Outcome<R>[]>;
-  /** Groups, and actions that stand between them. */
+  /** The groups, and the actions between them. */
   readonly #steps: ({ readonly items: Waiting<T, R>[]; readonly isOpen: boolean } | (() => Promise<void>))[] = [];
   #working: Promise<void> | undefined;
 
   /**
-   * A queue that hands all that waits to `commitGroup` at once and answers in order. `commitGroup` returns one outcome
+   * Creates a queue that passes all waiting items to `commitGroup` at once and answers in order. `commitGroup` returns one outcome
    * for each item, or throws to fail all of them.
    */
   constructor(commitGroup: (items: readonly T[]) => Promise<readonly Outcome<R>[]>) {
@@ -128,9 +128,9 @@ class CommitQueue<T, R> {
   }
 
   /**
-   * Waits for its group. Rejects with the item's own error, or with the one that the whole group ended in.
+   * Adds an item and waits for its group. Rejects with the error of the item or of the whole group.
    *
-   * @param isAlone whether it is to be the only one of its group.
+   * @param isAlone true makes the item the only one of its group.
    */
   submit(item: T, isAlone = false): Promise<R> {
     return new Promise((resolve, reject) => {
@@ -141,7 +141,7 @@ class CommitQueue<T, R> {
     });
   }
 
-  /** Runs `action` alone, after what was submitted before and before what is submitted later. */
+  /** Runs `action` alone, after all earlier items and before all later ones. */
   alone<A>(action: () => Promise<A>): Promise<A> {
     return new Promise((resolve, reject) => {
       this.#steps.push(() => action().then(resolve, reject));
@@ -149,7 +149,7 @@ class CommitQueue<T, R> {
     });
   }
 
-  /** Resolves when nothing waits or works. */
+  /** Resolves when no item is waiting or in progress. */
   async idle(): Promise<void> {
     for (let done = this.#working; done !== undefined; done = this.#working) await done;
   }
@@ -168,7 +168,7 @@ class CommitQueue<T, R> {
   }
 
   async #work(): Promise<void> {
-    // The first write of a burst waits for the others that are made in the same cycle.
+    // The first write of a burst waits for the others of the same turn of the event loop.
     await Promise.resolve();
     for (let step = this.#steps.shift(); step !== undefined; step = this.#steps.shift()) {
       await (typeof step === "function" ? step() : this.#runGroup(step.items));
@@ -183,7 +183,7 @@ class CommitQueue<T, R> {
 
 type AddressListener = (index: AddressIndex, changed?: readonly AddressRange[]) => void;
 
-/** The state that a store shows to all who read. */
+/** The state that a store shows to all readers. */
 export class PublishedState {
   readonly #shared: Pick<SharedIndex, "publish" | "handle">;
   readonly #watchers: Watchers<Parameters<Parameters<UdmStore["watch"]>[0]>>;
@@ -197,12 +197,12 @@ export class PublishedState {
     this.#addressWatchers = new Watchers(log, "a listener to metadata changes failed");
   }
 
-  /** Undefined before there is one. */
+  /** Returns the state; undefined before there is one. */
   index(): UdmIndex | undefined {
     return this.#index;
   }
 
-  /** Shows another state: to threads, then to listeners in the same cycle. */
+  /** Publishes a new state: to threads, then to listeners in the same turn of the event loop. */
   makeCurrent(next: UdmIndex): void {
     if (next === this.#index) return;
     const ranges = this.#shared.publish(next);
@@ -211,7 +211,7 @@ export class PublishedState {
     this.changed(ranges);
   }
 
-  /** Tells those who look up addresses of a change of any layer. @param ranges where it may be; undefined: anywhere. */
+  /** Notifies address listeners of a change of any layer. @param ranges the addresses that may have changed; undefined means anywhere. */
   changed(ranges: readonly AddressRange[] | undefined): void {
     if (!this.#addressWatchers.isEmpty()) this.#addressWatchers.notify(this.#addresses(), ranges);
   }
@@ -220,12 +220,12 @@ export class PublishedState {
     return this.#watchers.add(listener, this.#index && [this.#index]);
   }
 
-  /** @param hasState whether there is anything to be seen yet. @returns a function that ends it. */
+  /** Adds an address listener. @param hasState true where there is a state to show. @returns a function that removes it. */
   watchAddresses(listener: AddressListener, hasState: boolean): () => void {
     return this.#addressWatchers.add(listener, hasState ? [this.#addresses()] : undefined);
   }
 
-  /** Another object for each version: that is how a listener knows them apart. */
+  /** Returns a new object for each version, so that a listener can distinguish versions. */
   #addresses(): AddressIndex {
     const open = (this.#reader ??= new SharedIndexReader(this.#shared.handle()));
     return {
@@ -237,19 +237,19 @@ export class PublishedState {
   }
 }
 
-/** Holds what stores of scopes have in common with the store of all other entries: its index, its turn and its metrics. */
+/** The parts that stores of scopes share with the store of all other entries: its index, its queue and its metrics. */
 export class ScopeHost {
   readonly shared: SharedIndex;
   readonly report: StoreMetrics;
-  /** Runs an action while nothing else changes the index. Actions follow one another. */
+  /** Runs an action while nothing else changes the index. Actions run one after the other. */
   readonly alone: <A>(action: () => Promise<A>) => Promise<A>;
   /** Returns every global entry that covers an address. */
   readonly covering: UdmLayers["covering"];
-  /** Puts a change of a scope into the history; only while {@link alone}. @returns its number; undefined where it is not kept. */
+  /** Records a change of a scope in the history; only inside {@link alone}. @returns its number; undefined where it is not kept. */
   readonly note: (change: NewScopeChange) => Promise<number | undefined>;
   readonly #changed: (ranges: readonly AddressRange[] | undefined) => void;
 
-  /** @param changed is called at each change of what look-ups see. */
+  /** @param changed is called at each change that look-ups see. */
   constructor(
     shared: SharedIndex,
     report: StoreMetrics,
@@ -266,7 +266,7 @@ export class ScopeHost {
     this.#changed = changed;
   }
 
-  /** As {@link SharedIndex.publishScopes}; tells those who look up addresses. */
+  /** Does the same as {@link SharedIndex.publishScopes}, and notifies address listeners. */
   publish(
     changes: ReadonlyMap<number, PublishedScope | undefined>,
     definitions?: Uint8Array,
@@ -277,88 +277,88 @@ export class ScopeHost {
   }
 }
 
-/** Shows what a scope has in the index of all. */
+/** The functions that show the entries of a scope in the common index. */
 export type WithinScope = {
   readonly publish: (index: UdmIndex) => readonly AddressRange[] | undefined;
-  /** Shows what sources add; only while nothing else changes the index. */
+  /** Shows the entries of sources. Nothing else may change the index meanwhile. */
   readonly showLayers: (layers: readonly UdmLayer[]) => void;
-  /** Gives the global entries behind those of the scope. */
+  /** Returns the global entries that apply after those of the scope. */
   readonly behind: (address: Address) => readonly LayeredEntry[];
 };
 
-/** Holds what both stores are made with. */
+/** The options that both stores share. */
 export interface StoreOptions extends Reporting {
-  /** Left out: addresses. */
+  /** The form of the keys. The default is addresses. */
   readonly keys?: KeyForm;
-  /** Tells whether writes are taken: a file is then ours alone, locked, rewritten, and not read again once it was read. */
+  /** True where writes are accepted. The store then locks and rewrites its file, and does not read it again after the first time. */
   readonly owned: boolean;
-  /** Most entries; memory is reserved for this many, which costs address space until it is used. */
+  /** The most entries. Memory is reserved for all of them, which costs only address space until it is used. */
   readonly maxEntries?: number;
-  /** Names the limit in a message that says how to raise it. */
+  /** The name of the limit, for a message about raising it. */
   readonly limitName?: string;
   readonly io?: FileIo;
-  /** Starts a thread that runs {@link serveFileThread}, for big files; without it all is done in this thread. */
+  /** Starts a thread that runs {@link serveFileThread}, for big files. Without it, this thread does all the work. */
   readonly startThread?: (() => Worker) | undefined;
-  /** The store in whose index the entries are, those of a scope, and what shows them there. Left out: the store has an index of its own. */
+  /** For the entries of a scope: the store whose index has them, and the functions that show them. If left out, the store has its own index. */
   readonly within?: WithinScope & { readonly host: ScopeHost };
-  /** Runs an action once after a time, without keeping the process alive. @returns a function that calls it off. */
+  /** Runs an action once after a time, without keeping the process alive. @returns a function that cancels it. */
   readonly after?: (action: () => void, ms: number) => () => void;
 }
 
 export interface UdmFileStoreOptions extends StoreOptions {
-  /** Path of the YAML file. */
+  /** The path of the YAML file. */
   readonly path: string;
-  /** Not owned: how often to look whether the file has changed, in milliseconds; 0 for never. */
+  /** The interval in milliseconds at which a file that is not owned is checked for changes; 0 for never. */
   readonly refreshMs: number;
-  /** Called with a file that could be read and used, unless a thread of its own has read it. */
+  /** Is called with the bytes of a valid file, unless the file thread has read it. */
   readonly fileRead?: (bytes: Uint8Array) => void;
-  /** A file of this many bytes is a big one. */
+  /** The size in bytes from which a file counts as big. */
   readonly threadBytes?: number;
-  /** A directory that outlives the process, for a file that cannot be replaced but overwritten; "" for none. */
+  /** A persistent directory, needed for a file that can only be overwritten, not replaced; "" for none. */
   readonly stateDirectory?: string;
-  /** Most bytes of the history of changes, which is in the state directory; 0 for none. */
+  /** The most bytes of the history of changes, which is in the state directory; 0 for no history. */
   readonly historyBytes?: number;
 }
 
-/** A store that remembers what was changed. */
+/** A store that keeps a history of changes. */
 export interface UdmStoreWithHistory extends UdmStore {
   readonly history: UdmHistory;
   /**
-   * As {@link UdmStore.commit}, with the number of the change.
+   * Does the same as {@link UdmStore.commit}, and returns the number of the change.
    *
-   * @param onVersion of the state that the writes were made for, where they are good for no other one.
-   * @throws UdmError; `failed_precondition` when the state is another one by then.
+   * @param onVersion the only version of the state to which the writes may be applied, if they depend on one.
+   * @throws UdmError; `failed_precondition` when the state has another version by then.
    */
   submit(writes: readonly UdmWrite[] | PlanWrites, origin?: WriteOrigin, onVersion?: number): Promise<UdmCommit>;
 }
 
-/** Tells where entries are in the file. */
+/** The places of entries in the file. */
 export interface UdmPlaces {
-  /** Its path as it is set. */
+  /** The configured path of the file. */
   readonly file: string;
   /**
-   * The lines on which the entries with these keys begin, from 1 on. Undefined for those that are not there; for all of them when a
-   * person has changed the file since the API owns it, and when it cannot be read.
+   * Returns the lines on which the entries with these keys begin, from 1 on. Undefined for missing entries. Undefined for all where a
+   * person has changed the file since the API owns it, or where it cannot be read.
    */
   linesOf(keys: readonly Key[]): Promise<readonly (number | undefined)[]>;
 }
 
-/** Names of stores among parts of the collector and checks of readiness. */
+/** The names of stores as components and as readiness checks. */
 export const storeNames: Readonly<Record<KeyForm, string>> = { addresses: "metadata", names: "names" };
 
-/** Without {@link StoreOptions.maxEntries}. */
+/** The default of {@link StoreOptions.maxEntries}. */
 const defaultMaxEntries = 2_000_000;
 
-/** A store that threads can look into: what both stores have in common. */
+/** The common base of both stores. Other threads can read its state. */
 export abstract class CollectorUdmStore implements UdmStoreWithHistory, Component {
   readonly name: string;
   readonly parseKey: ReadKey;
   abstract readonly history: UdmHistory;
-  /** Locations of entries in the file. */
+  /** The places of entries in the file. */
   abstract readonly places: UdmPlaces;
-  /** Holds what sources add, apart from what people wrote; look-ups see all of it. */
+  /** The entries of sources, apart from those that people write. Look-ups see both. */
   readonly layers: UdmLayers;
-  /** Holds what stores of scopes need. */
+  /** The parts that stores of scopes need. */
   readonly scopes: ScopeHost;
   protected readonly shared: SharedIndex;
   protected readonly published: PublishedState;
@@ -397,7 +397,7 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
         () => this.published.index()?.size ?? 0,
         () => shared.stats(),
       );
-    // Whoever changes the index has it alone, whichever store it is.
+    // Only one store may change the common index at a time.
     this.exclusive = within?.host.alone ?? ((action) => action());
     this.queue = new CommitQueue((batches) => this.exclusive(() => this.commitGroup(batches)));
     this.scopes = new ScopeHost(
@@ -429,15 +429,15 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
   abstract stop(): Promise<void>;
   abstract load(): Promise<UdmIndex>;
   abstract current(): UdmIndex;
-  /** Saves batches at once. Calls follow one another. @throws UdmError for all of them. */
+  /** Saves batches together. Calls run one after the other. @throws UdmError for all of them. */
   protected abstract commitGroup(batches: readonly Batch[]): Promise<readonly Outcome<UdmCommit>[]>;
-  /** @throws UdmError while no writes are taken. */
+  /** Checks that writes are accepted. @throws UdmError while they are not. */
   protected abstract checkWritable(): void;
-  /** Finds out whether a write would be possible, without one. @throws Error that says why not, in words for an operator. */
+  /** Tests whether a write would be possible, without writing. @throws Error with the reason, for an operator. */
   protected abstract tryWrite(): Promise<void>;
-  /** Puts a change of a layer into the history. Never throws: what a source says counts even when it cannot be noted. */
+  /** Records a change of a layer in the history. It never throws: the entries of a source apply even if they cannot be recorded. */
   protected abstract noteLayer(change: NewLayerChange): Promise<void>;
-  /** The same for a change of a scope. @returns its number; undefined where it is not kept. */
+  /** Records a change of a scope in the history. @returns its number; undefined where it is not kept. */
   protected abstract noteScope(change: NewScopeChange): Promise<number | undefined>;
 
   async submit(
@@ -468,23 +468,23 @@ export abstract class CollectorUdmStore implements UdmStoreWithHistory, Componen
   }
 
   /**
-   * Calls the listener with what look-ups see of all layers, at once if there is anything, and with another object after each change,
-   * together with where it may be; undefined: anywhere.
+   * Calls the listener with the view of look-ups over all layers: at once if there is a state, and with a new object after each change.
+   * It also passes the addresses that may have changed; undefined means anywhere.
    *
-   * @returns a function that ends it.
+   * @returns a function that removes the listener.
    */
   readonly watchAddresses = (listener: AddressListener): (() => void) =>
     this.published.watchAddresses(listener, this.published.index() !== undefined || this.layers.list().length > 0);
 
   /**
-   * Returns the handle that a reader in another thread needs to see each state as soon as its commit is answered; each reader
-   * needs its own. It sees no entries while no state could be read.
+   * Returns a handle with which a reader in another thread sees each state as soon as its commit is answered. Each reader
+   * needs its own handle. It sees no entries as long as no state could be read.
    */
   readerHandle(): SharedIndexHandle {
     return this.shared.handle();
   }
 
-  /** To be called when a thread with a reader has ended, however that was. */
+  /** Releases a reader's handle. It must be called whenever the reader's thread has ended. */
   closeReader(handle: SharedIndexHandle): void {
     this.shared.closeReader(handle);
   }

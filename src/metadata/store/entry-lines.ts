@@ -3,19 +3,19 @@ import { parseStoredKey } from "../model/name-key.ts";
 import { decodeUtf8, createPositions, readYaml } from "../../base/yaml/index.ts";
 import { KeyScanner, createKeyWords, setKeyWords, type KeyWords } from "../index/key-limbs.ts";
 
-/** Tells where the entries of a file begin, whoever wrote it. */
+/** The lines on which the entries of a file begin. The file may have any valid form. */
 export interface EntryLines {
   readonly size: number;
-  /** @returns the line, from 1 on; undefined when there is no such entry. */
+  /** Finds the line of an entry, from 1 on; returns undefined where there is no such entry. */
   find(key: Key): number | undefined;
 }
 
 /**
- * Finds the lines of all entries of a file that has been read without a fault: at once where each key begins a line, else by the YAML
+ * Finds the lines of all entries of a valid file. It scans the bytes where each key begins a line; otherwise it uses the YAML
  * library.
  *
- * @param size how many entries the file is known to have.
- * @returns undefined when not all of them are found.
+ * @param size the known number of entries of the file.
+ * @returns the lines; undefined where not all entries are found.
  */
 export function findEntryLines(bytes: Uint8Array, size: number): EntryLines | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -25,7 +25,7 @@ export function findEntryLines(bytes: Uint8Array, size: number): EntryLines | un
   return read.size === size ? read : undefined;
 }
 
-/** @returns undefined for what is no plain key at the start of a line. */
+/** Scans the lines. @returns undefined where a line does not start with a plain key. */
 function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
   const keys = new KeyScanner(bytes);
   const table = new LineTable(expected);
@@ -48,7 +48,7 @@ function scanLines(bytes: Buffer, expected: number): EntryLines | undefined {
   return table;
 }
 
-/** The text of a key on a line on which it is written in another way than ours. */
+/** Returns the key of a line that the collector did not write. */
 function oddKey(line: string): string | undefined {
   const [, double, single, plain] = /^(?:"([^"\\]*)"|'([^']*)'|([\dA-Fa-f:].*?))\s*:(?:\s|$)/.exec(line) ?? [];
   const text = double ?? single ?? plain ?? "";
@@ -73,8 +73,8 @@ function splitLines(bytes: Buffer, expected: number): EntryLines {
 }
 
 /**
- * Line by key, in 16 to 32 bytes for each: a digest of 62 bits stands for the key, so that two of a million keys share one with a
- * probability of one to some millions.
+ * A table from key to line, in 16 to 32 bytes for each entry. It keeps a 62-bit digest instead of the key. Two of a million keys share a digest
+ * with a probability of one in some millions.
  */
 class LineTable implements EntryLines {
   readonly #mask: number;
@@ -95,7 +95,7 @@ class LineTable implements EntryLines {
     this.#set(digestOf(family, from), line);
   }
 
-  /** @param text of a key. One that is spelt by IPv4-mapped addresses counts where the IPv4 key is not there. */
+  /** Adds a key. @param text its text. A key spelt with IPv4-mapped addresses counts only where the IPv4 key is missing. */
   addKey(text: string, line: number): void {
     const key = parseStoredKey(text);
     this.#set(digestOf(key.family, setKeyWords(this.#words, key)), line, isMappedSpelling(text, key));
@@ -113,7 +113,7 @@ class LineTable implements EntryLines {
   }
 
   #set(digest: Digest, line: number, givesWay = false): void {
-    // More than were expected: the file is not as it was, and the table of no use.
+    // More keys than expected mean that the file has changed, so the table is useless.
     if (2 * this.#size > this.#mask) return;
     const at = this.#slotOf(digest);
     if (this.#slots[2 * at + 1] === 0) this.#size++;
@@ -143,5 +143,5 @@ function digestOf(family: number, { first, last, written, rank }: KeyWords): Dig
 const lineFeed = 0x0a;
 const quote = 0x22;
 const colon = 0x3a;
-/** First signs of lines that have no key: indented ones, empty ones, comments, list items and marks of documents. */
+/** The first characters of lines without a key: indented and empty lines, comments, list items and document markers. */
 const insignificant: ReadonlySet<number> = new Set(Array.from(" \t\r\n#-.%", (sign) => sign.charCodeAt(0)));

@@ -20,22 +20,22 @@ import { PageFile, type LineQuestion, type PageWriter } from "./udm-pages.ts";
 import type { IndexLease } from "../index/index-builder.ts";
 import { limitLog, type Counter, type Log, type Reporting } from "../../base/report/index.ts";
 
-/** The state that a file holds. */
+/** The state of a file. */
 interface FileState extends Omit<LoadedState, "built"> {
   readonly index: UdmIndex;
-  /** Tells whether the thread has kept the bytes. */
+  /** True where the thread keeps the bytes. */
   readonly isInThread: boolean;
 }
 
-/** The load of a file that has this part of a big one's size could hold the event loop for tens of milliseconds, before the code is compiled. */
+/** The divisor for the size of files that go to the thread. Until the code is compiled, a load of this size could block for tens of milliseconds. */
 const loadShare = 8;
 
 /**
- * {@link loadState}, in the thread if the file is not small.
+ * Does the same as {@link loadState}, but in the thread if the file is not small.
  *
- * @param threadBytes a file of this many bytes is a big one.
- * @param before the current state, which is given back when the file says the same.
- * @param keep whether the thread is to keep the bytes of a big file for saves.
+ * @param threadBytes the size in bytes from which a file counts as big.
+ * @param before the current state, which is returned where the file has the same entries.
+ * @param keep true where the thread keeps the bytes of a big file for saves.
  * @throws YamlFault; UdmError `resource_exhausted`
  */
 export async function loadBytes(
@@ -66,11 +66,11 @@ export async function loadBytes(
   return { ...rest, index, isInThread };
 }
 
-/** A request to the thread; each is answered before the next is taken. */
+/** A request to the thread. It answers each before it takes the next. */
 type ThreadRequest =
-  /** Text of whole entries, in list order; `isFirst` replaces what the thread held, `isLast` puts it in force. */
+  /** Passes text of whole entries, in list order. `isFirst` starts a new text, `isLast` puts it in force. */
   | { readonly op: "fill"; readonly text: Uint8Array; readonly isFirst: boolean; readonly isLast: boolean }
-  /** Builds the state that a whole file says; `keep` is to hold its bytes for saves, if a save would write the same. */
+  /** Builds the state of a whole file. With `keep` the thread keeps its bytes for saves, if a save would write the same bytes. */
   | {
       readonly op: "load";
       readonly bytes: Uint8Array;
@@ -86,7 +86,7 @@ type ThreadAnswer =
   | { readonly kind: "saved"; readonly saved: SavedFile }
   | { readonly kind: "loaded"; readonly loaded: LoadedState }
   | { readonly kind: "lines"; readonly lines: readonly (number | undefined)[] }
-  /** Sent before the rename of a save: should the thread die, the stamp shows whether the rename took place. */
+  /** Is sent before the rename of a save. If the thread dies, the stamp shows whether the rename took place. */
   | { readonly kind: "written"; readonly stamp: FileStamp }
   | {
       readonly kind: "failed";
@@ -101,7 +101,7 @@ type ThreadAnswer =
       readonly udmCode?: UdmErrorCode;
     };
 
-/** Bytes written in one go: this thread may wait. */
+/** The most bytes of one write. This thread may block. */
 const maxWrite = 64 * 1024 * 1024;
 
 /** Serves {@link FileThread} at the other end of the port. */
@@ -124,7 +124,7 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   const load = ({ bytes, lease, keep, keys }: Extract<ThreadRequest, { op: "load" }>): ThreadAnswer => {
     const loaded = loadState(lease, bytes, keys);
     if (keep && isKept(loaded)) {
-      // After the answer, for which the start waits.
+      // Run this after the answer, because the start waits for the answer.
       filled = new Promise((resolve) => setImmediate(() => resolve(writer.takeAll([bytes]))));
       filled.catch(() => {});
     }
@@ -148,7 +148,7 @@ export function serveFileThread(port: MessagePort, io: FileIo = syncFileIo): voi
   });
 }
 
-/** Tells whether the bytes of a file are kept for saves. An empty file may have several forms. */
+/** Reports whether the thread keeps the bytes of a file for saves. An empty file may have several forms. */
 function isKept({ isOurs, size }: LoadedState): boolean {
   return isOurs && size > 0;
 }
@@ -164,12 +164,12 @@ function failure(error: unknown): ThreadAnswer {
 
 type Call = Readonly<{ resolve: (answer: ThreadAnswer) => void; reject: (error: unknown) => void }>;
 
-/** The error of a call when the thread ends before it has answered. */
+/** The error of a call whose thread ended before the answer. */
 class ThreadDeath extends Error {
   readonly code = "thread_died";
 }
 
-/** A page writer in a thread of its own. */
+/** A page writer in its own thread. */
 export class FileThread implements PageWriter {
   readonly #start: () => Worker;
   readonly #io: FileIo;
@@ -178,12 +178,12 @@ export class FileThread implements PageWriter {
   #worker: Worker | undefined;
   #call: Call | undefined;
   #isFilled = false;
-  /** The stamp of the target after the rename of the save that runs. */
+  /** The stamp that the target has after the rename of the present save. */
   #written: FileStamp | undefined;
 
   /**
-   * The thread starts with the first fill. It may die (of want of memory, say): the call that runs fails, the thread's bytes
-   * are forgotten, so that the next save fills a new one. One call at a time.
+   * Creates a writer whose thread starts with the first fill. If the thread dies (out of memory, for example), the present call fails and its bytes
+   * are lost, so that the next save fills a new thread. Only one call may run at a time.
    */
   constructor(start: () => Worker, io: FileIo, { clock, log, metrics }: Omit<Reporting, "health">) {
     this.#start = start;
@@ -211,7 +211,7 @@ export class FileThread implements PageWriter {
   }
 
   clear(): void {
-    // Its memory is given back by the next fill, or by the end of the thread.
+    // The next fill, or the end of the thread, frees its memory.
     this.#isFilled = false;
   }
 
@@ -234,9 +234,9 @@ export class FileThread implements PageWriter {
   }
 
   /**
-   * {@link loadState} in the thread. The bytes are gone from here. When it fails the thread does not use the lease any more.
+   * Runs {@link loadState} in the thread. The bytes move to the thread. If it fails, the thread no longer uses the lease.
    *
-   * @param keep whether the thread is to be filled with the bytes, if a save would write the same. @throws YamlFault
+   * @param keep true where the thread keeps the bytes, if a save would write the same. @throws YamlFault
    */
   async load(bytes: Uint8Array, lease: IndexLease, keep: boolean, keys: KeyForm): Promise<LoadedState> {
     this.#isFilled = false;
@@ -245,7 +245,7 @@ export class FileThread implements PageWriter {
     return loaded;
   }
 
-  /** Ends the thread. It starts again when it is needed. */
+  /** Ends the thread. It starts again when needed. */
   async stop(): Promise<void> {
     const ended = this.#worker;
     this.#worker = undefined;
@@ -292,7 +292,7 @@ export class FileThread implements PageWriter {
     const asked = (this.#worker ??= this.#begin());
     const answer = await new Promise<ThreadAnswer>((resolve, reject) => {
       this.#call = { resolve, reject };
-      // A call holds the process, an idle thread does not.
+      // A call keeps the process alive; an idle thread does not.
       asked.ref();
       asked.postMessage(request, moved instanceof ArrayBuffer ? [moved] : []);
     });
@@ -301,14 +301,14 @@ export class FileThread implements PageWriter {
   }
 }
 
-/** Finishes an overwriting that was cut off, if it had begun. */
+/** Completes an interrupted overwrite, if it had begun. */
 async function finishImage(io: FileIo, { imagePath, target }: SavePlan, error: Error): Promise<SavedFile | undefined> {
   const stamp = imagePath && (await replayImage(io, imagePath, target));
   if (!stamp) return undefined;
   return { stamp, kept: [], alarms: [{ step: "thread", code: errorCode(error), error }], isInPlace: true };
 }
 
-/** The memory of the bytes, which can be handed over, if they are all of it. */
+/** Returns the memory of the bytes, if they are all of it and it can be transferred. */
 function wholeOf(bytes: Uint8Array): ArrayBufferLike | undefined {
   return bytes.length === bytes.buffer.byteLength ? bytes.buffer : undefined;
 }

@@ -12,10 +12,10 @@ import type { UdmEntry } from "../model/entry.ts";
 import { WarningsGatherer, type EntryWarnings } from "./check-metadata-file.ts";
 import { PlainEntryScanner } from "./plain-entry-scanner.ts";
 
-/** Thrown when a metadata file cannot be used; the message starts with its name, and `line:column` where there is one. */
+/** The error for an unusable metadata file. The message starts with its name, and `line:column` where known. */
 export class LoadError extends Error {
   readonly code: "io" | "content";
-  /** The stamp of the content that could not be used. */
+  /** The stamp of the unusable content. */
   readonly stamp: FileStamp | undefined;
 
   constructor(code: "io" | "content", message: string, stamp?: FileStamp, options?: ErrorOptions) {
@@ -27,11 +27,11 @@ export class LoadError extends Error {
 }
 
 /**
- * Reads a metadata file. One that is not there is an empty database, provided that its folder is there: an address plan
- * on a volume that is not mounted must not look empty.
+ * Reads a metadata file. A missing file is an empty database, but only if its folder exists: an address plan
+ * on an unmounted volume must not look empty.
  *
  * @param shownPath the name of the file in messages.
- * @returns what it holds, and the stamp of that content; undefined when there is no file.
+ * @returns the bytes and the stamp of the content; undefined where there is no file.
  * @throws LoadError
  */
 export async function readMetadataFile(
@@ -49,7 +49,7 @@ export async function readMetadataFile(
   }
 }
 
-/** Returns the error in the content of a file, with its name and the position in it. */
+/** Returns the error in a file's content, with the file's name and the position. */
 export function contentError(error: unknown, shownPath: string, stamp: FileStamp | undefined): unknown {
   if (error instanceof UdmError) return error;
   if (!(error instanceof YamlFault)) {
@@ -75,19 +75,19 @@ async function stateOrMissing(io: FileIo, path: string): Promise<FileState | und
 
 /** The result of loading a file. */
 export interface LoadedState {
-  /** Undefined when the state before has the same entries. */
+  /** The new state; undefined where the previous state has the same entries. */
   readonly built: IndexReturn | undefined;
   readonly size: number;
-  /** As in {@link UdmFileContent}. */
+  /** The same as in {@link UdmFileContent}. */
   readonly unknownFields: ReadonlyMap<string, number>;
   readonly warnings: EntryWarnings;
-  /** Tells whether the file is byte for byte what a save of its entries would write, so that a rewrite loses nothing. */
+  /** True where a save of the file's entries would write the same bytes, so that a rewrite loses nothing. */
   readonly isOurs: boolean;
 }
 
 /**
- * Builds the state that a file says. Blocks for as long as it takes. Entries as most are go from their bytes into the index
- * without objects in between, others by {@link createPlainYamlReader}; a file with anything else is read by the library.
+ * Builds the state of a file, and blocks until it is done. Simple entries go directly from bytes into the index, without
+ * objects. Others use {@link createPlainYamlReader}. A file with any other form is read by the YAML library.
  *
  * @throws YamlFault; UdmError `resource_exhausted`
  */
@@ -97,7 +97,7 @@ export function loadState(lease: IndexLease, bytes: Uint8Array, keys: KeyForm = 
   return loadPlain(lease, buffer, parse) ?? loadByLibrary(lease, buffer, parse);
 }
 
-/** @returns undefined when the library has to read the file. */
+/** Reads a file of plain entries. @returns undefined where the YAML library must read it. */
 function loadPlain(lease: IndexLease, bytes: Buffer, parse: ReadKey): LoadedState | undefined {
   if (!isUtf8(bytes)) return undefined;
   const builder = new StateBuilder(lease);
@@ -108,7 +108,7 @@ function loadPlain(lease: IndexLease, bytes: Buffer, parse: ReadKey): LoadedStat
   let isOurs = true;
   let isBegun = false;
   for (let at = 0; at < bytes.length;) {
-    // It knows addresses alone.
+    // The scanner reads only keys of addresses.
     const next = parse === keyReaders.addresses ? scanner.scan(at) : -1;
     if (next >= 0) {
       builder.addTexts(scanner.family, scanner.key, scanner);
@@ -119,7 +119,7 @@ function loadPlain(lease: IndexLease, bytes: Buffer, parse: ReadKey): LoadedStat
       continue;
     }
     const end = entryEnd(bytes, at);
-    // A line that begins a document may stand before all entries only.
+    // A document marker is allowed only before all entries.
     if (isBegun && bytes[at] === dash) return undefined;
     const text = bytes.toString("utf8", at, end);
     const found = readOne(text, readYaml(text), parse, unknownFields);
@@ -136,15 +136,15 @@ function loadPlain(lease: IndexLease, bytes: Buffer, parse: ReadKey): LoadedStat
     }
     at = end;
   }
-  // The library says where the key is that is there twice.
+  // The YAML library finds the position of a duplicate key.
   if (!builder.sort()) return undefined;
   return finish(builder, warnings, unknownFields, isOurs && builder.isInOrder());
 }
 
 /**
- * Reads a part of a file from one line that is not indented to the next.
+ * Reads the part of a file between two lines without indentation.
  *
- * @returns its entry; `nothing` for comments; undefined for what is not known for certain, faults included.
+ * @returns its entry; `nothing` for comments; undefined for any uncertain content, including faults.
  */
 function readOne(
   text: string,
@@ -154,7 +154,7 @@ function readOne(
 ): UdmEntry | "nothing" | undefined {
   if (yaml === undefined) return undefined;
   if (yaml.root === undefined) return "nothing";
-  // A root further in, or in flow style, may belong to what is before or behind it.
+  // An indented root, or one in flow style, may belong to the text before or after it.
   if (yaml.root.kind !== "mapping" || yaml.root.at !== 0 || text.startsWith("{")) return undefined;
   const [pair] = yaml.root.pairs;
   if (pair === undefined) return undefined;
@@ -166,7 +166,7 @@ function readOne(
   }
 }
 
-/** The library says where it is. */
+/** Refuses a text. The YAML library then finds the position of the fault. */
 function refuse(message: string): never {
   throw new YamlFault(message, { line: 1, column: 1 });
 }
@@ -177,7 +177,7 @@ function loadByLibrary(lease: IndexLease, bytes: Buffer, parse: ReadKey): Loaded
   const builder = new StateBuilder(lease);
   const warnings = new WarningsGatherer();
   warnings.notUsed(mappedTwice);
-  /** The length of the text that is as it would be written, in UTF-16 units; -1 when some is not. */
+  /** The length in UTF-16 units of the text that equals the output of a save; -1 where some of it differs. */
   let written = 0;
   for (const entry of entries) {
     const yaml = renderEntry(entry);

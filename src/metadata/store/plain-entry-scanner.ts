@@ -3,7 +3,7 @@ import { KeyScanner, type KeyWords } from "../index/key-limbs.ts";
 import type { RenderedTexts } from "../index/entry-block.ts";
 import { stringScalar } from "../../base/yaml/index.ts";
 
-// These are the parts of entries of the file, for the reader of bytes.
+// These constants describe the parts of entries in the file, for the reader of bytes.
 
 const lineFeed = 0x0a;
 const blank = 0x20;
@@ -19,21 +19,21 @@ const backslash = 0x5c;
 const closingBracket = 0x5d;
 const closingBrace = 0x7d;
 
-/** Bytes of an entry up to its last item; the YAML of flow lists is four times as long as they are. */
+/** The most bytes of an entry up to its last item. The YAML of flow lists is up to four times as long. */
 const longestEntry = 8 * 1024;
 const yamlRoom = 64 * 1024;
 const jsonRoom = 128 * 1024;
 const maxPairs = 32;
-/** The longest text of names and tags, of names of metadata (short enough to be written plain), of their values. */
+/** The most characters of names, tags, metadata names (short enough to be written plain) and metadata values. */
 const maxText = 255;
 const maxName = 255;
 const maxValue = 4096;
-/** Length of the longest text that some reader takes for a bool or null. */
+/** The length of the longest text that some reader takes for a Boolean or null. */
 const longestReserved = 5;
-/** With digits behind it, however many, it is a float to some. */
+/** The letter `e`. Some readers take it as part of a float where any number of digits follows. */
 const letterE = 0x65;
 
-/** First letters of texts that some reader takes for a bool, null or a float (those behind a dot). */
+/** The first letters of texts that some reader takes for a Boolean, null, or a float (the letter after a dot). */
 const reservedStarts = new Uint8Array(256);
 for (const sign of "yYnNoOtTfFiIeE_") reservedStarts[sign.charCodeAt(0)] = 1;
 
@@ -54,7 +54,7 @@ const itemStart = encode("    - ");
 const pairStart = encode("    ");
 const emptyEntry = encode(" {}\n");
 
-/** Kinds of signs in a plain scalar: not its first, any, and one that it stays plain with as its first. */
+/** The classes of characters in a plain scalar: not as the first, anywhere, and one with which it stays plain as the first. */
 const inner = 1;
 const safe = 2;
 const letter = 3;
@@ -63,15 +63,15 @@ for (const sign of "-@") kinds[sign.charCodeAt(0)] = inner;
 for (const sign of "0123456789./()") kinds[sign.charCodeAt(0)] = safe;
 for (const sign of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_") kinds[sign.charCodeAt(0)] = letter;
 
-/** Makes the texts of entries of the YAML that was read, bytes of bytes. */
+/** Makes the texts of entries from YAML, directly from bytes to bytes. */
 export class PlainEntryScanner implements RenderedTexts {
   readonly #bytes: Buffer;
   readonly #keys: KeyScanner;
   readonly #json = Buffer.alloc(jsonRoom);
   readonly words = new Int32Array(this.#json.buffer, this.#json.byteOffset, jsonRoom / 4);
-  /** As {@link renderEntry} writes it. */
+  /** The text that {@link renderEntry} writes. */
   readonly #yaml = Buffer.alloc(yamlRoom);
-  /** Offsets of the names of metadata of this entry in the JSON. */
+  /** The offsets in the JSON of the entry's metadata names. */
   readonly #nameStarts = new Int32Array(maxPairs);
   readonly #nameEnds = new Int32Array(maxPairs);
   #at = 0;
@@ -85,9 +85,9 @@ export class PlainEntryScanner implements RenderedTexts {
   readonly key: KeyWords;
 
   /**
-   * The fast half of {@link createPlainReader}, for entries as most are: fields in order, ASCII, nothing escaped, no comments.
+   * Creates the fast half of {@link createPlainReader}, for most entries: fields in order, ASCII, no escapes, no comments.
    *
-   * @param bytes UTF-8; must not change while they are read.
+   * @param bytes UTF-8. They must not change while they are read.
    */
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -95,7 +95,7 @@ export class PlainEntryScanner implements RenderedTexts {
     this.key = this.#keys.words;
   }
 
-  /** Tells whether the key is a prefix that covers more than what it seems to. */
+  /** Reports whether the key is a prefix that covers more than what it seems to. */
   hasHostBits(): boolean {
     return this.#keys.hasHostBits();
   }
@@ -104,7 +104,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return parseKey(this.#bytes.toString("latin1", this.#keyStart, this.#keyEnd));
   }
 
-  /** The family of the key that was read last. */
+  /** Returns the address family of the key that was read last. */
   get family(): Family {
     return this.#keys.family;
   }
@@ -117,7 +117,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return this.#yamlOut;
   }
 
-  /** Tells whether its bytes are what {@link renderEntry} writes for it. */
+  /** Reports whether its bytes are what {@link renderEntry} writes for it. */
   get isAsWritten(): boolean {
     return this.#isAsWritten;
   }
@@ -125,8 +125,8 @@ export class PlainEntryScanner implements RenderedTexts {
   /**
    * Reads the entry that starts here.
    *
-   * @returns the offset behind it, or -1 for an entry that the plain reader has to read. One that is taken breaks no rule
-   *   for values and has no field that the file alone knows.
+   * @returns the offset after it, or -1 for an entry that the plain reader must read. An accepted entry breaks no rule
+   *   for values and has no file-only fields.
    */
   scan(start: number): number {
     this.#at = start;
@@ -149,7 +149,7 @@ export class PlainEntryScanner implements RenderedTexts {
       }
     }
     this.#json[this.#out++] = closingBrace;
-    // The following text could still belong to this entry, or mean something to the text before it.
+    // The following text could still belong to this entry, or change the meaning of the text before it.
     const next = this.#bytes[this.#at];
     if (next === lineFeed || next === hash || next === blank) return -1;
     this.#end(start);
@@ -168,7 +168,7 @@ export class PlainEntryScanner implements RenderedTexts {
     for (let i = 0; i < text.length; i++) this.#yaml[this.#yamlOut++] = text[i] as number;
   }
 
-  /** The JSON string that was put last, without its quotes when it is written plain. */
+  /** Writes the last JSON string as YAML, without its quotes if it is plain. */
   #putYamlScalar(from: number, isPlain: boolean): void {
     const start = isPlain ? from + 1 : from;
     const end = isPlain ? this.#out - 1 : this.#out;
@@ -186,7 +186,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return true;
   }
 
-  /** Tells whether a text of safe signs would be written plain. */
+  /** Reports whether a text of safe characters would be written plain. */
   #isWrittenPlain(start: number, end: number): boolean {
     const hasDot = this.#bytes[start] === dot;
     const first = this.#bytes[hasDot ? start + 1 : start] as number;
@@ -206,7 +206,7 @@ export class PlainEntryScanner implements RenderedTexts {
     this.#json[o++] = quote;
     for (; ; i++) {
       const byte = this.#bytes[i] as number;
-      // Behind the last byte there is no kind.
+      // After the last byte, the class is undefined.
       if (!((kinds[byte] as number) >= inner)) {
         if (byte === blank) {
           if (!((kinds[this.#bytes[i + 1] as number] as number) >= inner)) return false;
@@ -240,7 +240,7 @@ export class PlainEntryScanner implements RenderedTexts {
     const start = this.#at + 1;
     let i = start;
     let o = this.#out;
-    /** Tells whether there is a sign that no plain text has. */
+    /** True where there is a character that a plain text cannot have. */
     let isOdd = false;
     this.#json[o++] = quote;
     for (; ; i++) {
@@ -259,7 +259,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return true;
   }
 
-  /** A text on the rest of this line, as a JSON string. */
+  /** Reads the rest of this line as a text, and writes it as a JSON string. */
   #text(most: number): boolean {
     if (!(this.#bytes[this.#at] === quote ? this.#quoted(most) : this.#plain(most, false))) return false;
     this.#yaml[this.#yamlOut++] = lineFeed;
@@ -323,7 +323,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return this.#bytes[this.#at++] === lineFeed;
   }
 
-  /** A name of metadata: parts of safe signs, joined by dots. */
+  /** Reads a metadata name: parts of safe characters, joined by dots. */
   #metadataName(): boolean {
     const start = this.#at;
     const first = this.#bytes[start] === dot ? start + 1 : start;
@@ -379,7 +379,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return count > 0;
   }
 
-  /** The field on this line. @returns its position among the fields; 0 for one that is not known here. */
+  /** Reads the name of the field on this line. @returns its position among the fields; 0 for an unknown field. */
   #field(): number {
     switch (this.#bytes[this.#at + 2] ?? 0) {
       case 0x6e:
@@ -405,7 +405,7 @@ export class PlainEntryScanner implements RenderedTexts {
 
   #keyOf(start: number): boolean {
     const isQuoted = this.#bytes[start] === quote;
-    // Without quotes this is for the library.
+    // The YAML library must read this key if it has no quotes.
     if (this.#bytes[start] === colon) return false;
     const from = isQuoted ? start + 1 : start;
     const end = this.#keys.scan(from);
@@ -424,7 +424,7 @@ export class PlainEntryScanner implements RenderedTexts {
     return true;
   }
 
-  /** Puts the YAML behind the JSON. */
+  /** Writes the YAML after the JSON. */
   #end(start: number): void {
     this.#jsonBytes = this.#out;
     this.#isAsWritten = this.#at - start === this.#yamlOut;

@@ -5,10 +5,10 @@ import type { UdmWrite, WriteOrigin, UdmErrorCode } from "../model/udm-store.ts"
 import { temporaryPath, type FileIo } from "../../base/file/index.ts";
 import type { SharedIndexStats } from "../index/shared-index.ts";
 
-/** Keys that a line lists. */
+/** The most keys that a log line lists. */
 const maxKeys = 10;
 
-/** One line at level info for each write that is saved, however many there are: who, from where, what. */
+/** Logs one line at level info for each saved batch of writes: user, client and keys. */
 export function logWrite(log: Log, writes: readonly UdmWrite[], revision: number, origin: WriteOrigin): void {
   if (writes.length === 0) return;
   const method = origin.method ?? writes[0]?.op;
@@ -31,28 +31,28 @@ function warnOfHostBits(log: Log, writes: readonly UdmWrite[]): void {
 
 export const hostBitsWarning = "a prefix with host bits covers its whole network, not only the address";
 
-/** The interval of trials whether writes would be possible again, milliseconds. */
+/** The interval in milliseconds of tests whether writes are possible again. */
 const tryMs = 10_000;
 
 /**
- * Says to readiness whether writes of metadata are possible: by how the last one ended, and at the start and after a failure by trials, because
- * nobody may write.
+ * Reports to the readiness check whether writes of metadata are possible. It uses the result of the last write. At the start and after a failure it
+ * uses trials, because there may be no writes.
  */
 export class WriteHealth {
   readonly #trial: () => Promise<void>;
   readonly #alone: (action: () => Promise<void>) => Promise<void>;
   readonly #after: (action: () => void, ms: number) => () => void;
   readonly #reporting: Reporting;
-  /** Name of the readiness check. */
+  /** The name of the readiness check. */
   readonly #name: string;
   #isFailing = false;
   #callOff = (): void => {};
   #isStopped = false;
 
   /**
-   * @param trial finds out whether a write would be possible, without one. Rejects with why not, in words for an operator.
+   * @param trial tests whether a write would be possible, without writing. It rejects with the reason, for an operator.
    * @param alone runs an action while no write runs.
-   * @param store its name.
+   * @param store the name of the store.
    */
   constructor(
     trial: () => Promise<void>,
@@ -68,7 +68,7 @@ export class WriteHealth {
     this.#reporting = reporting;
   }
 
-  /** @param error what a write failed at, in words for an operator. */
+  /** Reports a failed write. @param error the reason, for an operator. */
   failed(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     this.#isFailing = true;
@@ -77,7 +77,7 @@ export class WriteHealth {
     if (!this.#isStopped) this.#callOff = this.#after(() => void this.#alone(() => this.#tryAgain()), tryMs);
   }
 
-  /** A write was saved, or could be. */
+  /** Reports that a write was saved, or would be possible. */
   works(): void {
     const { health, log } = this.#reporting;
     if (!this.#isFailing) return;
@@ -87,7 +87,7 @@ export class WriteHealth {
     health.set({ name: this.#name, ready: true });
   }
 
-  /** Finds out whether a write would be possible. Not while one runs. */
+  /** Tests whether a write would be possible. It must not run during a write. */
   async try(): Promise<void> {
     try {
       await this.#trial();
@@ -107,16 +107,16 @@ export class WriteHealth {
   }
 }
 
-/** The most that a trial writes, bytes. */
+/** The most bytes that a trial writes. */
 const mostTried = 8 * 1024 * 1024;
 const oneWrite = 1024 * 1024;
 
 /**
- * Tries the folders in which a save of a file makes others: it writes as many bytes as the save would. For who holds the lock.
+ * Tests the folders in which a save creates files, by writing as many bytes as the save would. The caller must hold the lock.
  *
  * @param target the file.
- * @param size its bytes.
- * @param folders further ones that must take something.
+ * @param size the bytes of the file.
+ * @param folders further folders that must be writable.
  * @throws Error that names the folder.
  */
 export async function tryFolders(io: FileIo, target: string, size: number, folders: readonly string[]): Promise<void> {
@@ -132,13 +132,13 @@ export async function tryFolders(io: FileIo, target: string, size: number, folde
 }
 
 async function tryFolder(io: FileIo, path: string, bytes: number): Promise<void> {
-  // One may be there of a collector that was killed.
+  // A killed collector may have left such a file.
   await io.unlink(path).catch(() => {});
   const file = await io.create(path, 0o600);
   try {
     for (let rest = Math.max(4096, bytes); rest > 0;)
       rest -= await file.write(new Uint8Array(Math.min(rest, oneWrite)));
-    // That a disk is full some say only here.
+    // Some file systems report a full disk only at this call.
     await file.sync();
   } finally {
     await file.close().catch(() => {});
@@ -216,13 +216,13 @@ export class StoreMetrics {
     );
   }
 
-  /** The file was read; this many of its entries break the rules for values. */
+  /** Counts a load. @param count the number of entries that break the rules for values. */
   loaded(count: number): void {
     this.#loads.add();
     this.#warnings.add(count);
   }
 
-  /** A load found a file that a person has changed although the store owns it. */
+  /** Counts a load that found a file edited by a person although the store owns it. */
   editIgnored(): void {
     this.#editsIgnored.add();
   }
@@ -231,13 +231,13 @@ export class StoreMetrics {
     this.#failures.add(1, { reason });
   }
 
-  /** One batch was answered after `ms` milliseconds of waiting and working. */
+  /** Counts an answered batch, which took `ms` milliseconds including its wait. */
   committed(result: CommitResult, ms: number): void {
     this.#commits.add(1, { result });
     this.#commitSeconds.observe(ms / 1000);
   }
 
-  /** This many batches are about to be saved at once. */
+  /** Records the number of batches that are saved together. */
   groupSize(batches: number): void {
     this.#groupSizes.observe(batches);
   }

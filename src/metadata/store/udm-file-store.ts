@@ -30,7 +30,7 @@ import { FileThread, loadBytes } from "./file-thread-client.ts";
 import type { EntryChange } from "../model/apply-writes.ts";
 import { MetadataHistory, type NewLayerChange, type NewScopeChange } from "../history/history.ts";
 
-/** Holds the file that the metadata is in, behind links, and the lock on it when it is ours. */
+/** The file of the metadata, with links resolved, and the lock on it if the store owns it. */
 class OwnedFile {
   readonly #options: UdmFileStoreOptions;
   readonly #io: FileIo;
@@ -50,13 +50,13 @@ class OwnedFile {
     this.#lock = undefined;
   }
 
-  /** The file itself; the path as it is set until it was found. */
+  /** Returns the path of the file itself; until it is found, the configured path. */
   target(): string {
     return this.#target;
   }
 
   /**
-   * Finds the file and, when it is to be ours, takes it and ends what an interrupted save left.
+   * Finds the file. If the store is to own it, locks it and completes an interrupted save.
    *
    * @throws LockedError when another collector holds it, LoadError when it cannot be used.
    */
@@ -83,12 +83,12 @@ class OwnedFile {
   }
 
   /**
-   * Goes on with another file when the links lead there now. What it holds is for the saver to keep.
+   * Changes to another file if the links now lead there. The saver keeps the content of that file.
    *
-   * @throws LockedError when another collector holds that one; this goes on with the file before then.
+   * @throws LockedError when another collector holds that file. The store then keeps the previous file.
    */
   async follow(): Promise<void> {
-    // Links that cannot be read now say nothing of another file.
+    // If the links cannot be read now, keep the present file.
     const found = await resolveTarget(this.#io, this.#options.path).catch(() => this.#target);
     if (found === this.#target) return;
     const taken = await takeFileLock(this.#io, found, {
@@ -109,21 +109,21 @@ class OwnedFile {
 /** The most names that a log line lists. */
 const maxShown = 10;
 
-/** Without {@link UdmFileStoreOptions.historyBytes}. */
+/** The default of {@link UdmFileStoreOptions.historyBytes}. */
 const defaultHistoryBytes = 64 * 1024 * 1024;
 
-/** Smaller files are read and written faster than a thread is asked. In bytes. */
+/** The size in bytes below which this thread is faster than a request to the file thread. */
 const bigFile = 256 * 1024;
 
 /**
  * The store that keeps its entries in one YAML file.
  *
- * - A file that cannot be used at the start does not stop it: `current` and `commit` throw, the health check says why,
- *   the file stays as it is, and `load` tries again. Only a file that another collector holds makes `start` fail.
- * - `commit` saves all writes that wait by one replacement of the file, then makes them current, then answers.
- * - `load` of an owned store that has a state returns that state: the file says the same, unless a person has edited it.
- *   Such an edit is not used; `load` logs a warning that names the file in which the next write keeps it.
- * - Not owned, the file is read again when it changed; one that is broken or gone leaves the state before.
+ * - An invalid file does not prevent the start: `current` and `commit` throw, the health check has the reason,
+ *   the file stays unchanged, and `load` tries again. `start` fails only if another collector holds the file.
+ * - `commit` saves all waiting writes by one replacement of the file, then makes them current, then answers.
+ * - `load` of an owned store with a state returns that state. The file has the same content, unless a person has edited it.
+ *   Such an edit is not used; `load` logs a warning with the name of the file in which the next write keeps it.
+ * - A file that is not owned is read again when it changes. If it is broken or missing, the previous state stays.
  */
 export class UdmFileStore extends CollectorUdmStore {
   readonly history: MetadataHistory;
@@ -136,11 +136,11 @@ export class UdmFileStore extends CollectorUdmStore {
   readonly #saver: UdmSaver;
   readonly #file: OwnedFile;
   #isRunning = false;
-  /** Tells whether the current state says what the file says: only then may the file be rewritten. */
+  /** True where the current state equals the file. Only then may the file be rewritten. */
   #isLoaded = false;
-  /** Why it does not. */
+  /** The reason why the state does not equal the file. */
   #fault = new UdmError("unavailable", "the metadata store has not been started");
-  /** The stamp of the content that was read or written last; undefined also when there was none. */
+  /** The stamp of the content that was read or written last; undefined where there was none. */
   #seen: FileStamp | undefined;
   #cancelRefresh = (): void => {};
 
@@ -161,7 +161,7 @@ export class UdmFileStore extends CollectorUdmStore {
       maxBytes: owned && stateDirectory !== "" ? (options.historyBytes ?? defaultHistoryBytes) : 0,
       current: () => this.published.index(),
     });
-    // The file belongs to a save as long as that runs.
+    // A save has exclusive use of the file.
     const linesOf = (keys: readonly Key[]): Promise<readonly (number | undefined)[]> =>
       this.queue.alone(() => this.#linesOf(keys)).catch(() => keys.map(() => undefined));
     this.places = { file: path, linesOf };
@@ -255,7 +255,7 @@ export class UdmFileStore extends CollectorUdmStore {
     return this.#saver.linesOf(this.#file.target(), this.current().size, texts);
   }
 
-  /** Puts a group into the history. @returns the number of each batch. */
+  /** Records a group in the history. @returns the number of each batch. */
   async #note(
     batches: readonly Batch[],
     outcomes: readonly Outcome<readonly EntryChange[]>[],
@@ -326,7 +326,7 @@ export class UdmFileStore extends CollectorUdmStore {
     if (bytes.length > 0) this.#options.fileRead?.(bytes);
   }
 
-  /** @param isThere whether there is a file. */
+  /** Reports a load. @param isThere true where there is a file. */
   #reportLoaded({ size, unknownFields, warnings }: Omit<LoadedState, "built">, isThere: boolean): void {
     const { path, log, health } = this.#options;
     logWarnings(warnings, path, log);
@@ -339,7 +339,7 @@ export class UdmFileStore extends CollectorUdmStore {
     }
   }
 
-  /** @returns the error for callers. */
+  /** Reports a failed load. @returns the error for callers. */
   #loadFailed(error: unknown): UdmError {
     const { path, log, health } = this.#options;
     const failure = new UdmError("unavailable", messageOf(error), [], { cause: error });
@@ -352,7 +352,7 @@ export class UdmFileStore extends CollectorUdmStore {
     return failure;
   }
 
-  /** A file that is ours is not read again: says so when somebody has changed it. */
+  /** Logs a warning where somebody has edited an owned file, which is not read again. */
   async #warnOfEdit(): Promise<void> {
     const { path, log } = this.#options;
     const there = await this.#io.state(path).catch(() => undefined);

@@ -7,18 +7,18 @@ import type { NewLayerChange } from "../history/history.ts";
 import { sameEntry, type UdmEntry } from "../model/entry.ts";
 import { UdmError, type AddressRange, type UdmEdit, type UdmIndex } from "../model/udm-store.ts";
 
-/** An entry with the layer that has it; undefined: the entries of people. */
+/** An entry with its layer; undefined stands for the entries that people write. */
 export interface LayeredEntry {
   readonly layer: string | undefined;
   readonly entry: UdmEntry;
-  /** True for a global one behind those of a scope, however specific it is. */
+  /** True for a global entry that applies after those of a scope, however specific it is. */
   readonly isGlobal?: boolean;
 }
 
-/** The changes that would make the entries of a layer others. */
+/** The changes that a replacement makes to the entries of a layer. */
 export interface LayerChanges {
   readonly added: readonly UdmEntry[];
-  /** As they become. */
+  /** The changed entries in their new form. */
   readonly changed: readonly UdmEntry[];
   readonly removed: readonly UdmEntry[];
   readonly unchanged: number;
@@ -26,21 +26,21 @@ export interface LayerChanges {
 
 /** The scopes into which sources may put entries. */
 export interface LayersOfScopes {
-  /** Returns the layers of each scope. A scope that went and came again has others, in which there is nothing yet. */
+  /** Returns the layers of each scope. A scope that is removed and added again has new, empty layers. */
   layers(): ReadonlyMap<string, UdmLayers>;
-  /** Calls a listener when scopes have come or gone. @returns a function that ends it. */
+  /** Calls a listener when scopes are added or removed. @returns a function that removes it. */
   watch(listener: () => void): () => void;
 }
 
-/** Entries compared or changed between two cycles of the event loop: a few milliseconds. */
+/** The number of entries that are compared or changed in one turn of the event loop, which takes a few milliseconds. */
 const entriesPerYield = 500;
-/** Entries of a change of a layer that the history has, before and after. */
+/** The most entries of a layer's change that the history keeps, with their old and new states. */
 const mostNoted = 1000;
 
 /**
- * The layers behind the entries of people, global ones or those of a scope. At a look-up all take part: the most specific entry first, of
- * equal keys the person's, then those of the layers in their order. In a scope there are only those that have entries: sources are few, scopes
- * many.
+ * The layers after the entries that people write, either global or of a scope. A look-up uses all of them. The most specific entry comes first; for
+ * equal keys, that of a person, then those of the layers in their order. A scope has only layers with entries, because sources are few but scopes
+ * may be many.
  */
 export class UdmLayers {
   readonly #shared: SharedIndex;
@@ -53,11 +53,11 @@ export class UdmLayers {
   #layers: readonly UdmLayer[] = [];
 
   /**
-   * @param published has the entries of people; its `changed` is called at each change.
+   * @param published has the entries that people write. Its `changed` is called at each change.
    * @param alone runs an action while nothing else changes the index.
-   * @param note puts a change into the history, while nothing else changes the index.
-   * @param behind gives entries that count behind all of these, as those behind the entries of a scope.
-   * @param showInScope shows the layers of a scope, while nothing else changes the index. Left out: these are global.
+   * @param note records a change in the history, while nothing else changes the index.
+   * @param behind returns entries that apply after all of these, such as the global ones after those of a scope.
+   * @param showInScope shows the layers of a scope, while nothing else changes the index. If left out, the layers are global.
    */
   constructor(
     shared: SharedIndex,
@@ -75,14 +75,14 @@ export class UdmLayers {
     this.#showInScope = showInScope;
   }
 
-  /** In the order of their priority. */
+  /** Returns the layers in the order of priority. */
   list(): readonly UdmLayer[] {
     return this.#layers;
   }
 
   /**
-   * Sets which layers there are, in the order of their priority. One that is named again keeps its entries; one that is not named
-   * goes with them, which is a change of the history.
+   * Sets the layers, in the order of priority. An existing layer that is named keeps its entries. A layer that is not named
+   * is removed with its entries, which is a change in the history.
    */
   async setNames(names: readonly string[]): Promise<void> {
     const gone = await this.#alone(async () => {
@@ -95,7 +95,7 @@ export class UdmLayers {
     for (const layer of gone) await this.#noteGone(layer);
   }
 
-  /** Returns what {@link replace} would change. Yields to the event loop. @throws UdmError `not_found` for an unknown layer. */
+  /** Returns the changes that {@link replace} would make. It yields to the event loop. @throws UdmError `not_found` for an unknown layer. */
   async compare(name: string, entries: readonly UdmEntry[]): Promise<LayerChanges> {
     const index = this.#find(name)?.index;
     // The first load of a layer.
@@ -111,7 +111,7 @@ export class UdmLayers {
       else if (!sameEntry(before, entry)) changed.push(entry);
     }
     const removed: UdmEntry[] = [];
-    // Most often nothing has gone, and then nothing needs to be read.
+    // If no entry is missing, as in most runs, the index need not be read.
     if (index.size + added.length > keys.size) {
       let read = 0;
       for (const entry of index.entries()) {
@@ -123,12 +123,12 @@ export class UdmLayers {
   }
 
   /**
-   * Makes these the entries of a layer. Look-ups go on meanwhile; they see all of the old ones, then all of the new ones. One call
-   * for a layer at a time.
+   * Replaces the entries of a layer. Look-ups go on meanwhile; they see either all old entries or all new ones. Only one call
+   * for a layer may run at a time.
    *
-   * @param method under which it is a change of the history, by the layer's name; undefined for what is none: entries that were there before
-   *   a restart.
-   * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room; the layer is as it was then.
+   * @param method the method of the change in the history, whose author is the layer's name. If undefined, the history does not record it: the
+   *   entries existed before a restart.
+   * @throws UdmError `not_found` for an unknown layer, `resource_exhausted` without room. The layer does not change then.
    */
   async replace(name: string, entries: readonly UdmEntry[], method?: string): Promise<LayerChanges> {
     const layer = this.#find(name);
@@ -140,7 +140,7 @@ export class UdmLayers {
     const keys: Key[] | undefined =
       count > mostChanges ? undefined : [...added, ...changed, ...removed].map((entry) => entry.key);
     await this.#alone(async () => {
-      // It may have gone meanwhile.
+      // The layer may have been removed meanwhile.
       if (this.#find(name) !== layer) throw noLayer(name);
       const isKept = this.#showInScope === undefined || index.size > 0;
       const next = this.#names.flatMap((of) => {
@@ -153,7 +153,7 @@ export class UdmLayers {
     return changes;
   }
 
-  /** Every entry that covers the address, of all layers: the most specific first, of equal keys in the order of the layers. */
+  /** Returns every entry of all layers that covers the address. The most specific comes first; equal keys keep the order of the layers. */
   covering(address: Address): readonly LayeredEntry[] {
     const of = (layer: string | undefined, index: UdmIndex): LayeredEntry[] =>
       index.covering(address).map((entry) => ({ layer, entry }));
@@ -165,7 +165,7 @@ export class UdmLayers {
     return all;
   }
 
-  /** @returns undefined for one of a scope that has no entries. @throws UdmError `not_found` */
+  /** Finds a layer. @returns undefined for a layer of a scope without entries. @throws UdmError `not_found` */
   #find(name: string): UdmLayer | undefined {
     if (!this.#names.includes(name)) throw noLayer(name);
     return this.#layers.find((one) => one.name === name);

@@ -11,15 +11,15 @@ import { type Key, compareKeys } from "../../base/ip/index.ts";
 import { parseStoredKey } from "../model/name-key.ts";
 import { emptyFileText, entryEnd } from "../model/render-entry.ts";
 
-// Changes as bytes, one after the other: length of the key's text (1), length of the YAML (4), both texts.
+// Each change is stored as the length of the key's text (1 byte), the length of the YAML (4 bytes), and both texts.
 const headBytes = 5;
-/** In place of a length: the entry is gone. */
+/** The value in place of a length for a deleted entry. */
 const isGone = 0xffff_ffff;
 const firstBytes = 4096;
 
 /**
- * Changes to the file in their order, kept as bytes: so many texts would slow down the garbage collector, and
- * would be copied one by one on their way to another thread.
+ * The changes to the file in their order, stored as bytes. Many separate texts would slow down the garbage collector, and
+ * each would be copied on its way to another thread.
  */
 export class ChangeLog {
   #bytes = Buffer.from(new ArrayBuffer(firstBytes));
@@ -29,17 +29,17 @@ export class ChangeLog {
     return this.#at === 0;
   }
 
-  /** In bytes. */
+  /** Returns the length in bytes. */
   get length(): number {
     return this.#at;
   }
 
-  /** Gives up what was added behind this length. */
+  /** Discards everything after this length. */
   cut(length: number): void {
     this.#at = length;
   }
 
-  /** @param yaml of the entry as `renderEntry` has it, undefined when it is gone. */
+  /** Adds a change. @param yaml the text of `renderEntry`; undefined for a deleted entry. */
   add(key: Key, yaml: string | undefined): void {
     // UTF-8 has at most three bytes for each unit of a text.
     const most = headBytes + key.text.length + 3 * (yaml?.length ?? 0);
@@ -55,13 +55,13 @@ export class ChangeLog {
     this.#at = start + length;
   }
 
-  /** All of them, for {@link readChanges}. The memory is given away: nothing may be added afterwards. */
+  /** Returns all changes for {@link readChanges} and gives their memory away. Nothing may be added afterwards. */
   take(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(this.#bytes.buffer, 0, this.#at);
   }
 }
 
-/** Reads the changes that a {@link ChangeLog} has kept. The texts are not copied. */
+/** Reads the changes of a {@link ChangeLog}. The texts are not copied. */
 export function readChanges(taken: Uint8Array): UdmChange[] {
   const bytes = Buffer.from(taken.buffer, taken.byteOffset, taken.length);
   const changes: UdmChange[] = [];
@@ -75,29 +75,29 @@ export function readChanges(taken: Uint8Array): UdmChange[] {
   return changes;
 }
 
-/** The effect of a write on one entry: its text as {@link renderEntry} has it, undefined when it is gone. */
+/** The effect of a write on one entry: the text of {@link renderEntry}, or undefined for a deleted entry. */
 interface UdmChange {
   readonly key: Key;
   readonly yaml: Uint8Array | undefined;
 }
 
 /**
- * Some entries of the file in list order, as the bytes that are written. Immutable, so that a save that fails leaves the
- * pages before it as they were.
+ * Some entries of the file in list order, as the bytes of the file. A page is immutable, so that a failed save leaves the
+ * previous pages unchanged.
  */
 interface UdmPage {
   readonly bytes: Uint8Array;
-  /** Key of its first entry. */
+  /** The key of the first entry. */
   readonly first: Key;
 }
 
-/** Entries of a page that is made; one that has grown to twice as many is split. */
+/** The entries of a new page. A page that grows to twice as many is split. */
 const pageEntries = 64;
 
-/** Chunks of pages that lie side by side in memory are written as one; smaller ones are gathered up to this size. */
+/** Adjacent pages in memory are written as one chunk. Smaller chunks are combined up to this size in bytes. */
 const gatheredBytes = 256 * 1024;
 
-/** Cuts text that {@link renderEntry} has written, in list order, into pages. The bytes are shared, not copied. */
+/** Splits text of {@link renderEntry}, in list order, into pages. The bytes are shared, not copied. */
 function paginate(bytes: Uint8Array): UdmPage[] {
   const starts = entryStarts(bytes);
   const pages: UdmPage[] = [];
@@ -109,14 +109,14 @@ function paginate(bytes: Uint8Array): UdmPage[] {
   return pages;
 }
 
-/** The pages after the changes, of which a later one to the same key wins. Pages that do not change are shared. */
+/** Returns the pages after the changes. Later changes of the same key win. Unchanged pages are shared. */
 function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): readonly UdmPage[] {
   const byKey = new Map(changes.map((change) => [change.key.text, change]));
   const sorted = [...byKey.values()].sort((a, b) => compareKeys(a.key, b.key));
   const changed: UdmPage[] = [];
   let taken = 0;
   for (let i = 0; i < sorted.length;) {
-    // Keys before the first page belong to it.
+    // A key before the first page goes into the first page.
     const at = Math.max(
       0,
       lastNotAfter(pages.length, (n) => (pages[n] as UdmPage).first, (sorted[i] as UdmChange).key),
@@ -134,7 +134,7 @@ function changePages(pages: readonly UdmPage[], changes: readonly UdmChange[]): 
   return changed;
 }
 
-/** The whole file in few chunks: what lies side by side in memory is not copied. No chunk is longer than `maxBytes`. */
+/** Yields the whole file in few chunks of at most `maxBytes`. Adjacent pages in memory are not copied. */
 function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uint8Array> {
   if (pages.length === 0) yield Buffer.from(emptyFileText);
   let gathered: Uint8Array[] = [];
@@ -155,7 +155,7 @@ function* pageChunks(pages: readonly UdmPage[], maxBytes: number): Generator<Uin
   if (gatheredLength > 0) yield Buffer.concat(gathered);
 }
 
-/** Counts the lines of the pages up to each of them, and in all. */
+/** Returns the number of lines before each page, and the total. */
 function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): Uint32Array {
   const sums = new Uint32Array(pages.length + 1);
   for (const [i, page] of pages.entries()) {
@@ -167,9 +167,9 @@ function linesUpTo(pages: readonly UdmPage[], known: WeakMap<UdmPage, number>): 
 }
 
 /**
- * The line of the file on which the entry begins, from 1 on; undefined when there is none.
+ * Returns the line of the file on which the entry begins, from 1 on; undefined where there is none.
  *
- * @param sums as {@link linesUpTo} has them.
+ * @param sums the result of {@link linesUpTo}.
  */
 function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number | undefined {
   const n = lastNotAfter(pages.length, (i) => (pages[i] as UdmPage).first, key);
@@ -179,27 +179,27 @@ function lineOf(pages: readonly UdmPage[], sums: Uint32Array, key: Key): number 
   return start < 0 ? undefined : (sums[n] as number) + countLines(page.bytes, start) + 1;
 }
 
-/** Finds where the entry of a key starts that is not the first one; -1 when there is none. Only keys begin a line. */
+/** Returns the position at which the entry of a key starts; -1 where there is none. It does not find the first entry. Only keys begin a line. */
 function startIn({ buffer, byteOffset, length }: Uint8Array, { family, text }: Key): number {
   const line = family === 6 ? `\n"${text}":` : `\n${text}:`;
   return Buffer.from(buffer, byteOffset, length).indexOf(line, 0, "latin1") + 1 || -1;
 }
 
-/** A plain loop: lines are short, and each call of a search costs more than they do. */
+/** Counts line ends. A plain loop is faster than a search, because lines are short. */
 function countLines(bytes: Uint8Array, end: number): number {
   let lines = 0;
   for (let i = 0; i < end; i++) if (bytes[i] === 0x0a) lines++;
   return lines;
 }
 
-/** Into how many chunks of memory the pages are scattered. */
+/** Counts the separate chunks of memory in which the pages are. */
 function countRuns(pages: readonly UdmPage[]): number {
   let count = 0;
   for (const _ of runs(pages)) count++;
   return count;
 }
 
-/** The same pages side by side in memory of their own, so that what they lay in before can be freed. */
+/** Copies the pages into one chunk of memory, so that their previous memory can be freed. */
 function gatherPages(pages: readonly UdmPage[]): readonly UdmPage[] {
   const all = new Uint8Array(pages.reduce((sum, page) => sum + page.bytes.length, 0));
   let at = 0;
@@ -245,7 +245,7 @@ function changePage(bytes: Uint8Array, changes: readonly UdmChange[]): UdmPage[]
   return pages;
 }
 
-/** The greatest n below `length` whose key does not come after `key`; -1 when there is none. */
+/** Returns the greatest n below `length` whose key does not come after `key`; -1 where there is none. */
 function lastNotAfter(length: number, keyOf: (n: number) => Key, key: Key): number {
   let low = 0;
   let high = length;
@@ -263,7 +263,7 @@ function entryStarts(bytes: Uint8Array): number[] {
   return starts;
 }
 
-/** The key of the entry that starts here: IPv6 in quotes, IPv4 up to its colon. */
+/** Returns the key of the entry that starts here: IPv6 in quotes, IPv4 up to its colon. */
 function keyAt(bytes: Uint8Array, start: number): Key {
   const isQuoted = bytes[start] === 0x22;
   const from = isQuoted ? start + 1 : start;
@@ -271,44 +271,44 @@ function keyAt(bytes: Uint8Array, start: number): Key {
   return parseStoredKey(Buffer.from(bytes.buffer, bytes.byteOffset + from, end - from).toString("latin1"));
 }
 
-/** Asks for the lines of entries in a file. */
+/** A request for the lines of entries in a file. */
 export interface LineQuestion {
   readonly path: string;
-  /** The stamp of the content that is meant. */
+  /** The stamp of the expected content. */
   readonly stamp: FileStamp;
   /** The number of its entries. */
   readonly size: number;
   readonly keys: readonly string[];
 }
 
-/** Holds the bytes of the file and writes them with each save. */
+/** A writer that keeps the bytes of the file and writes them at each save. */
 export interface PageWriter {
-  /** Tells whether it knows the whole file: else the next save needs all of it. */
+  /** True where it has the bytes of the whole file. Otherwise the next save needs all entries. */
   readonly isFilled: boolean;
   /**
-   * Takes the text of all entries, in list order, in place of what it held.
+   * Replaces its bytes by the text of all entries, in list order.
    *
-   * @param texts chunks of whole entries. What it held stays in force when they break off.
+   * @param texts chunks of whole entries. If the iteration fails, the previous bytes stay in force.
    */
   takeAll(texts: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void>;
-  /** Forgets all, so that the next save needs the whole file. */
+  /** Discards its bytes, so that the next save needs the whole file. */
   clear(): void;
   /**
-   * Writes the file with the changes, as a {@link ChangeLog} has them; their memory is gone then. When it fails, nothing has
-   * changed here either. @throws SaveError
+   * Writes the file with the changes of a {@link ChangeLog}, and takes over their memory. If it fails, the writer does not change
+   * either. @throws SaveError
    */
   save(plan: SavePlan, changes: Uint8Array, onWritten?: (stamp: FileStamp) => void): Promise<SavedFile>;
   /**
-   * The lines on which entries begin, from 1 on: by the bytes that it holds, else the file is read, once for its content. Undefined
-   * for entries that are not found, for all of them when the file is not that of the stamp. @throws the errors of the system
+   * Returns the lines on which entries begin, from 1 on. It uses its own bytes, or reads the file once for each content. Undefined
+   * for entries that are not found, and for all where the file has another stamp. @throws the errors of the system
    */
   linesOf(question: LineQuestion): Promise<readonly (number | undefined)[]>;
 }
 
-/** The number of chunks of memory that are gathered into one after a save. */
+/** The number of chunks of memory from which a save combines them into one. */
 const maxRuns = 4096;
 
-/** @param maxWrite bytes given to the system at once. */
+/** @param maxWrite the most bytes of one write call. */
 export class PageFile implements PageWriter {
   readonly #io: FileIo;
   readonly #maxWrite: number;
@@ -350,7 +350,7 @@ export class PageFile implements PageWriter {
   }
 
   async linesOf(question: LineQuestion): Promise<(number | undefined)[]> {
-    // The check runs where the bytes are held: a thread asks the system without making the other one wait for it.
+    // The check runs in the thread that has the bytes, so that the main thread does not wait for the system.
     if (!sameStamp(question.stamp, await this.#io.state(question.path))) return question.keys.map(() => undefined);
     const keys = question.keys.map(parseStoredKey);
     if (this.#pages === undefined) {

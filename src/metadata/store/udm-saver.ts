@@ -28,7 +28,7 @@ import { yieldToEventLoop } from "../model/apply-writes.ts";
 import { PageFile, type PageWriter } from "./udm-pages.ts";
 import type { UdmIndex } from "../model/udm-store.ts";
 
-/** Counts and reports what a saver does. */
+/** The metrics of a saver. */
 class SaverMetrics {
   readonly #saves: Counter;
   readonly #failures: Counter;
@@ -81,15 +81,15 @@ class SaverMetrics {
   }
 }
 
-/** Bytes written in one go by this thread. */
+/** The most bytes that this thread writes in one call. */
 const maxWrite = 256 * 1024;
-/** Bytes of entries given to a writer at a time; takes about a millisecond. */
+/** The bytes of entries that a writer gets at a time, which takes about a millisecond. */
 const filledAtOnce = 1024 * 1024;
 
 interface SaverOptions extends Omit<Reporting, "health"> {
-  /** A file of this many bytes is a big one. */
+  /** The size in bytes from which a file counts as big. */
   readonly threadBytes: number;
-  /** The directory for an image of a file that cannot be replaced but overwritten; "" when there is no such directory. */
+  /** The directory for the image of a file that can only be overwritten, not replaced; "" where there is none. */
   readonly stateDirectory: string;
 }
 
@@ -104,15 +104,15 @@ export class UdmSaver {
   #number = 0;
   #removeFirst = false;
   #writer: PageWriter;
-  /** The content that was read or written last. */
+  /** The stamp of the content that was read or written last. */
   #expected: FileStamp | undefined;
   #isOurs = true;
   #editedName: string | undefined;
   #isInPlace = false;
-  /** Tells whether an image may have stayed, which would undo later saves at the next start. */
+  /** True where an image may be left over. At the next start it would undo later saves. */
   #hasImage = false;
 
-  /** @param thread saves big files; undefined to save all in this thread. */
+  /** @param thread saves big files. If undefined, this thread saves all files. */
   constructor(io: FileIo, thread: FileThread | undefined, options: SaverOptions) {
     this.#io = io;
     this.#thread = thread;
@@ -123,7 +123,7 @@ export class UdmSaver {
     this.#writer = new PageFile(io, maxWrite);
   }
 
-  /** Removes the temporary files of saves that were cut off. Under the lock only. Never throws. */
+  /** Removes the temporary files of interrupted saves. The caller must hold the lock. It never throws. */
   async removeLeftOvers(target: string): Promise<void> {
     try {
       for (const path of await findLeftOvers(this.#io, target)) {
@@ -135,23 +135,25 @@ export class UdmSaver {
     }
   }
 
-  /** Returns the path where the next save keeps what a person has written to the file since it was read or saved. */
+  /** Returns the path under which the next save keeps the edits of a person since the file was read or saved. */
   editedPath(target: string): string {
     this.#editedName ??= `${basename(target)}.edited-${new Date(this.#options.clock.now()).toISOString().replaceAll(/[-:]/g, "")}`;
     return join(dirname(target), this.#editedName);
   }
 
   /**
-   * The lines of the file on which entries begin, from 1 on. Undefined for all when the file is not as it was read or saved last.
+   * Returns the lines of the file on which entries begin, from 1 on. Undefined for all where the file has changed since it was read or saved.
    *
-   * @param size how many entries there are. Not while a save runs. @throws the errors of the system
+   * It must not run during a save.
+   *
+   * @param size the number of entries. @throws the errors of the system
    */
   async linesOf(target: string, size: number, keys: readonly string[]): Promise<readonly (number | undefined)[]> {
     if (this.#expected === undefined) return keys.map(() => undefined);
     return this.#chooseWriter().linesOf({ path: target, stamp: this.#expected, size, keys });
   }
 
-  /** Makes a file whole whose overwriting was cut off. Under the lock only. @throws the errors of the system. */
+  /** Completes an interrupted overwrite of a file. The caller must hold the lock. @throws the errors of the system. */
   async replay(target: string): Promise<void> {
     if (this.#options.stateDirectory === "") return;
     const state = await replayImage(this.#io, imagePathOf(this.#options.stateDirectory, target), target);
@@ -160,24 +162,26 @@ export class UdmSaver {
   }
 
   /**
-   * The file has been read: the next save is one of the entries that it has, and replaces this content.
+   * Records that the file was read. The next save starts from its entries, and replaces this content.
    *
-   * @param stamp undefined when there is no file.
-   * @param isOurs whether it is byte for byte what a save of its entries would write, so that a rewrite loses nothing.
-   * @param isInThread whether the thread has read it: it holds the bytes then if they are ours.
+   * @param stamp the stamp of the content; undefined where there is no file.
+   * @param isOurs true where a save of its entries would write the same bytes, so that a rewrite loses nothing.
+   * @param isInThread true where the thread has read the file. It then has the bytes, if `isOurs`.
    */
   loaded(stamp: FileStamp | undefined, isOurs: boolean, isInThread: boolean): void {
     this.#expected = stamp;
     this.#isOurs = isOurs;
-    // Bytes that a save would not write, or that are few, are rendered with the first save.
+    // Other bytes, and those of small files, are rendered at the first save.
     if (isInThread && this.#thread !== undefined) this.#writer = this.#thread;
     else this.#writer.clear();
   }
 
   /**
-   * @param changes what was done since the last save that succeeded, as a {@link ChangeLog} has it.
-   * @param next the state with the changes; read whole only when the saver does not know the file's bytes.
-   * @throws SaveError; the file is as it was.
+   * Saves the file.
+   *
+   * @param changes the changes since the last successful save, from a {@link ChangeLog}.
+   * @param next the state with the changes. It is read completely only when the saver does not have the file's bytes.
+   * @throws SaveError and leaves the file unchanged.
    */
   async save(target: string, changes: Uint8Array, next: UdmIndex): Promise<FileStamp> {
     const start = this.#options.clock.monotonic();
@@ -197,7 +201,7 @@ export class UdmSaver {
     }
   }
 
-  /** A file that has once been big stays with the thread, which knows its bytes. */
+  /** Returns the writer. A file that was big once stays with the thread, which has its bytes. */
   #chooseWriter(): PageWriter {
     if (
       this.#thread !== undefined &&
@@ -229,7 +233,7 @@ export class UdmSaver {
       const saved = await chosen.save(this.#plan(target), isFirst ? new Uint8Array(0) : changes);
       return this.#hasImage && !saved.isInPlace ? await this.#withoutImage(target, saved) : saved;
     } catch (error) {
-      // The pages were filled with a state that is given up.
+      // The pages contain a state that is discarded.
       if (isFirst) chosen.clear();
       throw error;
     }
@@ -276,17 +280,17 @@ export class UdmSaver {
   }
 }
 
-/** One file for each target. */
+/** Returns the path of the image of a target. Each target has its own. */
 function imagePathOf(stateDirectory: string, target: string): string {
   return join(stateDirectory, `${fileNameOf(target)}.image`);
 }
 
-/** Returns how files in the state directory that belong to a metadata file begin: with a digest of its path. */
+/** Returns the beginning of the names of a metadata file's files in the state directory: a digest of its path. */
 export function fileNameOf(target: string): string {
   return `metadata-${createHash("sha256").update(target).digest("hex").slice(0, 32)}`;
 }
 
-/** The text of all entries, with a yield to the event loop between its chunks. */
+/** Yields the text of all entries in chunks, and lets the event loop run in between. */
 async function* renderAll(index: UdmIndex): AsyncGenerator<Uint8Array> {
   for (const chunk of index.render("all", "yaml", "", filledAtOnce)) {
     yield chunk;

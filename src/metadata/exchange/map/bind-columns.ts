@@ -2,10 +2,10 @@ import { isObject } from "../rows/json-rows.ts";
 import { nearName, quote } from "../../../base/text/index.ts";
 import { metadataColumn, plainName, type ColumnMap, type ColumnRule, type Target } from "./column-map.ts";
 
-/** A cell that cannot be read as what its field needs; the message is the reason. */
+/** The error for a cell that does not fit its field. The message is the reason. */
 export class CellFault extends Error {}
 
-/** The texts of a cell: one, several of a list, or none. Numbers and booleans as JSON writes them. */
+/** Returns the texts of a cell: one, several of a list, or none. Numbers and Booleans have the text of JSON. */
 export function cellTexts(cell: unknown): readonly string[] {
   if (typeof cell === "string") return cell === "" ? [] : [cell];
   if (cell === undefined || cell === null) return [];
@@ -17,7 +17,7 @@ export function cellTexts(cell: unknown): readonly string[] {
   throw new CellFault("the value is an object: name one of its fields, as in tenant.name");
 }
 
-/** The value at a path of names (`tenant.name`) in an object. On its way through a list it is taken of each item. */
+/** Returns the value at a path of names (`tenant.name`) in an object. In a list, it takes the value of each item. */
 function valueAt(values: unknown, path: readonly string[]): unknown {
   let at = values;
   for (let i = 0; i < path.length; i++) {
@@ -30,7 +30,7 @@ function valueAt(values: unknown, path: readonly string[]): unknown {
   return at;
 }
 
-/** The last whole number in a text; the text when it has none. */
+/** Returns the last whole number in a text, or the text where it has none. */
 function lastNumber(text: string): string {
   const numbers = text.match(/\d+/g);
   return numbers === null ? text : (numbers[numbers.length - 1] as string).replace(/^0+(?=\d)/, "");
@@ -52,7 +52,7 @@ export function cellVlan(text: string): bigint {
   return BigInt(text);
 }
 
-/** A prefix length (`24`, `/24`) of a length or a network mask (`255.255.255.0`). */
+/** Returns the prefix length for a length (`24`, `/24`) or a network mask (`255.255.255.0`). */
 export function maskLength(text: string): string {
   const plain = text.startsWith("/") ? text.slice(1) : text;
   if (/^\d{1,3}$/.test(plain)) return plain;
@@ -64,7 +64,7 @@ export function maskLength(text: string): string {
   throw new CellFault("is neither a prefix length nor a network mask");
 }
 
-/** The parts of a text, with `\` before a separator that belongs to a part, and before itself. */
+/** Splits a text. `\` stands before a separator that belongs to a part, and before another `\`. */
 function splitEscaped(text: string, separator: string): string[] {
   const parts: string[] = [];
   let part = "";
@@ -79,10 +79,10 @@ function splitEscaped(text: string, separator: string): string[] {
   return [...parts, part];
 }
 
-/** Gives the value of a column, or at a path, of a row. */
+/** Returns the value of a row in a column or at a path. */
 type Get = (values: unknown) => unknown;
 
-/** A rule together with where its columns are in the rows at hand. */
+/** A rule with the positions of its columns in the present rows. */
 export interface Binding {
   readonly rule: ColumnRule;
   readonly gets: readonly Get[];
@@ -95,7 +95,7 @@ export interface Binding {
 export interface Bindings {
   readonly all: readonly Binding[];
   readonly where: readonly { readonly get: Get; readonly texts: ReadonlySet<string> }[];
-  /** Columns that a map wants and the header does not have. */
+  /** Faults for columns that the map needs and the header lacks. */
   readonly faults: readonly { readonly column: string; readonly field: string; readonly reason: string }[];
 }
 
@@ -158,14 +158,14 @@ export function bindHeader(map: ColumnMap, header: readonly string[]): Bindings 
   return { all, where, faults };
 }
 
-/** Returns the target of a column that no rule takes; undefined: nothing happens to it. */
+/** Returns the target of a column without a rule; undefined where it is ignored. */
 function restTarget(map: ColumnMap, name: string): Target | "refused" | undefined {
   if (name.startsWith(metadataColumn) && name.length > metadataColumn.length) return name as Target;
   if (map.rest === "refuse") return "refused";
   return map.rest === "metadata" ? `metadata:${name.trim().replaceAll(/\s+/g, "_")}` : undefined;
 }
 
-/** Binds a map to one object: names of its own properties are compared as those of columns are. */
+/** Binds a map to an object. The names of its properties are compared as those of columns. */
 export function createObjectBinder(map: ColumnMap): (values: Readonly<Record<string, unknown>>) => Bindings {
   const plainNames = new Map<string, string>();
   const plain = (name: string): string => {
@@ -176,7 +176,7 @@ export function createObjectBinder(map: ColumnMap): (values: Readonly<Record<str
     return made;
   };
   const known = new Map<string, Bindings>();
-  /** Objects of one list mostly have the same names. */
+  /** Most objects of a list have the same names, so the last bindings are reused. */
   return (values) => {
     const names = Object.keys(values);
     const shape = names.join("\n");
@@ -222,9 +222,9 @@ function bindNames(map: ColumnMap, names: readonly string[], plain: (name: strin
 }
 
 /**
- * The texts that a binding gives for a row, after all that its rule says.
+ * Returns the texts of a binding for a row, after all steps of its rule.
  *
- * @param isOwnSheet whether cells are as we write them.
+ * @param isOwnSheet true where the cells have the form that the export writes.
  */
 export function boundTexts(binding: Binding, values: unknown, trims: boolean, isOwnSheet: boolean): readonly string[] {
   const { rule } = binding;
@@ -243,7 +243,7 @@ export function boundTexts(binding: Binding, values: unknown, trims: boolean, is
   return texts.length === 0 && rule.default !== undefined ? [rule.default] : texts;
 }
 
-/** Returns the texts of the first of some columns that is not empty. */
+/** Returns the texts of the first column that is not empty. */
 export function firstTexts(gets: readonly Get[], values: unknown, trims: boolean): readonly string[] {
   let fault: unknown;
   for (const get of gets) {
@@ -257,7 +257,7 @@ export function firstTexts(gets: readonly Get[], values: unknown, trims: boolean
       }
       texts = cellTexts(cell);
     } catch (error) {
-      // `tenant` may be an object for which another column of the rule has the name.
+      // `tenant` may be an object whose name is in another column of the rule.
       if (!(error instanceof CellFault)) throw error;
       fault ??= error;
       continue;

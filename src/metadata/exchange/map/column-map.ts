@@ -1,10 +1,10 @@
 import type { UdmContext } from "../../model/entry.ts";
 
-/** The names of the maps that are there without being written. */
+/** The names of the built-in maps. */
 export const readyMapNames = ["netgloss", "sheet", "netbox", "phpipam", "infoblox", "netdisco"] as const;
 export type ReadyMapName = (typeof readyMapNames)[number];
 
-/** A map for the exports of a product, by its name. */
+/** Returns the built-in map of a product's exports. */
 export function readyMap(name: ReadyMapName): ColumnMap {
   return { ...base, ...maps[name]() };
 }
@@ -23,7 +23,7 @@ function rule(to: Target, from: readonly string[], more: Partial<ColumnRule> = {
   return { from, to, isOptional: true, ...more };
 }
 
-/** Names under which sheets have what we call otherwise. */
+/** Other column names that sheets use for `vlan`. */
 const vlanColumns = ["vlan", "vlan id", "vlanid", "vid", "vlan number"];
 const siteColumns = ["site.name", "scope.name", "site", "location", "scope"];
 const tagColumns = ["tags", "tag", "labels"];
@@ -87,7 +87,7 @@ const maps: Readonly<Record<ReadyMapName, () => Partial<ColumnMap>>> = {
     ],
   }),
   infoblox: () => ({
-    // A network is exported together with its container, which may have the same address.
+    // Infoblox exports a network together with its container, which may have the same address.
     duplicates: "last",
     rules: [
       rule("key", ["start_address", "start address"], { until: ["end_address", "end address"] }),
@@ -116,7 +116,7 @@ const maps: Readonly<Record<ReadyMapName, () => Partial<ColumnMap>>> = {
   }),
 };
 
-/** A field of an entry that a column gives; `metadata` alone is the whole map. */
+/** The field of an entry that a column sets. `metadata` alone is the whole map. */
 export type Target = (typeof plainTargets)[number] | `metadata:${string}`;
 export const plainTargets = [
   "key",
@@ -131,15 +131,15 @@ export const plainTargets = [
 ] as const;
 
 /**
- * Names what is taken of a cell: `host` the address of an address with a prefix length (`192.0.2.1/24` → `192.0.2.1`), `number` the
- * last whole number in it (`servers (20)` → `20`).
+ * The part of a cell that is used: `host` is the address without its prefix length (`192.0.2.1/24` → `192.0.2.1`), `number` the
+ * last whole number (`servers (20)` → `20`).
  */
 type Take = (typeof takes)[number];
 export const takes = ["host", "number"] as const;
 
-/** One way from columns to a field. */
+/** A rule that sets a field from columns. */
 export interface ColumnRule {
-  /** Columns of a sheet, or paths in an object (`tenant.name`); the first that has something counts. */
+  /** Columns of a sheet, or paths in an object (`tenant.name`). The first one that is not empty counts. */
   readonly from: readonly string[];
   readonly to: Target;
   /** Columns with the prefix length or the network mask of a key. */
@@ -149,11 +149,11 @@ export interface ColumnRule {
   readonly take?: Take;
   /** The separator of the texts of one cell: tags, contexts. */
   readonly split?: string;
-  /** The value that an empty cell stands for. */
+  /** The value for an empty cell. */
   readonly default?: string;
-  /** Texts in place of others; a text that is not named stays. */
+  /** Replacements of texts. A text without a replacement stays. */
   readonly values?: ReadonlyMap<string, string>;
-  /** Tells whether a text without this column is no fault. */
+  /** True where a text without this column is no fault. */
   readonly isOptional?: boolean;
 }
 
@@ -167,24 +167,24 @@ export interface FixedValues {
   readonly metadata?: ReadonlyMap<string, string>;
 }
 
-/** Tells how rows become entries. Several rules for one field: the first one that gives something counts; tags are united. */
+/** The rules that turn rows into entries. If several rules set one field, the first with a value counts; tags are combined. */
 export interface ColumnMap {
   readonly rules: readonly ColumnRule[];
-  /** Columns that no rule takes: not used, metadata under their own name, or a fault. `metadata:x` is always metadata `x`. */
+  /** The use of columns without a rule: ignored, metadata under their own name, or a fault. `metadata:x` is always metadata `x`. */
   readonly rest: "ignore" | "metadata" | "refuse";
-  /** For entries to whom the rows give nothing there; tags are added to those of the row. */
+  /** Values for fields that a row leaves empty. Tags are added to those of the row. */
   readonly defaults: FixedValues;
-  /** In place of what rows say. */
+  /** Values that replace those of the rows. */
   readonly constants: FixedValues;
-  /** Only rows with one of these texts in the column. */
+  /** The texts of columns that select rows. A row must have one of them in each column. */
   readonly where: ReadonlyMap<string, readonly string[]>;
   /** The treatment of a key in several rows: a fault, or one of them. */
   readonly duplicates: "refuse" | "first" | "last";
-  /** Our own form: names of columns as they are, no blanks taken away, `\` before what would otherwise mean something else. */
+  /** True for the collector's own form: exact names of columns, blanks kept, and `\` before characters that have a special meaning. */
   readonly isExact: boolean;
 }
 
-/** Names of columns are compared without case, blanks, hyphens and underscores. */
+/** Returns the name of a column for comparison, without case, blanks, hyphens and underscores. */
 export function plainName(column: string): string {
   return column.toLowerCase().replaceAll(/[\s_*-]+/g, "");
 }

@@ -35,10 +35,10 @@ interface Draft {
 
 const nothing: readonly ExchangeEntry[] = [];
 
-/** Says why rows of a scope are not taken; undefined: they are. */
+/** Returns the reason to refuse rows of a scope; undefined accepts them. */
 export type CheckScope = (scope: string) => string | undefined;
 
-/** Makes entries of the rows of one text. */
+/** Makes entries from the rows of one text. */
 export class EntryMaker {
   readonly #map: ColumnMap;
   readonly #faults: FaultList;
@@ -64,7 +64,7 @@ export class EntryMaker {
   }
 
   /**
-   * The entries of a row: none when it is left out or has faults, which are noted; several when it has several keys.
+   * Returns the entries of a row. It returns none where the row is left out or has faults, which it records, and several for several keys.
    */
   make(row: Row): readonly ExchangeEntry[] {
     const bindings = this.#bindingsOf(row);
@@ -98,7 +98,7 @@ export class EntryMaker {
     return this.#finishEntries(draft, bindings, row, before);
   }
 
-  /** Notes what only the end shows: columns of the map that no object had. */
+  /** Records the columns of the map that no object had. This is known only at the end. */
   finish(): void {
     if (this.#objects === 0) return;
     for (const rule of this.#map.rules) {
@@ -177,7 +177,7 @@ function emptyDraft(): Draft {
   };
 }
 
-/** Puts what a column has where its rule says. @throws CellFault */
+/** Puts the texts of a column into the field of its rule. @throws CellFault */
 function take(draft: Draft, binding: Binding, texts: readonly string[], row: Row): void {
   const { to } = binding.rule;
   const text = texts[0] ?? "";
@@ -245,7 +245,7 @@ function contextOf(text: string): UdmContext {
   return known;
 }
 
-/** A key of an address, with a mask or the end of a range from other columns. */
+/** Returns the text of a key: an address, with a mask or the end of a range from other columns. */
 function keyText(text: string, binding: Binding, row: Row): string {
   if (binding.rule.until !== undefined) {
     const until = firstTexts(binding.untils, row.values, true)[0];
@@ -257,7 +257,7 @@ function keyText(text: string, binding: Binding, row: Row): string {
   return mask === undefined ? text : `${text}/${quoted(mask, () => maskLength(mask))}`;
 }
 
-/** A whole map: an object, or the JSON of one in a cell. */
+/** Reads a whole map of metadata: an object, or its JSON in a cell. */
 function metadataOf(binding: Binding, row: Row): readonly (readonly [string, string])[] {
   let value: unknown = binding.gets[0]?.(row.values);
   if (value === undefined || value === null || value === "") return [];
@@ -294,7 +294,7 @@ function united(tags: readonly string[], defaults: FixedValues): readonly string
   return [...new Set([...tags, ...(defaults.tags ?? [])])];
 }
 
-/** The column that a field was read from, for a fault of the rules for values. */
+/** Returns the column of a field, for a fault of the rules for values. */
 function columnOf(bindings: Bindings, field: string): string {
   const target = /^metadata\["(.*)"\]$/.exec(field)?.[1];
   const to = target === undefined ? field.replace(/\[.*$/, "") : `${metadataColumn}${target}`;

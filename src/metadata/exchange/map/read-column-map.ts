@@ -35,14 +35,14 @@ export const anyText: Shape<string> = new Shape("a text", (at) =>
   at.node.kind === "scalar" && !at.isNull ? at.node.text : at.expected("a text"),
 );
 
-/** A bool in the words of JSON: maps are written in it, too. */
+/** A Boolean in the words of JSON, because maps may also be JSON. */
 const trueOrFalse = scalar("true or false", (given) =>
   given === "true" ? true : given === "false" ? false : undefined,
 );
 
 const vlan = scalar("a whole number", (given) => (/^\d{1,20}$/.test(given) ? BigInt(given) : undefined));
 
-/** An empty text is a value. */
+/** Reports whether a field is absent. An empty text is a value. */
 const isAbsent = (at: FileNode): boolean => at.isNull;
 
 /** Values that each entry has. */
@@ -130,14 +130,14 @@ const ownMap = mapping(
   };
 });
 
-/** A column map as a person writes it: the name of a ready one, or one that comes before what a ready one says. */
+/** A column map as a person writes it: the name of a built-in map, or a map whose rules come before those of a built-in one. */
 export const columnMapShape: Shape<ColumnMap> = mappingOr(ownMap, oneOf(readyMapNames).to(readyMap));
 
-/** The fields in which JSON may say null for nothing. */
+/** The fields that may be null in JSON. */
 const nullable: ReadonlySet<string> = new Set(["map.defaults", "map.constants", "map.where"]);
 const maxDepth = 8;
 
-/** Refuses what a shape does not: null does not leave out a field of JSON, and no map is that deep. */
+/** Refuses JSON that the shape would accept: null in a field that must not be null, and nesting that is too deep. */
 function checkJson(given: unknown, path: string, depth = 0): void {
   if (given === null && !nullable.has(path)) throw new ExchangeError(path, `${path} must not be null`);
   if (typeof given !== "object" || given === null) return;
@@ -150,7 +150,7 @@ function checkJson(given: unknown, path: string, depth = 0): void {
 }
 
 /**
- * Reads a column map out of JSON; that of what netgloss exports when none is given.
+ * Reads a column map from JSON. Without one it returns the map of netgloss exports.
  *
  * @throws ExchangeError that names the field.
  */

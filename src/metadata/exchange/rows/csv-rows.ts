@@ -2,25 +2,25 @@ import { Parser, type CsvError, type Options } from "csv-parse";
 import { type FaultList, rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
 
 export interface CsvOptions {
-  /** One character; left out: the one of comma, semicolon, tab and bar that the first line has most of. */
+  /** The delimiter, one character. The default is that of comma, semicolon, tab and bar which is most frequent in the first line. */
   readonly delimiter?: string | undefined;
-  /** The beginning of lines that are skipped: `#`. Left out: none is. */
+  /** The beginning of lines that are skipped, such as `#`. If left out, no line is skipped. */
   readonly comment?: string | undefined;
   /** The names of the columns of a text without a header line. */
   readonly header?: readonly string[] | undefined;
   /**
-   * The dialect of Infoblox: a first cell `header-network` names the columns of the rows whose first cell is `network`, and
-   * a text has several such headers.
+   * True selects the dialect of Infoblox. There, a row whose first cell is `header-network` names the columns of the rows whose first cell is
+   * `network`. A text has several such headers.
    */
   readonly hasTypedHeaders?: boolean | undefined;
 }
 
 const delimiters = [",", ";", "\t", "|"] as const;
-/** Characters of one row. */
+/** The most characters of one row. */
 const longestRow = 1024 * 1024;
 const typedHeader = "header-";
 
-/** The records of RFC 4180, with any delimiter: quoted cells may hold delimiters, line breaks and doubled quotes. */
+/** Yields records by RFC 4180, with any delimiter. Quoted cells may have delimiters, line breaks and doubled quotes. */
 export async function* csvRows(text: AsyncIterable<string>, options: CsvOptions, faults: FaultList): RowBlocks {
   const rows = new RowMaker(options, faults);
   let parser: RecordParser | undefined;
@@ -97,7 +97,7 @@ class RowMaker {
 }
 
 function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultList): RecordParser {
-  // Spreadsheets write this line, and read it, to name the delimiter.
+  // Spreadsheets write and read this line to name the delimiter.
   const named = /^sep=(.)\r?\n/.exec(head);
   const text = named === null ? head : head.slice(named[0].length);
   const parser = new RecordParser(rows, faults, named === null ? 0 : 1, {
@@ -112,25 +112,25 @@ function begin(head: string, options: CsvOptions, rows: RowMaker, faults: FaultL
       return undefined;
     },
   });
-  // Nothing is read from it. Without this it would not end.
+  // Nobody reads its output. Without this call it would never end.
   parser.resume();
   parser.on("error", (error: CsvError) => parser.fault(error));
   parser.write(text);
   return parser;
 }
 
-/** Gives each record at once. What `on_record` is given costs as much as the parsing. */
+/** Passes each record on at once. The arguments of `on_record` would cost as much as the parsing. */
 class RecordParser extends Parser {
   readonly #rows: RowMaker;
   readonly #faults: FaultList;
-  /** From the number that the parser has for a line to that of the line: a line break of two characters in a cell is two for the parser. */
+  /** The difference between a line's number and the parser's number, which counts a line break of two characters in a cell twice. */
   #shift: number;
-  /** For the parser, the line where the last record or fault ended, and how many before it were empty or comments. */
+  /** The parser's number of the line where the last record or fault ended, and the number of empty lines and comments before it. */
   #end = 0;
   #without = 0;
   #isBroken = false;
 
-  /** @param before lines that the parser is not given. */
+  /** @param before the number of lines that the parser does not get. */
   constructor(rows: RowMaker, faults: FaultList, before: number, options: Options) {
     super(options);
     this.#rows = rows;
@@ -165,7 +165,7 @@ class RecordParser extends Parser {
     this.#add(from, to - from + 1, `a quote in the row of line ${from} ${how}: ${what}`);
   }
 
-  /** Adds a fault for the lines that a faulty row swallows after its own fault: they are in no record. */
+  /** Adds a fault for lines that belong to no record, because a faulty row swallowed them. */
   #noteGap(start: number): void {
     this.#isBroken = false;
     if (this.#next() >= start) return;
@@ -177,7 +177,7 @@ class RecordParser extends Parser {
     this.#faults.add({ row: this.#rows.number + 1, line, column: "", field: "", reason, ...(lines > 1 && { lines }) });
   }
 
-  /** For the parser, the first line of what comes after the last record or fault. */
+  /** Returns the parser's number of the first line after the last record or fault. */
   #next(): number {
     return this.#end + this.info.empty_lines + this.info.comment_lines - this.#without + 1;
   }
@@ -187,7 +187,7 @@ class RecordParser extends Parser {
     this.#without = this.info.empty_lines + this.info.comment_lines;
   }
 
-  /** The first and the last line that are in no record, up to the one that has this number for the parser. */
+  /** Returns the first and the last line that are in no record, up to the line with this parser's number. */
   #unread(last: number): [from: number, to: number] {
     const breakLength = this.options.record_delimiter[0]?.length ?? 1;
     const from = this.#next() + this.#shift;
@@ -203,14 +203,14 @@ function write(parser: RecordParser, chunk: string): Promise<void> {
 
 function finish(parser: RecordParser): Promise<void> {
   return new Promise((resolve) => {
-    // The fault is known by then.
+    // The fault is already recorded.
     parser.once("error", () => resolve());
     parser.once("end", resolve);
     parser.end();
   });
 }
 
-/** The delimiter that the first line has most of, outside of quotes. */
+/** Returns the delimiter that is most frequent in the first line, outside of quotes. */
 function guessDelimiter(text: string): string {
   const end = text.indexOf("\n");
   const line = (end < 0 ? text : text.slice(0, end)).replaceAll(/"[^"]*"/g, "");

@@ -10,20 +10,20 @@ import {
 } from "../import-rows.ts";
 import { quote } from "../../../base/text/index.ts";
 
-/** Deeper nesting than any row has: what goes through values by recursion must not die of a megabyte of brackets. */
+/** The deepest nesting, more than any row needs. It keeps recursion over values from overflowing on a megabyte of brackets. */
 const maxDepth = 100;
 
-/** A value of a JSON text: where it is, and a name that one of its objects has twice. */
+/** The position of a value in a JSON text, and a name that one of its objects has twice. */
 interface JsonExtent {
   readonly start: number;
   readonly end: number;
   readonly twice: string | undefined;
 }
 
-/** Thrown where a text is no JSON. Not every fault is found: that is left to the parser of the values. */
+/** The error for invalid JSON. The walker does not find every fault; the parser of the values finds the others. */
 class JsonWalkError extends Error {}
 
-/** A value is longer than it may be. */
+/** The error for a value that is too long. */
 class JsonTooLong extends Error {
   constructor(text: string, start: number, most: number) {
     const line = text.slice(0, start).split("\n").length;
@@ -31,7 +31,7 @@ class JsonTooLong extends Error {
   }
 }
 
-/** Walks over a JSON text without making values of it, so that a long one can be read a value at a time. */
+/** Walks over a JSON text without creating values, so that a long text can be read one value at a time. */
 class JsonWalker {
   readonly #text: string;
   #at = 0;
@@ -40,7 +40,7 @@ class JsonWalker {
     this.#text = text;
   }
 
-  /** The sign that begins the next value, or stands in its place; "" at the end. */
+  /** Returns the first character of the next value, or the character in its place; "" at the end. */
   peek(): string {
     while (/\s/.test(this.#text[this.#at] ?? "")) this.#at++;
     return this.#text[this.#at] ?? "";
@@ -91,7 +91,7 @@ class JsonWalker {
     }
   }
 
-  /** @throws JsonWalkError when there is more. */
+  /** Checks that the text ends here. @throws JsonWalkError when it goes on. */
   end(): void {
     if (this.peek() !== "") this.#fail("there is something behind the value");
   }
@@ -101,7 +101,7 @@ class JsonWalker {
     this.#at++;
   }
 
-  /** @returns a name that an object has twice. */
+  /** Walks over an array or object. @returns a name that an object has twice. */
   #collection(most: number): string | undefined {
     const text = this.#text;
     const first = this.#at;
@@ -157,7 +157,7 @@ class JsonWalker {
     this.#fail("it ends too early");
   }
 
-  /** The name in quotes from here to where the walker is. */
+  /** Returns the name in quotes from `start` to the walker's position. */
   #nameOf(start: number): string {
     const text = this.#text.slice(start, this.#at);
     if (!text.includes("\\")) return text.slice(1, -1);
@@ -181,7 +181,7 @@ const closingBracket = 0x5d;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
 
-/** Says that an object of a JSON text, or of lines of JSON, has a name twice; undefined when none has. */
+/** Returns a message where an object of a JSON text, or of lines of JSON, has a name twice; undefined otherwise. */
 export function repeatedName(text: string): string | undefined {
   const walker = new JsonWalker(text);
   try {
@@ -195,7 +195,7 @@ export function repeatedName(text: string): string | undefined {
   return undefined;
 }
 
-/** @throws ExchangeError for a text one of whose objects has a name twice: one of both values would be lost. */
+/** Checks that no object has a name twice, because one of the two values would be lost. @throws ExchangeError */
 export function requireDifferentNames(text: string): void {
   try {
     const { twice } = new JsonWalker(text).value();
@@ -211,15 +211,15 @@ function nameTwice(name: string): string {
 
 const isWalkError = (error: unknown): error is JsonWalkError => error instanceof JsonWalkError;
 
-/** Throws the engine's error for a text that is no JSON; returns that of the walker when the engine reads the text. */
+/** Throws the engine's error for invalid JSON. If the engine accepts the text, returns the walker's error. */
 function notJson(text: string, { message }: JsonWalkError): Error {
   parseJson(text);
   return new ExchangeError("", `the text is not JSON that can be read: ${message}`);
 }
 
 /**
- * The rows of a JSON text: a list of objects, or an object that holds one as `udms`, `results`, `result` or `data`, as answers
- * of interfaces do. They are read one by one, so that other work can be done in between.
+ * Yields the rows of a JSON text: a list of objects, or an object with a list as `udms`, `results`, `result` or `data`, as answers
+ * of APIs have. It reads them one by one, so that other work can run in between.
  */
 export async function* jsonRows(text: string, faults: FaultList): RowBlocks {
   let rows: readonly JsonExtent[];
@@ -255,7 +255,7 @@ export async function* jsonRows(text: string, faults: FaultList): RowBlocks {
 
 const notAnObject = "the row is not an object";
 
-/** Finds the list of rows in steps, some hundred items each. @throws JsonWalkError, ExchangeError */
+/** Finds the list of rows in steps of some hundred items. @throws JsonWalkError, ExchangeError */
 function* findRows(text: string): Generator<void, readonly JsonExtent[]> {
   const walker = new JsonWalker(text);
   const lists = new Map<string, JsonExtent[]>();
@@ -297,7 +297,7 @@ function* findRows(text: string): Generator<void, readonly JsonExtent[]> {
   );
 }
 
-/** A parsed text. @throws ExchangeError that says where it breaks. */
+/** Parses a text. @throws ExchangeError with the position of the fault. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -309,7 +309,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the engine's message, with line and column where it gives the position, which it does not for every fault. */
+/** Returns the engine's message, with line and column if it has the position. It does not for every fault. */
 function jsonFault(text: string, message: string): string {
   if (message.includes("end of JSON input")) return "it ends too early";
   const what = message.replace(/ in JSON at position .*$/s, "").replace(/ is not valid JSON$/, "");
@@ -339,9 +339,9 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /**
- * The objects of a text that has one on each line. A line that cannot be read is a fault of its own; empty ones are skipped.
+ * Yields the objects of a text with one on each line. Each line that cannot be read is a fault; empty lines are skipped.
  *
- * @param unit what a line is to the user; only of their own lines the number is said.
+ * @param unit the word for a line in messages. They have the number of a line only if it is the user's own.
  */
 export async function* ndjsonRows(
   text: AsyncIterable<string>,
@@ -388,7 +388,7 @@ async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string, voi
   for await (const chunk of text) {
     const parts = chunk.split("\n");
     for (const [i, part] of parts.entries()) {
-      // One that is too long is so without the rest of it.
+      // A line that is already too long needs no more text.
       if (rest.length <= longestRow) rest += part;
       if (i === parts.length - 1) break;
       yield rest;

@@ -5,24 +5,24 @@ import type { JsonataError } from "jsonata";
 import { ExchangeError, rowsOfABlock } from "../import-rows.ts";
 import { parseJson, requireDifferentNames } from "./json-rows.ts";
 
-/** Selects rows of a JSON text by a JSONata expression; gives them as JSON, one on each line. @throws ExchangeError */
+/** Selects rows of a JSON text by a JSONata expression. It returns them as JSON, one on each line. @throws ExchangeError */
 export type Select = (text: string, expression: string, signal?: AbortSignal) => AsyncIterable<string>;
 
-/** Bounds of selections. */
+/** The limits of selections. */
 export interface SelectionLimits {
-  /** The time that one may be evaluated, milliseconds. */
+  /** The longest time of an evaluation, in milliseconds. */
   readonly timeout: number;
-  /** Memory for one, megabytes, beside eight times that of its text. */
+  /** The memory of an evaluation in megabytes, in addition to eight times the size of its text. */
   readonly memoryMb: number;
-  /** The most text that the rows may be, bytes, where twice that of the text they come from is not more. */
+  /** The most bytes of the rows, unless twice the size of the source text is more. */
   readonly rowsBytes: number;
-  /** The number that may wait for the one that is evaluated. */
+  /** The most selections that may wait for the one in progress. */
   readonly mostWaiting: number;
 }
 
 const defaultLimits: SelectionLimits = { timeout: 20_000, memoryMb: 256, rowsBytes: 64 * 1024 ** 2, mostWaiting: 16 };
 
-/** The first line of the process's input; the text follows. */
+/** The first line of the process's input. The text follows. */
 interface Order {
   readonly expression: string;
 }
@@ -31,8 +31,8 @@ interface Order {
 type Verdict = Pick<ExchangeError, "field" | "message"> | "rows";
 
 /**
- * Evaluates expressions of users one at a time, each in a process of its own that is killed when it takes too long. A thread would not
- * do: V8 ends the whole process when a single allocation of a thread does not fit, whatever the limit of the thread is.
+ * Evaluates expressions of users one at a time. Each has its own process, which is killed when it takes too long. A thread is not enough:
+ * V8 ends the whole process when a single allocation of a thread does not fit, whatever the limit of the thread is.
  */
 export class Selections {
   readonly #start: (memoryMb: number) => ChildProcess;
@@ -40,13 +40,13 @@ export class Selections {
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
 
-  /** @param start starts a process that calls {@link serveSelection} with this number; its input and output are pipes. */
+  /** @param start starts a process that calls {@link serveSelection} with this number. Its input and output are pipes. */
   constructor(start: (memoryMb: number) => ChildProcess, limits: Partial<SelectionLimits> = {}) {
     this.#start = start;
     this.#limits = { ...defaultLimits, ...limits };
   }
 
-  /** {@link Select} */
+  /** Implements {@link Select}. */
   async *select(text: string, expression: string, signal?: AbortSignal): AsyncGenerator<string, void> {
     await this.#waitForOthers();
     try {
@@ -78,7 +78,7 @@ export class Selections {
     const rowsBytes = Math.max(this.#limits.rowsBytes, 2 * text.length);
     const memoryMb = this.#limits.memoryMb + Math.ceil((8 * text.length) / 1024 ** 2);
     const child = this.#start(memoryMb);
-    /** Why the process was killed. */
+    /** The reason why the process was killed. */
     let ended: Error | undefined;
     const end = (reason: Error): void => {
       ended ??= reason;
@@ -99,11 +99,11 @@ export class Selections {
     signal?.addEventListener("abort", abort);
     try {
       const { stdin, stdout } = child;
-      // One that could not be started has none.
+      // A process that could not be started has no id.
       if (child.pid === undefined && !(await exited))
         throw ended ?? new Error("the process of a selection has no number");
       if (stdin === null || stdout === null) throw new Error("the process of a selection has no pipes");
-      // It may end before it has read everything.
+      // The process may end before it has read everything.
       stdin.on("error", () => {});
       stdin.end(`${JSON.stringify({ expression } satisfies Order)}\n${text}`);
       stdout.setEncoding("utf8");
@@ -143,17 +143,17 @@ export class Selections {
   }
 }
 
-/** Bounds of depth and of length; those of time and memory are the process's. */
+/** The limits of depth and length. The process limits time and memory. */
 const expressionLimits = { stack: 500, sequence: 5_000_000 };
 const watchEveryMs = 50;
-/** Memory of a process besides what its expressions take, megabytes. */
+/** The megabytes that a process needs in addition to its expression. */
 const processMb = 128;
 
 /**
- * Evaluates one expression and writes what it gives. The expression has a thread, so that the main thread can end the process when it takes
- * too much memory, or when nobody is there any more to take the rows.
+ * Evaluates one expression and writes its result. The expression runs in a thread, so that the main thread can end the process when it takes
+ * too much memory, or when nobody reads the rows any more.
  *
- * @param entry the module that calls this, which the thread runs, too.
+ * @param entry the module that calls this function. The thread runs it, too.
  */
 export function serveSelection(entry: URL, memoryMb: number): void {
   if (!isMainThread) {
@@ -165,8 +165,8 @@ export function serveSelection(entry: URL, memoryMb: number): void {
   const watch = setInterval(() => {
     if (process.memoryUsage.rss() > (memoryMb + processMb) * 1024 ** 2) kill();
   }, watchEveryMs);
-  // With outputs of its own, the thread leaves `process.stdout` alone. To open that would make the pipe one that does not wait: the
-  // thread could then not write rows to a collector that takes them slowly.
+  // With its own outputs, the thread does not open `process.stdout`, which would make the pipe non-blocking. The thread could then
+  // not write rows to a collector that reads slowly.
   const ownOutputs = { stdout: true, stderr: true };
   new Worker(entry, { argv: [String(memoryMb)], resourceLimits: { maxOldGenerationSizeMb: memoryMb }, ...ownOutputs })
     .once("error", kill)
@@ -195,7 +195,7 @@ async function evaluate(): Promise<void> {
   for (let start = 0; start < rows.length; start += rowsOfABlock) writeLines(rows.slice(start, start + rowsOfABlock));
 }
 
-/** @throws ExchangeError when the expression is wrong, or gives nothing. */
+/** Evaluates an expression. @throws ExchangeError when the expression is wrong or has no result. */
 async function rowsOf(document: unknown, expression: string): Promise<readonly unknown[]> {
   const { default: jsonata } = await import("jsonata");
   let value: unknown;
@@ -212,7 +212,7 @@ async function rowsOf(document: unknown, expression: string): Promise<readonly u
   return Array.isArray(value) ? (value as unknown[]) : [value];
 }
 
-/** Writes each value as a line; what JSON has not, such as a function, is null. Waits while the collector does not take it. */
+/** Writes each value as a line. Values without JSON, such as functions, are null. It waits while the collector does not read. */
 function writeLines(values: readonly unknown[]): void {
   const bytes = Buffer.from(values.map((value) => `${JSON.stringify(value) ?? "null"}\n`).join(""));
   for (let at = 0; at < bytes.length;) at += writeSync(1, bytes, at);

@@ -12,10 +12,10 @@ import { udmFields } from "../../model/entry.ts";
 import { ExchangeError, type FaultList, rowsOfABlock, type Row, type RowBlocks } from "../import-rows.ts";
 
 /**
- * The rows of a YAML text: the items of a list, or the entries of a mapping, whose name is the row's `key`, as in the
- * metadata file. Scalars are texts as they are spelt, null is nothing.
+ * Yields the rows of a YAML text: the items of a list, or the entries of a mapping, whose names are the `key` of the rows, as in the
+ * metadata file. Scalars are texts as they are spelt; null is no value.
  *
- * @param isOwnForm whether fields that mean nothing are kept, as they are in the metadata file: as the text `otherFields`.
+ * @param isOwnForm true keeps unknown fields, as in the metadata file, as the text `otherFields`.
  */
 export async function* yamlRows(text: string, isOwnForm: boolean, faults: FaultList): RowBlocks {
   const valuesOf = isOwnForm ? ownValues : valueOf;
@@ -63,7 +63,7 @@ function itemsOf({ root }: YamlPart): readonly { at: number; key: string | undef
   return mergedPairs(root, fail).map(({ key, value }) => ({ at: key.at, key: key.text, node: value }));
 }
 
-/** The values of an entry as in the metadata file; a name that is one slip away from that of a field stays, to be refused. */
+/** Returns the values of an entry as in the metadata file. A likely misspelling of a field's name stays, so that it is refused. */
 function ownValues(node: YamlNode): unknown {
   if (node.kind !== "mapping") return valueOf(node);
   const pairs = mergedPairs(node, fail);
@@ -78,7 +78,7 @@ function ownValues(node: YamlNode): unknown {
 
 const ownFields: readonly string[] = ["key", "scope", "contexts", "otherFields", ...udmFields];
 
-/** Tells whether two texts are the same, but for one letter that is another, missing or too many, or two that are exchanged. */
+/** Reports whether two texts differ by at most one wrong, missing or extra letter, or by two exchanged letters. */
 function isWithinASlip(a: string, b: string): boolean {
   if (Math.abs(a.length - b.length) > 1) return false;
   let at = 0;
@@ -92,7 +92,7 @@ function valueOf(node: YamlNode): unknown {
   if (isNullNode(node)) return undefined;
   if (node.kind === "scalar") return node.text;
   if (node.kind === "sequence") return node.items.map(valueOf);
-  // A name like `__proto__` is a name like any other.
+  // Without a prototype, `__proto__` is an ordinary name.
   const value = Object.create(null) as Record<string, unknown>;
   for (const pair of mergedPairs(node, fail)) value[pair.key.text] = valueOf(pair.value);
   return value;

@@ -28,7 +28,7 @@ import type { SecretSource, SourceConfig } from "../source-config.ts";
 
 const unitMs = { "": 1000, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `30s`, `15m`, `6h`, `1d`, or seconds. */
+/** Returns the shape of a duration: `30s`, `15m`, `6h`, `1d`, or seconds. */
 function duration(least: number): Shape<number> {
   return scalar(`a time from ${least / 1000}s to 30d, like 30s, 15m, 6h or 1d`, (given) => {
     const [, number, unit = ""] = /^(\d{1,9})\s*(|s|m|h|d)$/.exec(given) ?? [];
@@ -37,7 +37,7 @@ function duration(least: number): Shape<number> {
   });
 }
 
-/** `33%` or `0.33`. */
+/** A share such as `33%` or `0.33`. */
 const share = scalar("a share from 0% to 100%", (given) => {
   const [, number, sign] = /^(\d{1,3}(?:\.\d{1,4})?)(%?)$/.exec(given) ?? [];
   const part = Number(number) / (sign === "%" ? 100 : 1);
@@ -60,7 +60,7 @@ const oneLine = (given: string): string | undefined => (given.includes("\n") ? u
 const filePath = scalar("a path", oneLine, { isHidden: true });
 const variable = scalar("the name of a variable", oneLine, { isHidden: true });
 
-/** The name of a column; one without a name is of no use. */
+/** The name of a column. Null gives an empty name, which is never used. */
 const columnName: Shape<string> = new Shape("a text", (at) => (at.isNull ? "" : anyText.read(at)));
 
 const hostName = scalar("the name of a host, or *", (given) => {
@@ -142,7 +142,7 @@ const shapes = new Map(
   }),
 );
 
-/** Its rows are those of a source of any kind that has columns. */
+/** A source. Its fields are those of any kind that has columns. */
 const source = new Shape(
   "a source",
   (at) => {
@@ -157,7 +157,7 @@ const source = new Shape(
 );
 const kindIsMissing = `kind is missing: expected ${common.kind.shape.expected}`;
 
-/** More would make metrics and views without bounds. */
+/** The most sources, so that metrics and views stay bounded. */
 const mostSources = 64;
 
 const sources = list(source, "source").to((given, at) => {
@@ -171,13 +171,13 @@ const sources = list(source, "source").to((given, at) => {
   return given.flatMap(({ config }) => config ?? []);
 });
 
-/** The file of sources: a list, or a mapping with one as `sources`. */
+/** The file of sources: a list, or a mapping with a list as `sources`. */
 export const sourcesShape = mappingOr(
   mapping({ sources: defaulted(sources, [], "The sources.") }).to((given) => given.sources),
   sources,
 );
 
-/** The file cannot be used; all that is wrong with it. */
+/** The error for an invalid file, with all findings. */
 export class SourcesFileError extends Error {
   readonly findings: readonly ShapeFinding[];
 
@@ -200,7 +200,7 @@ export function readSourcesFile(file: string): readonly SourceConfig[] {
   return value.toSorted((a, b) => a.priority - b.priority);
 }
 
-/** Reports what is wrong between fields. */
+/** Reports fields that do not go together. */
 function checkSource(kind: SourceKind, given: Given, at: FileNode): void {
   const [hasUrl, hasPath] = [at.has("url") || (!at.has("path") && kind.url !== undefined), at.has("path")];
   const missing = kind.place === "either" ? "url or path" : kind.place;
@@ -216,10 +216,10 @@ function checkSource(kind: SourceKind, given: Given, at: FileNode): void {
   if (problem !== undefined) at.error(problem);
 }
 
-/** A run of many answers may take so long when nothing is said: a large NetBox has thousands of pages. */
+/** The default longest time of a run with many answers: a large NetBox has thousands of pages. */
 const longRunMs = 6 * 60 * minutes;
 
-/** Fills in what the kind says. */
+/** Fills in the defaults of the kind. */
 function configOf(given: Given): Omit<SourceConfig, "fingerprint"> {
   const { kind: kindName = "", timeout = 60_000, guard = {}, csv } = given;
   const kind = sourceKinds[kindName] as SourceKind;
@@ -271,7 +271,7 @@ function csvOptions({
   return { delimiter, comment, header, hasTypedHeaders: typed };
 }
 
-/** Its text is another one for another configuration. */
+/** Adds a fingerprint, which differs for different configurations. */
 function withFingerprint(config: Omit<SourceConfig, "fingerprint">): SourceConfig {
   const plainText = JSON.stringify(config, (_, value: unknown) =>
     typeof value === "bigint" ? String(value) : value instanceof Map ? [...(value as Map<unknown, unknown>)] : value,

@@ -26,7 +26,7 @@ function mapFor(provider: string): ColumnMap {
       ["service", "metadata:.cloud.service.name"],
       ["region", "metadata:.cloud.region"],
     ],
-    // One prefix may serve several services.
+    // Several services may use one prefix.
     {
       duplicates: "first",
       defaults: { tags: ["cloud"] },
@@ -35,7 +35,7 @@ function mapFor(provider: string): ColumnMap {
   );
 }
 
-/** A published list of a provider's ranges. `services` and `regions` choose among them. */
+/** Returns the kind of a provider's published list of ranges. `services` and `regions` select from it. */
 function cloud(
   provider: string,
   url: string | undefined,
@@ -61,7 +61,7 @@ function cloud(
       const isChosen = ({ service, region }: CloudRow): boolean =>
         (services.length === 0 || services.includes(String(service))) &&
         (regions.length === 0 || regions.includes(String(region)));
-      // A range of a chosen service says more than one without a service.
+      // The range of a selected service is more precise than one without a service.
       return { rows: all.filter(isChosen) };
     },
   };
@@ -83,7 +83,7 @@ function rows(document: unknown, list: string, field: string, service: string, r
   }));
 }
 
-/** AWS has its whole under the name AMAZON, too: the other names come first. */
+/** Reads the ranges of AWS. It also lists all ranges under the name AMAZON, so the other names come first. */
 function aws(document: unknown): CloudRow[] {
   const all = [
     ...rows(document, "prefixes", "ip_prefix", "service", "region"),
@@ -93,7 +93,7 @@ function aws(document: unknown): CloudRow[] {
   return [...all.filter((row) => !isWhole(row)), ...all.filter(isWhole)];
 }
 
-/** Azure's service tags; those of a region name both, as in `Storage.WestEurope`. */
+/** Reads Azure's service tags. Regional tags have both names, as in `Storage.WestEurope`. */
 function azure(document: unknown): CloudRow[] {
   const tags = (listAt(document, "values") ?? []).flatMap(({ properties, name }) => {
     const prefixes = at(properties, "addressPrefixes");
@@ -118,7 +118,7 @@ function gcp(document: unknown): CloudRow[] {
   }));
 }
 
-/** The answer of Cloudflare's API, or its plain lists. */
+/** Reads the answer of Cloudflare's API, or its plain lists. */
 function cloudflare(document: unknown, text: string): CloudRow[] {
   const lists = ["ipv4_cidrs", "ipv6_cidrs"].flatMap((name) => {
     const cidrs = at(document, "result", name);
@@ -128,7 +128,7 @@ function cloudflare(document: unknown, text: string): CloudRow[] {
   return [...lists, ...plain].map((prefix) => ({ prefix }));
 }
 
-/** GitHub's meta: lists of prefixes by service. */
+/** Reads GitHub's `meta` document: lists of prefixes by service. */
 function github(document: unknown): CloudRow[] {
   if (typeof document !== "object" || document === null) return [];
   return Object.entries(document).flatMap(([service, prefixes]) =>
@@ -144,7 +144,7 @@ function github(document: unknown): CloudRow[] {
 
 export const cloudKinds: Readonly<Record<string, SourceKind>> = {
   aws: cloud("aws", "https://ip-ranges.amazonaws.com/ip-ranges.json", aws),
-  // Microsoft publishes it under a name that changes each week.
+  // Microsoft publishes the file under a name that changes each week, so there is no default URL.
   azure: cloud("azure", undefined, azure),
   gcp: cloud("gcp", "https://www.gstatic.com/ipranges/cloud.json", gcp),
   cloudflare: cloud("cloudflare", "https://api.cloudflare.com/client/v4/ips", cloudflare),

@@ -4,7 +4,7 @@ import { readyMap } from "../../exchange/map/column-map.ts";
 import { aThird, minutes, type SourceKind, mapOf, optionOf } from "./source-kind.ts";
 import { SourceFault } from "../source-config.ts";
 
-/** A document with rows, at a URL or path. */
+/** Returns the kind of a document with rows, at a URL or path. */
 function rowsOf(format: ExchangeFormat): SourceKind {
   return {
     place: "either",
@@ -41,7 +41,7 @@ interface Lease {
   readonly mac: string;
 }
 
-/** Leases of a DHCP server by its file. Leases that have ended are left out; of several of one address the last counts. */
+/** Returns the kind of a DHCP server's lease file. Expired leases are left out. The last of several leases of one address counts. */
 function leases(
   read: (text: string, nowSeconds: number) => Iterable<readonly [address: string, lease: Lease | undefined]>,
 ): SourceKind {
@@ -49,7 +49,7 @@ function leases(
     place: "either",
     options: [],
     intervalMs: minutes,
-    // Leases end at night.
+    // Many leases expire at night.
     maxShrink: 1,
     map: mapOf(
       [
@@ -63,7 +63,7 @@ function leases(
       const bytes = await reader.document(!memory.has("text"));
       const text = bytes?.toString("utf8") ?? (memory.get("text") as string | undefined);
       if (text === undefined) return undefined;
-      // Kept, because leases end while the file stays as it is.
+      // Leases expire even while the file stays the same.
       memory.set("text", text);
       const found = new Map<string, Lease>();
       for (const [address, lease] of read(text, Math.floor(now / 1000))) {
@@ -75,7 +75,7 @@ function leases(
   };
 }
 
-/** Kea's memfile: each change is a line more, until it is tidied up. It quotes nothing: a user context is plain JSON with its commas escaped. */
+/** Reads Kea's memfile, which appends a line for each change. Cells are not quoted: a user context is plain JSON with escaped commas. */
 function* kea(text: string, now: number): Generator<readonly [string, Lease | undefined]> {
   const rows = parseCsv(text, {
     columns: true,
@@ -88,7 +88,7 @@ function* kea(text: string, now: number): Generator<readonly [string, Lease | un
   }
   for (const row of rows) {
     const { address = "", hostname = "", hwaddr = "", state = "0", expire = "0", valid_lifetime: lifetime = "" } = row;
-    // The lifetime of all ones is for ever; 0 is a lease that was given back.
+    // A lifetime of 2^32 - 1 never ends; 0 is a released lease.
     const isOver = lifetime === "0" || (lifetime !== "4294967295" && Number(expire) <= now);
     const isPrefix = row["lease_type"] === "2" && row["prefix_len"] !== undefined;
     const key = isPrefix ? `${address}/${row["prefix_len"]}` : address;
@@ -99,9 +99,9 @@ function* kea(text: string, now: number): Generator<readonly [string, Lease | un
 
 const iscBlock = /^[ \t]*lease\s+([0-9a-f.:]+)\s*\{([^}]*)\}/gim;
 
-/** The lease database of ISC dhcpd: declarations, of which a later one replaces an earlier one. */
+/** Reads the lease database of ISC dhcpd: declarations, where a later one replaces an earlier one. */
 function* isc(text: string, now: number): Generator<readonly [string, Lease | undefined]> {
-  // Comments go first; a brace may stand in a quoted text.
+  // Comments are removed first. A quoted text may contain a brace.
   const plain = text
     .replaceAll(/^[ \t]*#.*$/gm, "")
     .replaceAll(/"[^"\n]*"/g, (quoted) => quoted.replaceAll(/[{}]/g, "?"));
@@ -120,7 +120,7 @@ function* isc(text: string, now: number): Generator<readonly [string, Lease | un
   }
 }
 
-/** The lease file of dnsmasq: end, MAC (for IPv6 an identity), address, host name, client. */
+/** Reads the lease file of dnsmasq: end, MAC (for IPv6 an identity), address, host name, client. */
 function* dnsmasq(text: string, now: number): Generator<readonly [string, Lease | undefined]> {
   for (const line of text.split(/\r?\n/)) {
     const [end = "", mac = "", address = "", name = ""] = line.trim().split(/\s+/);
@@ -138,8 +138,8 @@ export const leaseKinds: Readonly<Record<string, SourceKind>> = {
 };
 
 /**
- * A plain list: an address, prefix or range on each line, as block lists are published. What comes after `#` or `;`, or after a
- * blank or comma, is not looked at. Each entry says the name of the list as `sec.threat.name`, or under `metadata_key`.
+ * Reads a plain list with an address, prefix or range on each line, as block lists have. Text after `#`, `;`, a blank or a comma
+ * is ignored. Each entry has the name of the list as `sec.threat.name`, or under `metadata_key`.
  */
 export const list: SourceKind = {
   place: "either",

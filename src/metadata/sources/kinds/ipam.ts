@@ -15,17 +15,17 @@ import {
 
 type NetboxObject = Readonly<Record<string, unknown>>;
 
-/** Holds what is known of one list. */
+/** The state of one list after a run. */
 interface KnownList {
   readonly objects: ReadonlyMap<unknown, NetboxObject>;
   /** The greatest `last_updated`. */
   readonly newest: string;
 }
 
-/** Holds what is known after a run. */
+/** The state after a run. */
 interface Known {
   readonly lists: ReadonlyMap<string, KnownList>;
-  /** When all was read. */
+  /** The time of the last complete read. */
   readonly fullAt: number;
 }
 
@@ -35,12 +35,12 @@ const paths: Readonly<Record<string, string>> = {
   "ip-ranges": "/api/ipam/ip-ranges/",
 };
 const pageSize = 1000;
-/** The interval at which everything is read again: a tenant or site that was renamed changes no prefix. */
+/** The interval of complete reads. They are needed because renaming a tenant or site does not update its prefixes. */
 const fullEveryMs = 6 * 60 * minutes;
 
 /**
- * NetBox by its REST API. At first all is read page by page; later what was updated since. A count that does not fit then
- * shows that something was deleted, and all is read again.
+ * Reads NetBox by its REST API. The first run reads all pages; later runs read only what was updated since. If the count
+ * does not match, something was deleted, and everything is read again.
  */
 export const netbox: SourceKind = {
   place: "url",
@@ -76,7 +76,7 @@ export const netbox: SourceKind = {
   },
 };
 
-/** Reads what happened to a list; undefined when it must be read whole. */
+/** Reads the updates of a list; returns undefined where the whole list must be read. */
 async function readSince(reader: SourceReader, path: string, known: KnownList): Promise<KnownList | undefined> {
   const count = Number(at(await reader.json(`${path}limit=1&fields=id`), "count"));
   const changed =
@@ -98,7 +98,7 @@ async function readAll(reader: SourceReader, path: string): Promise<KnownList> {
   return { objects, newest: newestOf(objects) };
 }
 
-/** All pages of a list, in the order of ids, so that what is added meanwhile is at the end. */
+/** Reads all pages of a list in the order of ids, so that objects added meanwhile come at the end. */
 async function readPages(reader: SourceReader, path: string): Promise<Map<unknown, NetboxObject>> {
   const objects = new Map<unknown, NetboxObject>();
   for (let offset = 0; ;) {
@@ -126,7 +126,7 @@ function newestOf(objects: ReadonlyMap<unknown, NetboxObject>): string {
   return newest;
 }
 
-/** The fields that are asked of each kind of objects. */
+/** The fields that are requested for each type of object. */
 const fields: Readonly<Record<string, string>> = {
   network: "network,comment,network_view,extattrs",
   ipv6network: "network,comment,network_view,extattrs",
@@ -135,7 +135,7 @@ const fields: Readonly<Record<string, string>> = {
   "record:host": "name,comment,ipv4addrs,ipv6addrs,extattrs",
 };
 
-/** Infoblox by WAPI. The URL has the version: `https://gm.example.net/wapi/v2.12`. Pages are followed by their ids. */
+/** Reads Infoblox by WAPI. The URL has the version: `https://gm.example.net/wapi/v2.12`. Each page has the id of the next. */
 export const infoblox: SourceKind = {
   place: "url",
   options: ["objects", "network_view"],
@@ -154,7 +154,7 @@ export const infoblox: SourceKind = {
       ["extattrs.Region.value", "metadata:.region.name"],
       ["network_view", "metadata:.network.view", { values: new Map([["default", ""]]) }],
     ],
-    // The same network may be in several views; a host's address may be fixed, too.
+    // The same network may be in several views. The address of a host may also be a fixed address.
     { duplicates: "first" },
   ),
   check(config) {
@@ -192,8 +192,8 @@ function addressesOf(object: Readonly<Record<string, unknown>>): unknown[] {
 }
 
 /**
- * phpIPAM by its API. The URL is that of the application: `https://ipam.example.net/api/netgloss`. With a code token it is sent
- * as the header `token`; with a name and password a session token is asked for first.
+ * Reads phpIPAM by its API. The URL is that of the application: `https://ipam.example.net/api/netgloss`. A code token is sent
+ * as the header `token`. With a name and password, a session token is requested first.
  */
 export const phpipam: SourceKind = {
   place: "url",
@@ -250,7 +250,7 @@ async function tokenOf({ config, reader, secret }: KindContext): Promise<string>
   return token;
 }
 
-/** The data of an answer; phpIPAM says of an empty list that it was not found. */
+/** Reads the data of an answer. phpIPAM answers "not found" for an empty list. */
 async function readList(
   reader: SourceReader,
   path: string,

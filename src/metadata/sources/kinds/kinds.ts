@@ -4,7 +4,7 @@ import { kubernetes } from "./kubernetes.ts";
 import { leaseKinds, list, rowKinds } from "./documents.ts";
 import type { SourceKind } from "./source-kind.ts";
 
-/** All kinds of sources, by the name that the file has. */
+/** All kinds of sources, by their names in the file. */
 export const sourceKinds: Readonly<Record<string, SourceKind>> = {
   ...rowKinds,
   netbox,

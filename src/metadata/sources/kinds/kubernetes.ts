@@ -6,13 +6,13 @@ type KubernetesObject = Readonly<Record<string, unknown>>;
 
 const pageSize = 500;
 
-/** Pods and services of a cluster by its API. Pods in the network of their node are left out: their address is the node's. */
+/** Reads the pods and services of a cluster by its API. Pods in the host network are left out, because their address is the node's. */
 export const kubernetes: SourceKind = {
   place: "url",
   options: ["objects", "namespaces", "labels"],
   intervalMs: minutes,
   isPaged: true,
-  // Pods come and go.
+  // The number of pods changes often.
   maxShrink: 1,
   tokenScheme: "Bearer",
   map: mapOf(
@@ -49,7 +49,7 @@ export const kubernetes: SourceKind = {
   },
 };
 
-/** A list in its chunks. One whose token has expired is begun again, once. */
+/** Reads a list in chunks. If the continue token expires, the list is read again from the start, once. */
 async function readAll(reader: SourceReader, path: string): Promise<readonly KubernetesObject[]> {
   for (let tries = 0; ; tries++) {
     const all: KubernetesObject[] = [];

@@ -5,54 +5,54 @@ import type { CheckScope } from "../../exchange/map/make-entries.ts";
 import type { SourceConfig } from "../source-config.ts";
 import type { SourceReader } from "../source-reader.ts";
 
-/** Holds what a kind is given to read. */
+/** The inputs of a kind for one run. */
 export interface KindContext {
   readonly config: Omit<SourceConfig, "fingerprint">;
   readonly reader: SourceReader;
   readonly select: Select;
-  /** Says why rows of a scope are not taken. */
+  /** Returns the reason to refuse rows of a scope. */
   readonly checkScope: CheckScope;
-  /** Is aborted when the answer is of no use any more. */
+  /** A signal that aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
-  /** Milliseconds since the epoch, for leases. */
+  /** The time in milliseconds since the Unix epoch, for leases. */
   readonly now: number;
-  /** Secrets of the configuration, read when they are asked for. */
+  /** Reads a secret of the configuration. */
   readonly secret: (which: "token" | "password") => Promise<string>;
-  /** Holds what the kind wants to know at its next run; empty after a start, and after a run that was not used. */
+  /** Values that the kind keeps for its next run. It is empty after a start, and after a run whose answer was not used. */
   readonly memory: Map<string, unknown>;
 }
 
-/** The result that a kind has read: entries of its own making, or rows for the column map; undefined: the same as at the last run. */
+/** The answer of a kind: entries that it made itself, or rows for the column map. Undefined where nothing has changed since the last run. */
 export type KindAnswer = { readonly rows: readonly unknown[] } | { readonly result: ImportResult } | undefined;
 
 /** A kind of sources. */
 export interface SourceKind {
   readonly place: "url" | "path" | "either";
-  /** The URL when the source has none. */
+  /** The default URL. */
   readonly url?: string;
-  /** Fields of a source that this kind alone has; each is a text or a list of texts. */
+  /** The names of fields that only this kind has. Each is a text or a list of texts. */
   readonly options: readonly string[];
-  /** Tells whether it has format, select and csv. */
+  /** True where it has format, select and csv. */
   readonly isRows?: boolean;
   readonly intervalMs: number;
-  /** Tells whether it asks again and again in a run: for pages, or for each subnet. */
+  /** True where it asks again and again in a run: for pages, or for each subnet. */
   readonly isPaged?: boolean;
-  /** {@link SourceGuard.maxShrink} when nothing is said. */
+  /** The default of {@link SourceGuard.maxShrink}. */
   readonly maxShrink: number;
-  /** The scheme that a token is sent with; "" when the kind does that. */
+  /** The scheme with which a token is sent; "" where the kind sends it itself. */
   readonly tokenScheme?: string;
-  /** The column map of its rows when nothing is said. */
+  /** The default column map of its rows. */
   readonly map: ColumnMap;
-  /** @returns what is wrong with a configuration. */
+  /** Checks a configuration. @returns its fault, if any. */
   check?(config: Omit<SourceConfig, "fingerprint">): string | undefined;
-  /** @throws SourceFault, ExchangeError when not all could be read. */
+  /** Reads the source. @throws SourceFault, ExchangeError when it could not read everything. */
   read(context: KindContext): Promise<KindAnswer>;
 }
 
 export const aThird = 1 / 3;
 export const minutes = 60_000;
 
-/** A column map of pairs; columns may be missing. */
+/** Returns a column map of pairs. Rows may lack columns. */
 export function mapOf(
   columns: readonly (readonly [from: string, to: Target, more?: Partial<ColumnRule>])[],
   more: Partial<ColumnMap> = {},
@@ -61,7 +61,7 @@ export function mapOf(
   return { ...readyMap("sheet"), rest: "ignore", duplicates: "first", ...more, rules };
 }
 
-/** The texts of an option; `absent` when it is not set. */
+/** Returns the texts of an option; `absent` where it is not set. */
 export function optionOf(
   config: Pick<SourceConfig, "options">,
   name: string,
@@ -70,7 +70,7 @@ export function optionOf(
   return config.options[name] ?? absent;
 }
 
-/** A property of something that may be an object. */
+/** Returns the property at a path of a value that may be an object. */
 export function at(value: unknown, ...path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
@@ -80,13 +80,13 @@ export function at(value: unknown, ...path: readonly string[]): unknown {
   return found;
 }
 
-/** A property that is a text or a number, as a text; "" for all else. */
+/** Returns a text or numeric property as a text; "" for anything else. */
 export function textAt(value: unknown, ...path: readonly string[]): string {
   const found = at(value, ...path);
   return typeof found === "string" || typeof found === "number" ? String(found) : "";
 }
 
-/** A list of objects; anything else is none. */
+/** Returns a list of objects; an empty list for anything else. */
 export function listAt(
   value: unknown,
   ...path: readonly string[]
