@@ -5,7 +5,7 @@ import { codeFromString } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { BadRequestSchema, ErrorInfoSchema } from "./gen/google/rpc/details_pb.ts";
 
-/** The codes that this server answers with, as Connect spells them. */
+/** The codes of this server's errors, in the spelling of Connect. */
 export type ApiErrorCode =
   | "invalid_argument"
   | "not_found"
@@ -19,7 +19,7 @@ export type ApiErrorCode =
   | "deadline_exceeded"
   | "internal";
 
-/** One thing that is wrong with a request. */
+/** One fault of a request. */
 export interface FieldViolation {
   readonly field: string;
   readonly description: string;
@@ -27,13 +27,13 @@ export interface FieldViolation {
 
 interface ErrorDetails {
   readonly violations?: readonly FieldViolation[];
-  /** Values that belong to the reason. */
+  /** The values that belong to the reason. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /**
- * An answer that says no, for every transport: code and message, a google.rpc.ErrorInfo with the reason (a constant in
- * capitals, domain `netgloss`) and, when fields are at fault, a google.rpc.BadRequest.
+ * Returns an error for every transport: code and message, a google.rpc.ErrorInfo with the reason (a constant in
+ * capitals, domain `netgloss`) and, for faulty fields, a google.rpc.BadRequest.
  */
 export function apiError(
   code: ApiErrorCode,
@@ -53,8 +53,8 @@ export function apiError(
 }
 
 /**
- * Returns an error for faults in the fields of a request. Its message is the first, behind its path where a batch or plain text needs
- * one, and the number of further ones.
+ * Returns an error for faults in the fields of a request. Its message is the first fault, after its path where a batch or plain text needs
+ * one, and the number of further faults.
  *
  * @param violations at least one.
  */
@@ -75,10 +75,10 @@ export function clientGone(): ConnectError {
   return new ConnectError("the client has gone", Code.Canceled);
 }
 
-/** Most bytes that the details of a gRPC error may take: they travel in a header, and clients refuse long ones. */
+/** The most bytes of a gRPC error's details. They are sent in a header, and clients refuse long headers. */
 const maxTrailerBytes = 4096;
 
-/** The error with as many violations as fit into the trailers of a gRPC answer, and a message of bounded length. */
+/** Returns the error with as many violations as fit into the trailers of a gRPC answer, and a message of limited length. */
 function fitTrailers(error: ConnectError): ConnectError {
   const details = error.details.map((detail) => {
     if (!("desc" in detail) || detail.desc.typeName !== BadRequestSchema.typeName) return detail;
@@ -94,12 +94,12 @@ function fitTrailers(error: ConnectError): ConnectError {
   return new ConnectError(toUSVString(message), error.code, error.metadata, details as never, error.cause);
 }
 
-/** The trailer of a gRPC answer that is an error. */
+/** Returns the trailer of a gRPC error. */
 export function grpcErrorTrailer(error: ConnectError): Record<string, string> {
   return grpcTrailer(setTrailerStatus(new Headers(), fitTrailers(error)));
 }
 
-/** A trailer of connect-es with its message as the protocol has it: connect-es escapes more, which grpc-js leaves. */
+/** Returns a trailer of connect-es with its message escaped by the protocol. connect-es escapes more, which grpc-js does not unescape. */
 function grpcTrailer(trailer: Headers): Record<string, string> {
   const fields = Object.fromEntries(trailer);
   const message = fields["grpc-message"];
@@ -107,7 +107,7 @@ function grpcTrailer(trailer: Headers): Record<string, string> {
   return fields;
 }
 
-/** All but printable ASCII, and the percent sign itself. */
+/** Escapes the percent sign and all characters outside printable ASCII. */
 function percentEncode(message: string): string {
   return message.replace(/[^ -$&-~]+/g, (part) => {
     const bytes = Array.from(Buffer.from(part), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`);

@@ -23,27 +23,27 @@ import { udmMethods } from "./methods/udm-methods.ts";
 import { UdmService, type UdmSource } from "./udm/udm-service.ts";
 
 export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOptions, Reporting {
-  /** Asked for by everything but /livez, /readyz, gRPC's Health/Check and, without `authMetrics`, /metrics. */
+  /** The credentials for all paths except /livez, /readyz, gRPC's Health/Check and, without `authMetrics`, /metrics. */
   readonly basicAuth?: BasicCredentials;
   /** Further users and tokens, with roles. */
   readonly identities?: Identities | undefined;
   /** Sign-in at an issuer. */
   readonly signIn?: SignIn | undefined;
-  /** How long a session of a browser lasts, milliseconds; 8 hours. */
+  /** The lifetime of a browser's session in milliseconds. The default is 8 hours. */
   readonly sessionMs?: number;
   readonly maxBodyBytes: number;
   readonly udm: UdmSource;
-  /** The same for the service of tools; without it there is none. */
+  /** The store for the tools service. Without it, there is no such service. */
   readonly tools?: ToolsSource;
-  /** The same for the services of names; without it there are none. */
+  /** The store for the services of names. Without it, there are no such services. */
   readonly names?: ToolsSource | undefined;
-  /** The same for the services in a scope; without it there are no scopes. */
+  /** The stores for the services in scopes. Without them, there are no scopes. */
   readonly scopes?: ScopeStores | undefined;
-  /** The scopes themselves; without them there is no service of them. */
+  /** The definitions of scopes. Without them, there is no service for scopes. */
   readonly definitions?: ScopeDefinitions;
-  /** The rules that give records fields, and those that watch; left out: there are no methods for them. */
+  /** The rules that add fields to records, and those that watch. If left out, there are no methods for rules. */
   readonly rules?: Readonly<Record<"enrich" | "watch", RuleFileOffer>>;
-  /** Host names that are answered on a loopback address besides `localhost`: those that a proxy in front passes on. */
+  /** Further host names, besides `localhost`, that are accepted on a loopback address: those that a proxy in front passes on. */
   readonly allowedHosts?: readonly string[];
   /** Addresses and CIDR prefixes of proxies whose `X-Forwarded-For` names the client. */
   readonly trustedProxies?: readonly string[];
@@ -51,9 +51,9 @@ export interface ApiServerOptions extends ListenerOptions, ApiOffer, ToolsOption
 }
 
 /**
- * The port: REST-style JSON, Connect, gRPC-Web and gRPC, in clear or by TLS, over HTTP/1.1 and HTTP/2.
+ * The port for REST-style JSON, Connect, gRPC-Web and gRPC, with or without TLS, over HTTP/1.1 and HTTP/2.
  *
- * `start` fails when the port cannot be bound or the certificate not be read. `stop` lets what runs finish.
+ * `start` fails when the port cannot be bound or the certificate cannot be read. `stop` lets requests in progress finish.
  */
 export class ApiServer implements Component {
   readonly name = "api";
@@ -61,7 +61,7 @@ export class ApiServer implements Component {
   readonly #limits: ApiLimits;
   readonly #log: Log;
   readonly #metrics: ApiMetrics;
-  /** True if callers have to prove who they are. */
+  /** True where callers must authenticate. */
   readonly #isGuarded: boolean;
   readonly #calls: CallLog;
   readonly #listener: Listener;
@@ -120,12 +120,12 @@ export class ApiServer implements Component {
     await stopped;
   }
 
-  /** Returns where the port is. @throws Error while it is not open. */
+  /** Returns the address of the port. @throws Error while it is not open. */
   address(): { ip: string; port: number } {
     return this.#listener.address();
   }
 
-  /** Uses the certificate files as they are for connections from here on; those that are broken change nothing. */
+  /** Reads the certificate files again, for new connections. Broken files change nothing. */
   reloadCertificates(): void {
     this.#listener.reloadCertificates();
   }
@@ -207,10 +207,10 @@ export class ApiServer implements Component {
 
 const defaultSessionMs = 28_800_000;
 
-/** Requests that are no list and no text to import are short, and read at once: longer ones would hold the event loop. Bytes. */
+/** The most bytes of requests other than lists and imports. They are read at once, so longer ones would block the event loop. */
 const longestPlainBody = 1_048_576;
 
-/** Whatever the settings allow one request fits when it is alone. */
+/** Returns memory limits within which a single request of any allowed size fits. */
 function boundsOfMemory({ maxBodyBytes, maxBatchSize }: ApiServerOptions): Partial<ApiLimits> {
   return {
     maxHeldBytes: Math.max(defaultApiLimits.maxHeldBytes, 2 * maxBodyBytes),
@@ -218,5 +218,5 @@ function boundsOfMemory({ maxBodyBytes, maxBatchSize }: ApiServerOptions): Parti
   };
 }
 
-/** Bytes that an entry with some tags and metadata takes when it is read. */
+/** The bytes of memory of a parsed entry with some tags and metadata. */
 const madeOfEntry = 640;

@@ -16,7 +16,7 @@ const serviceInFile = 6;
 const fieldInMessage = 2;
 const methodInService = 2;
 
-/** The comment above a declaration, without markup; empty when there is none. Top-level messages only. */
+/** Returns the comment above a declaration, without markup; empty where there is none. It supports only top-level messages. */
 function commentOf(desc: DescMessage | DescField | DescMethod): string {
   switch (desc.kind) {
     case "message":
@@ -84,7 +84,7 @@ const errorSchema: JsonSchema = {
   },
 };
 
-/** The name of a message among the schemas of the document. */
+/** Returns the name of a message among the schemas of the document. */
 function schemaName(desc: DescMessage): string {
   return desc.typeName === FieldMaskSchema.typeName ? "FieldMask" : desc.name;
 }
@@ -93,7 +93,7 @@ function schemaRef(desc: DescMessage): JsonSchema {
   return { $ref: `#/components/schemas/${schemaName(desc)}` };
 }
 
-/** The JSON form of a message: as requests may carry it and answers do. */
+/** Returns the JSON Schema of a message, for requests and answers. */
 function messageSchema(desc: DescMessage): JsonSchema {
   if (desc.typeName === FieldMaskSchema.typeName) return fieldMaskSchema;
   return {
@@ -104,7 +104,7 @@ function messageSchema(desc: DescMessage): JsonSchema {
   };
 }
 
-/** The messages reachable from those given, themselves included. */
+/** Returns the messages reachable from the given ones, including these. */
 function reachableMessages(roots: readonly DescMessage[]): readonly DescMessage[] {
   const found = new Map<string, DescMessage>();
   const add = (desc: DescMessage): void => {
@@ -166,11 +166,11 @@ function scalarSchema(scalar: ScalarType | undefined): JsonSchema {
 }
 
 /**
- * The OpenAPI 3.1 document of everything that the port answers over HTTP with JSON.
+ * Returns the OpenAPI 3.1 document of all JSON over HTTP that the port serves.
  *
- * @param services with the comments of the schema; they are below `prefix`.
- * @param scoped names of the services that there are in each scope, too.
- * @param schemes of what proves who asks, one of which is enough; none: nobody has to.
+ * @param services the services with the comments of the schema. Their paths are below `prefix`.
+ * @param scoped names of the services that also exist in each scope.
+ * @param schemes the security schemes, one of which is enough; empty where no authentication is needed.
  */
 export function openApiDocument(
   version: string,
@@ -181,7 +181,7 @@ export function openApiDocument(
   schemes: JsonSchema,
 ): JsonSchema {
   const isGuarded = Object.keys(schemes).length > 0;
-  // A stream has no form as a JSON body.
+  // A JSON body cannot represent a stream.
   const methods = services.flatMap((service) => service.methods.filter(({ methodKind }) => methodKind === "unary"));
   const messages = reachableMessages(methods.flatMap(({ input, output }) => [input, output]));
   return {
@@ -250,7 +250,7 @@ function methodPath(method: DescMethod, scoped: ReadonlySet<string>): JsonSchema
   const parameters = scoped.has(method.parent.typeName) ? { parameters: [scopeParameter] } : {};
   return describe(
     "metadata",
-    // Two services may have methods of one name.
+    // Two services may have methods of the same name.
     method.parent.file.proto.package === "udm.v1" ? method.name : `${method.parent.name}${method.name}`,
     comment.split(/[;.:](?:\s|$)/)[0] ?? "",
     { "200": jsonResponse("Done.", schemaRef(method.output)), ...refusals },

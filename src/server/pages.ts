@@ -36,26 +36,28 @@ import { flag, list, openObject, text as textShape, type JsonSchema, type Shape 
 import { apiError } from "./api-error.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
-/** A GET whose answer goes on until the client has enough: lines, or server-sent events for who asks for them. */
+/** A GET whose answer goes on until the client ends it: lines, or server-sent events on request. */
 export interface StreamPage {
   readonly summary: string;
-  /** The parameters that may stand in the query, with what they mean. */
+  /** The parameters of the query, with their meanings. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** The type of an answer that has an end and is no JSON; else it is lines of JSON, or events. */
+  /** The content type of an answer that ends and is not JSON. By default, the answer is lines of JSON, or events. */
   readonly contentType?: string;
-  /** What a line has; left out: any object. */
+  /** The shape of a line. The default is any object. */
   readonly line?: Shape;
-  /** The name of a line, of a stream that goes on after one: as the parameter `after`, or the header `Last-Event-ID`. */
+  /** Returns the id of a line, after which a stream can continue by the parameter `after` or the header `Last-Event-ID`. */
   readonly idOf?: (line: string) => string | undefined;
-  /** Further forms of an answer beside lines and events. */
+  /** Further forms of an answer in addition to lines and events. */
   readonly forms?: AnswerFormats;
-  /** Left out: the whole collector, which is not for callers who are limited to scopes. */
+  /** The reach. The default is the whole collector, which callers limited to scopes may not use. */
   readonly reach?: RouteReach;
   /**
-   * @param signal is aborted when the client has gone, or the server stops.
-   * @param form `lines`, `events`, or a word of `forms`.
-   * @param scopes of the metadata to which the caller is limited; undefined: it is not.
-   * @returns whole lines, of events, too; the next are asked for when the client has taken those before.
+   * Opens the stream.
+   *
+   * @param signal aborts when the client disconnects or the server stops.
+   * @param form `lines`, `events`, or a name of `forms`.
+   * @param scopes the metadata scopes to which the caller is limited; undefined means no limit.
+   * @returns whole lines, also for events. The next lines are requested after the client has read the earlier ones.
    * @throws ConnectError to refuse.
    */
   open(
@@ -96,7 +98,7 @@ async function serveStream(call: Call, stream: StreamPage): Promise<void> {
   call.end();
 }
 
-/** The query of a call; a browser that goes on says where in a header. */
+/** Returns the query of a call. A browser that continues a stream sends its position in a header. */
 function withLastEvent(call: Call): URLSearchParams {
   const last = headerOf(call.headers, "last-event-id");
   if (last === undefined || call.query.has("after")) return call.query;
@@ -105,7 +107,7 @@ function withLastEvent(call: Call): URLSearchParams {
   return query;
 }
 
-/** An event for each line, a comment for an empty one. */
+/** Returns an event for each line, and a comment for an empty line. */
 function toEvents(lines: Uint8Array, idOf?: StreamPage["idOf"]): Uint8Array {
   const text = Buffer.from(lines).toString("utf8").replace(/\n$/, "");
   const events = text.split("\n").map((line) => {
@@ -115,21 +117,21 @@ function toEvents(lines: Uint8Array, idOf?: StreamPage["idOf"]): Uint8Array {
   return Buffer.from(events.join(""));
 }
 
-/** Renderings that are kept for clients that take them slowly. */
+/** The most renderings that are kept for slow clients. */
 const mostKept = 8;
 
 interface PageParts extends Pick<Reporting, "health" | "metrics" | "clock"> {
   readonly openApi: () => unknown;
-  /** True if callers have to prove who they are. */
+  /** True where callers must authenticate. */
   readonly isGuarded: boolean;
-  /** True if /metrics asks for that, too. */
+  /** True where /metrics needs authentication, too. */
   readonly authMetrics: boolean;
-  /** Milliseconds for which rendered metrics are shown. */
+  /** The milliseconds for which rendered metrics are reused. */
   readonly metricsAge: number;
 }
 
 const fresh = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-/** A browser keeps the answer and asks each time whether it is still the same. */
+/** The headers with which a browser caches the answer and revalidates it each time. */
 const asked = { "cache-control": "private, no-cache", "x-content-type-options": "nosniff" };
 
 /** Returns the rows of health, metrics and the document. */
@@ -187,7 +189,7 @@ const readiness = openObject({
 
 async function sendReadiness(call: Call, health: Health, isGuarded: boolean): Promise<void> {
   const ready = health.isReady();
-  // The faults may name what only some may see: keys, hosts, what a store has answered.
+  // The faults may contain protected data: keys, hosts, answers of a store.
   const isTold = !isGuarded || (call.principal !== undefined && lacks(call.principal, ofCollector) === undefined);
   const checks = isTold
     ? health.checks()
@@ -195,7 +197,7 @@ async function sendReadiness(call: Call, health: Health, isGuarded: boolean): Pr
   return sendJson(call, ready ? 200 : 503, { ready, degraded: health.isDegraded(), checks }, fresh);
 }
 
-/** Returns the rows of views; of one that is not in the table of methods, the document says that it is any JSON. */
+/** Returns the rows of views. A view outside the table of methods is any JSON in the document. */
 export function viewEndpoints(views: ReadonlyMap<string, View | ListView>): readonly Endpoint[] {
   return Array.from(views, ([path, view]) => {
     const method = methodAt(path);
@@ -223,7 +225,7 @@ async function sendView(
   view: View,
   parameters?: Readonly<Record<string, string>>,
 ): Promise<void> {
-  // A slip in the name of a parameter would ask for more than is meant.
+  // A misspelt parameter would be ignored and would select too much.
   const unknown = parameters && [...call.query.keys()].find((name) => !Object.hasOwn(parameters, name));
   if (unknown !== undefined) throw badParameter(unknown, `expected ${Object.keys(parameters ?? {}).join(", ")}`);
   const id = hasId(path) ? idIn(path, call.path) : "";
@@ -232,13 +234,13 @@ async function sendView(
   throw apiError("not_found", "UNKNOWN_ID", `there is nothing at ${call.path.slice(0, 256)}`);
 }
 
-/** The error of a parameter of the query. */
+/** Returns the error for a query parameter. */
 export function badParameter(name: string, expected: string): Error {
   const description = `the parameter ${quote(name.slice(0, 100))} of the query: ${expected}`;
   return apiError("invalid_argument", "BAD_PARAMETER", description, { violations: [{ field: name, description }] });
 }
 
-/** Returns the rows of what goes on. */
+/** Returns the rows of streams. */
 export function streamEndpoints(streams: ReadonlyMap<string, StreamPage>): readonly Endpoint[] {
   return Array.from(streams, ([path, stream]) => {
     const forms = formsOf(stream);
@@ -265,12 +267,12 @@ function areaAt(path: string): Area {
   return path.startsWith("/api/v1/enrich/") ? "metadata" : "collector";
 }
 
-/** Elements of a list are made in chunks of this many. */
+/** The elements of a chunk of a list. */
 const elementsAtOnce = 100;
 
 async function sendList(call: Call, view: ListView): Promise<void> {
   const chunks = listChunks(view);
-  // Once it is there, a fault of the view can still be answered as one.
+  // Make the first chunk before the header, so that a fault of the view can still be the answer.
   const first = chunks.next();
   call.begin(200, { ...fresh, "content-type": "application/json" }, { hasTrailers: false });
   if (call.method !== "HEAD" && first.done !== true) {
@@ -293,28 +295,28 @@ function* listChunks(view: ListView): Generator<Uint8Array> {
   yield Buffer.from(`${text}]}`);
 }
 
-/** The chunks that were rendered at one time. */
+/** One rendering, as chunks. */
 interface Rendering {
   readonly since: number;
   readonly plain: Promise<readonly Uint8Array[]>;
   compressed?: Promise<readonly Uint8Array[]>;
-  /** The calls that have not taken all of it. */
+  /** The calls that have not read all of it. */
   readonly readers: Set<Call>;
 }
 
 /**
- * A page that all who ask within a while get the same rendering of, however many they are. Nothing is rendered for a client that has gone,
- * or asks for the header alone.
+ * A page whose rendering is shared by all requests within some time. Nothing is rendered for a client that has disconnected,
+ * or that requests only the header.
  */
 class SharedPage {
   readonly #render: () => Texts;
   readonly #header: HeaderFields;
   readonly #maxAge: number;
   readonly #clock: Pick<Clock, "monotonic">;
-  /** The renderings that are new enough, or have readers; the newest is the last. */
+  /** The renderings that are recent enough or have readers. The newest is the last. */
   #kept: readonly Rendering[] = [];
 
-  /** @param maxAge how old a rendering may be, milliseconds. */
+  /** @param maxAge the greatest age of a rendering in milliseconds. */
   constructor(render: () => Texts, header: HeaderFields, maxAge: number, clock: Pick<Clock, "monotonic">) {
     this.#render = render;
     this.#header = header;
@@ -322,11 +324,11 @@ class SharedPage {
     this.#clock = clock;
   }
 
-  /** Answers a GET or a HEAD. @throws what rendering throws. */
+  /** Answers a GET or a HEAD. @throws the errors of rendering. */
   async serve(call: Call): Promise<void> {
     const vary = { ...this.#header, vary: "accept-encoding" };
     if (call.method === "HEAD") {
-      // Without a length: it would have to be rendered for that.
+      // Leave out the length, because it would need a rendering.
       call.begin(200, vary, { hasTrailers: false });
       call.end();
       return;
@@ -352,7 +354,7 @@ class SharedPage {
     const newest = this.#kept.at(-1);
     if (newest !== undefined && now - newest.since < this.#maxAge) return newest;
     const made: Rendering = { since: now, plain: encoded(this.#render()), readers: new Set() };
-    // A fault is for those who ask now.
+    // Only the present requests get the fault.
     made.plain.catch(() => {
       this.#kept = this.#kept.filter((one) => one !== made);
     });

@@ -44,7 +44,7 @@ import type { ScopedServices } from "./scoped-services.ts";
 import type { ChangeFeed } from "./tools/watch-udms.ts";
 import { WebPages } from "./web-pages.ts";
 
-/** The endpoint at a path, and the callers that may use it. */
+/** The endpoint at a path, and its access. */
 type Route =
   | Endpoint
   | {
@@ -55,32 +55,32 @@ type Route =
       readonly method: RpcMethod;
     };
 
-/** Holds what the port offers besides metadata. */
+/** The parts that the port serves in addition to metadata. */
 export interface ApiOffer {
   /** The version of the collector, for the OpenAPI document. */
   readonly version: string;
-  /** True if /metrics asks for credentials too. */
+  /** True where /metrics needs credentials, too. */
   readonly authMetrics: boolean;
   readonly unknownFields: UnknownFields;
-  /** Further JSON documents to GET, by path; of one that is not in the table of methods, OpenAPI says that it is any JSON. */
+  /** Further JSON documents for GET, by path. A document outside the table of methods is any JSON in OpenAPI. */
   readonly views?: ReadonlyMap<string, View | ListView>;
-  /** The same whose answers go on. */
+  /** Further streams, by path. */
   readonly streams?: ReadonlyMap<string, StreamPage>;
-  /** Without it the SNMP operations answer 503. */
+  /** The SNMP operations. Without them, their paths answer 503. */
   readonly snmp?: SnmpOperations;
-  /** Without it the operations on sources of metadata answer 501. */
+  /** The operations on sources of metadata. Without them, their paths answer 501. */
   readonly sources?: SourceOperations;
   /** Further operations, by path. */
   readonly operations?: ReadonlyMap<string, Operation>;
-  /** Without it the questions to Explore are answered by 404. */
+  /** The operations of Explore. Without them, its paths answer 404. */
   readonly explore?: ExploreOperations;
   /** Completes filters over records. */
   readonly completeFilter?: CompleteFilter;
-  /** Views and boards that people share. */
+  /** The operations on shared views and boards. */
   readonly savedViews?: SavedViewOperations;
   readonly annotations?: FindAnnotations;
   readonly reports?: ReportOperations;
-  /** The folder of the built pages; without it `/` answers programs only. */
+  /** The folder of the built pages. Without it, `/` answers only programs. */
   readonly pagesFolder?: string;
   /** Further services, served by every protocol. */
   readonly services?: readonly RpcService[];
@@ -97,15 +97,15 @@ interface RouteParts extends ApiOffer, Pick<Reporting, "health" | "metrics" | "c
   /** The services of the metadata in scopes. */
   readonly scoped: ScopedServices;
   readonly sessionParts: SessionParts;
-  /** Undefined: nobody can sign in at an issuer. */
+  /** The endpoints for sign-in at an issuer; undefined where it is off. */
   readonly signInAt: SignInEndpoints | undefined;
 }
 
-/** The path at which the contract has the service; tools that know only host and port find it at the root too. */
+/** The path of the service by the contract. Tools that have only host and port find it at the root, too. */
 export const contractPrefix = "/api/v1/enrich/ipaddr";
 const prefixes = [contractPrefix, ""];
 
-/** Finds what is at a path: the methods of services, and the rows of all else. */
+/** The routes: the methods of services, and all other rows. */
 export class Routes {
   /** Below these paths an unknown path is an unknown method: `/udm.v1.UdmService/`. */
   readonly servicePaths: readonly string[];
@@ -143,13 +143,13 @@ export class Routes {
     for (const endpoint of [...endpoints, ...this.#web.endpoints]) this.#byPath.set(endpoint.path, endpoint);
   }
 
-  /** Returns what is at the path of a call, the pages of things and what browsers get where nothing is with it; undefined: nothing. */
+  /** Returns the route of a call, including pages of things and the answer to browsers for unknown paths; undefined where there is none. */
   at(call: Call): Route | undefined {
     const named = this.#scoped.named(call);
     if (named !== undefined) {
       const { scope, path } = named;
       const route = this.#byPath.get(path);
-      // Who may call is asked before whether there is such a scope.
+      // Check the access before the existence of the scope.
       if (typeof route?.access.reach === "object") return { ...route, access: { ...route.access, reach: { scope } } };
     }
     const found = this.#byPath.get(call.path);
@@ -182,13 +182,13 @@ export class Routes {
     }
   }
 
-  /** Made when somebody asks: reading the schema takes longer than all the rest of a start of the API. */
+  /** Returns the schema files on demand, because reading the schema takes longer than the rest of the API's start. */
   #files(): SchemaFiles {
     return (this.#schema ??= new SchemaFiles());
   }
 
   #describe({ version, services, sessionParts }: RouteParts, endpoints: readonly Endpoint[]): JsonSchema {
-    // With the comments of the schema; what is none of ours has none.
+    // Use the registry with the comments of the schema. Other services have no comments.
     const { registry } = this.#files();
     const schemas = services.map(({ schema }) => registry.getService(schema.typeName) ?? schema);
     const scoped = new Set(
@@ -220,7 +220,7 @@ function allServices(
   return [...services, watched, ...reflectionMethods(files, all)];
 }
 
-/** A short index of what the port answers, out of the OpenAPI document: what programs get at `/`. */
+/** Returns a short index of the port's paths, from the OpenAPI document. Programs get it at `/`. */
 function apiIndex(document: JsonSchema): unknown {
   const paths = document["paths"] as Readonly<Record<string, Readonly<Record<string, { readonly summary?: string }>>>>;
   const endpoints = Object.entries(paths).flatMap(([path, item]) =>
@@ -237,7 +237,7 @@ function apiIndex(document: JsonSchema): unknown {
 const pageMethods = ["GET", "HEAD", "OPTIONS"];
 const operationMethods = ["POST", "OPTIONS"];
 
-/** Finds what is at the path of a call, asks who may use it, and serves it. */
+/** A dispatcher that finds the route of a call, checks its access, and serves it. */
 export class Dispatch {
   readonly #routes: Routes;
   readonly #engine: Engine;
@@ -251,12 +251,12 @@ export class Dispatch {
     this.#admission = admission;
   }
 
-  /** Answers a call, whatever it is; it never throws. */
+  /** Answers any call. It never throws. */
   serve(call: Call): void {
     try {
       this.#serve(call)?.catch((error: unknown) => this.#answerFailure(call, error));
     } catch (error) {
-      // By then a body that came along with the header has been seen, and the connection can be kept.
+      // By then, a body that arrived with the header was read, so that the connection can be kept.
       queueMicrotask(() => this.#answerFailure(call, error));
     }
   }
@@ -270,7 +270,7 @@ export class Dispatch {
     const fault = call.hostFault();
     if (fault !== undefined) {
       this.#metrics.reject("host");
-      // If one party on the way reads another host, a proxy may have read another request.
+      // If a proxy reads a different host, it may also have read a different request.
       sendError(call, apiError("invalid_argument", "BAD_HOST", fault), { headers: { connection: "close" } });
       return undefined;
     }
@@ -332,7 +332,7 @@ export class Dispatch {
   }
 }
 
-/** The store of metadata logs what it writes, with keys and revision. */
+/** Returns the results of a route that are logged. The store of metadata logs its own writes, with keys and revision. */
 function auditOf({ kind, access: { role = "viewer", area } }: Route): Call["audit"] {
   if (role === "viewer") return "nothing";
   return kind === "rpc" && area === "metadata" ? "failure" : "outcome";
@@ -365,7 +365,7 @@ function refuseType(call: Call, accepted: string): void {
   );
 }
 
-/** Returns the scope whose entries a call is about; undefined: no scope's. */
+/** Returns the scope of a call; undefined where it has none. */
 function scopeOfCall({ principal }: Call, { reach }: RouteAccess): string | undefined {
   if (typeof reach !== "object") return undefined;
   return principal === undefined ? reach.scope : scopeOf(principal, reach.scope);

@@ -5,7 +5,7 @@ import type { RpcService } from "./rpc/method.ts";
 import type { ToolsSource } from "./tools/tools-context.ts";
 import type { ChangeFeed } from "./tools/watch-udms.ts";
 
-/** Gives the store of a scope of the metadata, the same one each time; undefined: there is no such scope. */
+/** Returns the store of a metadata scope, the same one each time; undefined where the scope does not exist. */
 export type ScopeStores = (scope: string) => ToolsSource | undefined;
 
 /** The services of metadata over one store. */
@@ -18,22 +18,22 @@ export interface MetadataServices {
 const scopeHeader = "udm-scope";
 const pathPart = "/scopes/";
 
-/** The services of metadata for each scope: the same methods, over the entries of the scope alone. */
+/** The services of metadata for each scope. They have the same methods, limited to the entries of the scope. */
 export class ScopedServices {
   readonly #prefix: string;
   readonly #stores: ScopeStores;
   readonly #make: (source: ToolsSource, scope: string) => MetadataServices;
-  /** By store: they go with it. */
+  /** The services by store. They are removed with the store. */
   readonly #made = new WeakMap<ToolsSource, MetadataServices>();
 
-  /** @param prefix of the paths of the services; those of a scope are below `<prefix>/scopes/<scope>/`. */
+  /** @param prefix of the paths of the services. Those of a scope are below `<prefix>/scopes/<scope>/`. */
   constructor(prefix: string, stores: ScopeStores, make: (source: ToolsSource, scope: string) => MetadataServices) {
     this.#prefix = prefix + pathPart;
     this.#stores = stores;
     this.#make = make;
   }
 
-  /** Returns the scope that a call names by its path or else by its header, with the path as it is without a scope; undefined: none. */
+  /** Returns the scope that a call names by its path or its header, and the path without the scope; undefined where it names none. */
   named(call: Pick<Call, "path" | "headers">): { readonly scope: string; readonly path: string } | undefined {
     const { path, headers } = call;
     if (path.startsWith(this.#prefix)) {
@@ -46,7 +46,7 @@ export class ScopedServices {
     return scope === undefined || scope === "" ? undefined : { scope, path };
   }
 
-  /** @throws ConnectError `not_found` that names the scope. */
+  /** Returns the services of a scope. @throws ConnectError `not_found` with the name of the scope. */
   of(scope: string): MetadataServices {
     const store = this.#stores(scope);
     if (store === undefined) throw apiError("not_found", "SCOPE_NOT_FOUND", `there is no scope ${quote(scope)}`);

@@ -24,7 +24,7 @@ import {
 import { Secret } from "../base/text/index.ts";
 import { roles, type Role } from "./access/role.ts";
 
-/** Roles by value of a claim: `netgloss-admins=admin,*=viewer`. The value may have `=` in it, but no comma. */
+/** The roles by value of a claim: `netgloss-admins=admin,*=viewer`. A value may contain `=`, but no comma. */
 const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
   expected: `a list separated by commas, nothing twice, each <value of the claim>=<role>, the role one of ${roles.join(", ")}`,
   parse(value) {
@@ -43,20 +43,20 @@ const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
 
 const callback = "/login/callback";
 
-/** Tells whether others on the way can read what is sent to a URL. */
+/** Reports whether requests to a URL are not encrypted. */
 function isClear(url: string): boolean {
   if (url === "") return false;
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !/^(localhost|127\.[0-9.]+|\[::1\])$/.test(hostname);
 }
 
-/** Words a fault of a setting of the sign-in: there is none while it is off. */
+/** Returns the rule of a sign-in setting, which reports no fault while the sign-in is off. */
 function ofSignIn<T>(isWrong: (value: T) => boolean, words: string) {
   return (value: T, valueOf: (name: string) => unknown): string | undefined =>
     valueOf("SVC_API_OIDC_ENABLE") === true && isWrong(value) ? words : undefined;
 }
 
-/** The port, who may use it, and how much of it. */
+/** The settings of the port, its access and its limits. */
 export const serverSettings = {
   SVC_API_IP: row(listenAddress, "127.0.0.1", "The address on which the port listens."),
   SVC_API_PORT: row(int(0, 65_535), 8080, "The port of the API, health and metrics. 0 lets the system choose."),

@@ -5,13 +5,13 @@ import { type Call, hasTag, headerOf, sendBytes, sendJson, tagOf } from "./http/
 import { anybody, anyObject, describe, jsonResponse, page, type Endpoint } from "./methods/endpoint.ts";
 import { takesGzip } from "./rpc/protocol.ts";
 
-/** A file of the pages, compressed as the build left it. */
+/** A file of the pages, compressed by the build. */
 interface PageFile {
   readonly gzip: Uint8Array;
-  /** The same as it was, unpacked when it is first asked for. */
+  /** Returns the uncompressed content, which is unpacked on first use. */
   readonly plain: () => Uint8Array;
   readonly type: string;
-  /** A weak one: it is the same for the file compressed and plain. */
+  /** The entity tag. It is weak, because it is the same for the compressed and the plain file. */
   readonly etag: string;
 }
 
@@ -23,10 +23,10 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /**
- * The files of the pages by their path below the folder: `index.html`, `assets/…`. All are read at once, so that those in memory belong together
- * when the package is replaced; what is asked for is looked up here and never becomes a path.
+ * Reads the files of the pages by their path below the folder: `index.html`, `assets/…`. It reads all at once, so that the files in memory belong
+ * together even when the package is replaced. A requested name is only looked up here and never becomes a path.
  *
- * @returns nothing where the pages have not been built.
+ * @returns an empty map where the pages have not been built.
  */
 function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
   if (!existsSync(folder)) return new Map();
@@ -45,7 +45,7 @@ function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
   );
 }
 
-/** Only files of this server, nothing inline, in no frame of another site. */
+/** The Content-Security-Policy: only files of this server, nothing inline, and no frame of another site. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -65,14 +65,14 @@ const pageHeader = {
   "cross-origin-opener-policy": "same-origin",
 } as const;
 
-/** Files with a hash of their content in their name. */
+/** The cache header of files with a hash of their content in their name. */
 const keptForGood = "public, max-age=31536000, immutable";
 const askedAgain = "no-cache";
 
 /**
- * Answers with a file of the pages: compressed for who takes that, 304 for who has it.
+ * Answers with a file of the pages: compressed where the client accepts it, 304 where the client has it already.
  *
- * @param isHashed whether its name changes with its content.
+ * @param isHashed true where its name changes with its content.
  */
 function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHashed: boolean): Promise<void> {
   const header = {
@@ -96,7 +96,7 @@ function servePageFile(call: Call, { gzip, plain, type, etag }: PageFile, isHash
   );
 }
 
-/** Below `/`; the table of the pages themselves is in `web/src/navigation/page-paths.ts`, and a test holds both equal. */
+/** The paths of pages below `/`. The pages have their own table in `web/src/navigation/page-paths.ts`, and a test keeps both equal. */
 export const pagePaths: readonly string[] = [
   "",
   "alerts",
@@ -112,9 +112,9 @@ export const pagePaths: readonly string[] = [
   "settings",
 ];
 
-/** Pages of one thing, whose path goes on behind a slash; in the pages they stand in the same file. */
+/** The pages of one thing, whose path continues after a slash. The pages have the same list in the same file. */
 export const deepPaths: readonly string[] = ["address", "value"];
-/** So many segments may stand behind such a page: `/value/prefix/10.0.0.0/8` has three. A tag may have slashes, too. */
+/** The most segments after such a page: `/value/prefix/10.0.0.0/8` has three. A tag may also contain slashes. */
 export const deepest = 6;
 
 const htmlType = "text/html; charset=utf-8";
@@ -122,29 +122,29 @@ const htmlType = "text/html; charset=utf-8";
 const notBuilt = `<!doctype html><html lang="en"><title>netgloss</title>
 <p>The pages are not built: run <code>npm run build</code> and start again. The API works: see <a href="openapi.json">openapi.json</a>.`;
 
-/** Below the pages: their document finds its files only beside it. */
+/** Returns the answer for an unknown path below the pages. The document of the pages cannot be used, because its files are beside it. */
 const noPage = (up: string): string => `<!doctype html><html lang="en"><title>netgloss</title>
 <h1>There is no such page</h1><p><a href="${up}">Go to the Overview</a>`;
 
 const described = describe("collector", "index", "For programs a list of paths, for browsers the pages", {
   "200": jsonResponse("The list.", anyObject),
 });
-// Without data: whoever may not see any has to see how to sign in.
+// The pages have no data, so everybody may load them, also to sign in.
 const row = (path: string, serve: Endpoint["serve"]): Endpoint => page(path, anybody, serve, undefined, "pages");
 
-/** Holds what the pages consist of: one document at each page's path, and its files. At `/` programs get a list of paths instead. */
+/** The pages: one document at the path of each page, and its files. At `/`, programs get a list of paths instead. */
 export class WebPages {
   readonly endpoints: readonly Endpoint[];
   /** The row of `/`. */
   readonly index: Endpoint;
   readonly #files: ReadonlyMap<string, PageFile> | undefined;
   readonly #document: PageFile | undefined;
-  /** The document for paths of so many further segments. */
+  /** The document by the number of further segments in the path. */
   readonly #deeper = new Map<number, PageFile>();
 
   /**
-   * @param folder where the built pages are; undefined: there are none.
-   * @param index what programs get at `/`.
+   * @param folder the folder of the built pages; undefined where there are none.
+   * @param index returns the answer to programs at `/`.
    */
   constructor(folder: string | undefined, index: () => unknown) {
     this.#files = folder === undefined ? undefined : readPageFiles(folder);
@@ -163,7 +163,7 @@ export class WebPages {
     this.index = { ...row("/", serveIndex), described };
   }
 
-  /** Returns what answers at a path that has no row: a page of one thing; for browsers, that there is no page; undefined for programs. */
+  /** Returns the endpoint of a path without a row: a page of one thing, or the missing-page answer for browsers; undefined for programs. */
   other({ method, headers, path }: Call): Endpoint | undefined {
     const [, first = "", thing = "", ...more] = path.split("/");
     if (this.#files !== undefined && deepPaths.includes(first) && thing !== "" && more.length < deepest)
@@ -173,7 +173,7 @@ export class WebPages {
     return row("", (call) => this.#serveNoPage(call));
   }
 
-  /** @param depth segments of the path behind the first: the document finds its files beside it, or so far above. */
+  /** Serves the document. @param depth the number of segments after the first. The document finds its files that many levels above. */
   #serveDocument(call: Call, depth = 0): Promise<void> {
     if (this.#document !== undefined) return servePageFile(call, this.#documentAt(this.#document, depth), false);
     const header = { ...pageHeader, "cache-control": "no-store", "content-type": htmlType };
@@ -203,7 +203,7 @@ export class WebPages {
   }
 }
 
-/** A browser names text/html; programs say nothing, or that they take anything. */
+/** Reports whether a client wants HTML. A browser names text/html; programs send no `Accept` header, or accept anything. */
 function wantsHtml(accept: string | undefined): boolean {
   return (accept ?? "").split(",").some((part) => part.split(";", 1)[0]?.trim().toLowerCase() === "text/html");
 }

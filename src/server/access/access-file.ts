@@ -23,29 +23,29 @@ import {
 import { scopeName } from "../../metadata/index.ts";
 import { areas, roles } from "./role.ts";
 
-/** Its secret has 256 bits, so that a plain hash of it is as good as a slow one. */
+/** The bytes of a token's secret. With 256 bits, a plain hash is as safe as a slow one. */
 const secretBytes = 32;
 const form = /^ngt_([A-Za-z0-9._-]{1,64})_([A-Za-z0-9_-]{43})$/;
 const nameForm = /^[A-Za-z0-9.-]{1,64}$/;
 
-/** Tells whether a text may be the name of a token: no underscore, which ends it in the token. */
+/** Reports whether a text may be the name of a token. It has no underscore, because an underscore ends the name in the token. */
 export function isTokenName(name: string): boolean {
   return nameForm.test(name);
 }
 
-/** A new token `ngt_<name>_<secret>`, and its hash for the file. */
+/** Returns a new token `ngt_<name>_<secret>`, and its hash for the file. */
 export function createToken(name: string): { readonly token: string; readonly hash: string } {
   const secret = randomBytes(secretBytes).toString("base64url");
   return { token: `ngt_${name}_${secret}`, hash: `sha256:${digest(secret).toString("hex")}` };
 }
 
-/** Name and secret of a token; undefined for another text. */
+/** Reads the name and secret of a token; returns undefined for any other text. */
 export function parseToken(text: string): { readonly name: string; readonly secret: string } | undefined {
   const [, name, secret] = form.exec(text) ?? [];
   return name === undefined || secret === undefined ? undefined : { name, secret };
 }
 
-/** The hash of a file as bytes; undefined for another text. */
+/** Reads the hash of a token as bytes; returns undefined for any other text. */
 function parseTokenHash(text: string): Uint8Array | undefined {
   const [, hex] = /^sha256:([0-9a-f]{64})$/.exec(text) ?? [];
   return hex === undefined ? undefined : Buffer.from(hex, "hex");
@@ -59,13 +59,13 @@ function digest(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** Cost 2^15, 32 MiB of memory: some 0.1 s of a core. */
+/** The cost of scrypt: 2^15 needs 32 MiB of memory and about 0.1 s of a core. */
 const cost = { ln: 15, r: 8, p: 1 };
-/** The most memory that a file may ask for: 2^17 with r = 8 takes 128 MiB. */
+/** The most memory that a hash of the file may need. 2^17 with r = 8 needs 128 MiB. */
 const maxMemory = 2 ** 27;
 const hashLength = 32;
 
-/** A hash of scrypt (RFC 7914) with what it was made with. */
+/** A scrypt hash (RFC 7914) with its parameters and salt. */
 export interface PasswordHash {
   readonly ln: number;
   readonly r: number;
@@ -78,7 +78,7 @@ const derive = promisify<Buffer, Uint8Array, number, { N: number; r: number; p: 
   scrypt,
 );
 
-/** `$scrypt$ln=15,r=8,p=1$salt$hash`, the form of the PHC, in base64 without padding. Takes a thread of the pool, not the loop. */
+/** Returns `$scrypt$ln=15,r=8,p=1$salt$hash` in the PHC format, in base64 without padding. It runs in the thread pool. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await hashWith(password, { ...cost, salt, hash: new Uint8Array(hashLength) });
@@ -86,7 +86,7 @@ export async function hashPassword(password: string): Promise<string> {
   return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${text(salt)}$${text(hash)}`;
 }
 
-/** @returns undefined for a text of another form, or one that would take more than 128 MiB. */
+/** Reads a password hash. @returns undefined for a text of another form, or one that would need more than 128 MiB. */
 export function parsePasswordHash(text: string): PasswordHash | undefined {
   const found = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{11,})\$([A-Za-z0-9+/]{22,86})$/.exec(
     text,
@@ -97,7 +97,7 @@ export function parsePasswordHash(text: string): PasswordHash | undefined {
   return { ln, r, p, salt: Buffer.from(found[4] ?? "", "base64"), hash: Buffer.from(found[5] ?? "", "base64") };
 }
 
-/** Compares in a time that does not depend on how much is right. */
+/** Compares a password in a time that does not depend on how much of it is right. */
 export async function isPassword(password: string, expected: PasswordHash): Promise<boolean> {
   return timingSafeEqual(await hashWith(password, expected), expected.hash);
 }
@@ -107,7 +107,7 @@ function hashWith(password: string, { ln, r, p, salt, hash }: PasswordHash): Pro
   return derive(Buffer.from(password.normalize("NFC")), salt, hash.length, options);
 }
 
-/** Thrown for a file of users that cannot be used: a line `file:line:column: …` for each fault. */
+/** The error for an invalid file of users, with a line `file:line:column: …` for each fault. */
 export class AccessFileError extends Error {
   readonly faults: readonly string[];
 
@@ -122,14 +122,14 @@ const userName = scalar("a name without a colon", (name) => (/[:\p{Cc}]/u.test(n
 const tokenName = scalar("a name of letters, digits, dots and dashes", (name) =>
   isTokenName(name) ? name : undefined,
 );
-/** A value may also stand in a list by itself. */
+/** Returns a shape that also accepts a list with a single value. */
 function single<T>(shape: Shape<T>): Shape<T> {
   const read = (at: FileNode): T | undefined =>
     shape.read(at.node.kind === "sequence" && at.children().length === 1 ? at.below(0) : at);
   return new Shape(shape.expected, read, shape.rows);
 }
 
-/** A key without a value must not remove a limit of somebody. */
+/** The option that refuses a key without a value, which could otherwise remove a user's limit. */
 const strict = { isStrict: true };
 const hidden = { isHidden: true };
 
@@ -183,7 +183,7 @@ function parseTime(time: string): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-/** A user of the file. One without a password and a certificate cannot sign in. */
+/** A user of the file. A user without password and certificate cannot sign in. */
 export type AccessUser = ShapeValue<typeof user> & { readonly name: string };
 
 export type AccessToken = ShapeValue<typeof token> & { readonly name: string };
@@ -202,20 +202,20 @@ export function parseAccessFile(path: string, source: string): AccessList {
   return value;
 }
 
-/** Names a list of the file. */
+/** The name of a list of the file. */
 export type AccessSection = "users" | "tokens";
 
-/** A field's texts by its name; undefined takes the field out. */
+/** The texts of fields by name. Undefined removes the field. */
 export type AccessFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const header = `# Users and API tokens of netgloss; docs/access.md describes this file. \`netgloss user\` and \`netgloss token\` write it: comments are lost.\n`;
 
 /**
- * The text of a file of users with one user or token set or removed. Fields that are not given stay.
+ * Returns the text of a file of users after setting or removing one user or token. Fields that are not given stay.
  *
- * @param fields undefined removes it.
- * @returns undefined when there is nothing to remove.
- * @throws AccessFileError when the file, or what would come out, has faults.
+ * @param fields the fields to set; undefined removes the user or token.
+ * @returns the text; undefined where there is nothing to remove.
+ * @throws AccessFileError when the file, or the result, has faults.
  */
 export function editAccessFile(
   path: string,

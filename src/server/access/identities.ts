@@ -13,28 +13,28 @@ import {
 } from "./access-file.ts";
 import type { Principal } from "./role.ts";
 
-/** Passwords that are hashed at a time, and those that wait for it. */
+/** The most passwords that are hashed at a time, and the most that wait. */
 const maxRunning = 2;
 const maxWaiting = 32;
-/** Milliseconds for which a password that was right need not be hashed again; and how many are remembered. */
+/** The milliseconds for which a correct password need not be hashed again, and the most that are remembered. */
 const rememberedMs = 600_000;
 const maxRemembered = 1_000;
 
 type Found = Principal | undefined | "blocked" | "busy";
 
-/** A hash of the usual cost, of no password. */
+/** A hash of the usual cost that matches no password. */
 const noPassword = parsePasswordHash(`$scrypt$ln=15,r=8,p=1$${"A".repeat(22)}$${"A".repeat(43)}`);
 
 const costOf = ({ ln, r, p }: PasswordHash): string => `${ln},${r},${p}`;
 
-/** Returns a hash of no password for each cost that hashes of the file have; of the usual one where it has none. */
+/** Returns a hash that matches no password for each cost in the file, or of the usual cost where the file has no hashes. */
 function hashesOfNobody({ users }: AccessList): ReadonlyMap<string, PasswordHash> {
   const given = [...users.values()].flatMap(({ password }) => password ?? []);
   const hashes = given.length > 0 || noPassword === undefined ? given : [noPassword];
   return new Map(hashes.map((of) => [costOf(of), { ...of, hash: new Uint8Array(of.hash.length) }]));
 }
 
-/** Hashes once at each cost of the file, whoever signs in: how long it takes does not tell whose names are known. */
+/** Checks a password. It hashes once at each cost of the file, so that the time does not reveal known names. */
 async function isPasswordOf(
   user: AccessUser | undefined,
   password: string,
@@ -50,12 +50,12 @@ async function isPasswordOf(
   return isRight;
 }
 
-/** Holds the known users and tokens, by what they prove it with. */
+/** The known users and tokens, by their means of authentication. */
 export class Identities {
   readonly #clock: Clock;
   #list: AccessList = { users: new Map(), tokens: new Map() };
   #nobody = hashesOfNobody(this.#list);
-  // A key that nobody knows: what is remembered says nothing of a password to who reads memory later.
+  // A random key keeps the cache from revealing passwords to someone who reads memory later.
   readonly #key = randomBytes(32);
   #remembered = new Map<string, { readonly user: AccessUser; readonly until: number }>();
   #running = 0;
@@ -67,23 +67,23 @@ export class Identities {
     this.#clock = clock;
   }
 
-  /** Takes the place of all users and tokens. */
+  /** Replaces all users and tokens. */
   replace(fresh: AccessList): void {
     this.#list = fresh;
     this.#nobody = hashesOfNobody(fresh);
     this.#remembered = new Map();
   }
 
-  /** Tells whether nobody can sign in. */
+  /** Reports whether nobody can sign in. */
   isEmpty(): boolean {
     return this.#list.users.size === 0 && this.#list.tokens.size === 0;
   }
 
   /**
-   * The user with this password: at once for one that was right a short time ago, else after some 0.1 s of another thread.
+   * Finds the user with this password: at once if it was right a short time ago, otherwise after about 0.1 s of another thread.
    *
-   * @param mayHash asked before a password is hashed.
-   * @returns `blocked` when it may not be, `busy` when too many wait for it.
+   * @param mayHash is asked before a password is hashed.
+   * @returns the user; `blocked` where hashing is not allowed, `busy` where too many wait for it.
    */
   byPassword(name: string, password: string, mayHash: () => boolean): Found | Promise<Found> {
     const sign = createHmac("sha256", this.#key).update(`${name}\0${password}`).digest("base64");
@@ -100,7 +100,7 @@ export class Identities {
     return this.#principalOfToken(token);
   }
 
-  /** @param subject parts of a subject whose certificate was verified: `CN=alice`. */
+  /** Finds the user of a certificate. @param subject the parts of a verified certificate's subject, such as `CN=alice`. */
   byCertificate(subject: readonly string[]): Principal | undefined {
     for (const user of this.#list.users.values()) {
       if (user.certificate?.every((part) => subject.includes(part)) === true)
@@ -110,8 +110,8 @@ export class Identities {
   }
 
   /**
-   * Returns the present form of a principal that was found before: with the role of now, or undefined when what proved it would prove
-   * it no more. One that was found elsewhere is returned as it is.
+   * Returns the current form of a principal that was found before, with the current role. Returns undefined where the proof is no longer
+   * valid. A principal that was found elsewhere is returned unchanged.
    */
   current(principal: Principal): Principal | undefined {
     const proof = this.#proofs.get(principal);

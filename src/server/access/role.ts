@@ -1,50 +1,50 @@
 import { quote } from "../../base/text/index.ts";
 
-/** The roles of users; each role may do what those before it may. */
+/** The roles of users. Each role includes the rights of those before it. */
 export const roles = ["viewer", "editor", "operator", "admin"] as const;
 export type Role = (typeof roles)[number];
 
-/** Tells whether a role suffices where another is needed. */
+/** Reports whether a role suffices where another is needed. */
 export function suffices(role: Role, needed: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
 
-/** The subjects of what the port serves: a token may be for some of them alone. */
+/** The areas of the API. A token may be limited to some of them. */
 export const areas = ["metadata", "flow", "snmp", "collector"] as const;
 export type Area = (typeof areas)[number];
 
 /** The proven identity of a caller. */
 export interface Principal {
-  /** Name of the user, or of the token. */
+  /** The name of the user or of the token. */
   readonly name: string;
   readonly role: Role;
-  /** Undefined: all. */
+  /** The areas of a limited token; undefined means all. */
   readonly areas?: readonly Area[];
-  /** The scopes of the metadata to which it is limited; undefined: it is not. */
+  /** The scopes of the metadata to which it is limited; undefined means no limit. */
   readonly scopes?: readonly string[];
-  /** The means of the proof. */
+  /** The means of authentication. */
   readonly by: "basic" | "token" | "certificate" | "session";
 }
 
 /**
- * What a route shows or changes, for callers who are limited to scopes. `nothing`: nothing that belongs to a scope, such as the schema.
- * `own`: the route itself leaves out what is not of the caller's scopes. An object: entries of the scope that the call names.
+ * The data that a route shows or changes, for callers limited to scopes. `nothing`: no data of scopes, such as the schema.
+ * `own`: the route itself leaves out other scopes' data. An object: the entries of the scope that the call names.
  */
 export type RouteReach = "nothing" | "own" | { readonly scope: string | undefined };
 
 /** The callers that may use a route. */
 export interface RouteAccess {
-  /** Undefined: anybody, without a proof of who it is. */
+  /** The lowest role; undefined allows anybody without authentication. */
   readonly role: Role | undefined;
-  /** True if the caller is identified even where anybody may call: some get to see more. */
+  /** True where the caller is identified even if anybody may call, because some callers see more. */
   readonly isPersonal?: boolean;
-  /** Undefined: of every area. */
+  /** The area; undefined stands for every area. */
   readonly area: Area | undefined;
-  /** Undefined: the whole collector, which is not for callers who are limited to scopes. */
+  /** The reach; undefined means the whole collector, which callers limited to scopes may not use. */
   readonly reach?: RouteReach | undefined;
 }
 
-/** Returns why a principal may not use a route; undefined when it may. */
+/** Returns the reason why a principal may not use a route; undefined where it may. */
 export function lacks(principal: Principal, { role: needed = "viewer", area, reach }: RouteAccess): string | undefined {
   const { name, role, areas: allowed } = principal;
   if (!suffices(role, needed)) return `${name} has the role ${role}, this needs ${needed}`;
@@ -53,7 +53,7 @@ export function lacks(principal: Principal, { role: needed = "viewer", area, rea
   return lacksScope(principal, reach);
 }
 
-/** The words are the same whether there is such a scope or not. */
+/** Returns the reason of a missing scope. The text does not reveal whether the scope exists. */
 function lacksScope(principal: Principal, reach: RouteReach | undefined): string | undefined {
   const { name, scopes } = principal;
   if (scopes === undefined || reach === "nothing" || reach === "own") return undefined;
@@ -64,7 +64,7 @@ function lacksScope(principal: Principal, reach: RouteReach | undefined): string
   return scopes.includes(scope) ? undefined : `${limit}, this is scope ${quote(scope)}`;
 }
 
-/** Returns the scope in which the call of a principal is: the one that it names, or else the only one of the principal; undefined: none. */
+/** Returns the scope of a principal's call: the named one, or the principal's only one; undefined for none. */
 export function scopeOf({ scopes = [] }: Principal, named: string | undefined): string | undefined {
   return named ?? (scopes.length === 1 ? scopes[0] : undefined);
 }

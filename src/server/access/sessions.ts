@@ -4,15 +4,15 @@ import type { Clock } from "../../base/report/index.ts";
 import { suffices, type Principal } from "./role.ts";
 
 /**
- * Values by random keys, which end. When there are too many, the oldest goes.
+ * A map from random keys to values that expire. When there are too many, the oldest is removed.
  *
- * @param lifetimeMs from when a value was added on.
+ * @param lifetimeMs the milliseconds from adding a value to its end.
  */
 export class ExpiringMap<Value> {
   readonly #lifetimeMs: number;
   readonly #maxSize: number;
   readonly #clock: Pick<Clock, "monotonic">;
-  // All live equally long, so that the oldest is the first and the first to end.
+  // All values have the same lifetime, so the first one is the oldest and expires first.
   readonly #entries = new Map<string, { readonly value: Value; readonly ends: number }>();
 
   constructor(lifetimeMs: number, maxSize: number, clock: Pick<Clock, "monotonic">) {
@@ -26,7 +26,7 @@ export class ExpiringMap<Value> {
     return this.#entries.size;
   }
 
-  /** @returns the key: 256 random bits, safe in a URL and in a cookie. */
+  /** Adds a value. @returns the key: 256 random bits, safe in a URL and in a cookie. */
   add(value: Value): string {
     this.#dropEnded();
     const [oldest] = this.#entries.keys();
@@ -47,7 +47,7 @@ export class ExpiringMap<Value> {
     for (const [key, { value }] of this.#entries) yield [key, value];
   }
 
-  /** Removes it. @returns what it was; undefined for a key that is not known or has ended. */
+  /** Removes a value. @returns the value; undefined for a key that is unknown or has expired. */
   take(key: string): Value | undefined {
     this.#dropEnded();
     const found = this.#entries.get(key);
@@ -65,7 +65,7 @@ export class ExpiringMap<Value> {
 }
 
 const maxSessions = 10_000;
-/** Of one user or token: who signs in again and again pushes out nobody else. */
+/** The most sessions of one user or token, so that repeated sign-ins displace nobody else. */
 const maxSessionsOfOne = 100;
 
 /** The means by which a session was begun. */
@@ -74,21 +74,21 @@ export type SessionProof = "password" | "token" | "issuer";
 interface Session {
   principal: Principal;
   readonly proof: SessionProof;
-  /** True if its cookie is one of TLS, which alone proves it then. */
+  /** True where its cookie was set with TLS. Only such a cookie then proves the session. */
   readonly isSecure: boolean;
-  /** Returns who the proof of the session would prove now; undefined: it is good no more. */
+  /** Returns the principal that the proof of the session gives now; undefined where the proof is no longer valid. */
   readonly current: () => Principal | undefined;
   readonly csrfToken: string;
 }
 
 /**
- * Sessions of people in browsers. A session ends with its time, by {@link end}, and when its proof is good no more, proves a lower
- * role, or other limits.
+ * The sessions of people in browsers. A session ends at its time, by {@link end}, and when its proof is no longer valid or gives a lower
+ * role or other limits.
  *
- * Keeps all in memory: a restart ends every session.
+ * Sessions are only in memory, so a restart ends all of them.
  */
 export class Sessions {
-  /** How long a session lasts, milliseconds. */
+  /** The lifetime of a session in milliseconds. */
   readonly lifetimeMs: number;
   readonly #sessions: ExpiringMap<Session>;
   /** The session of each principal. */
@@ -103,7 +103,7 @@ export class Sessions {
     return this.#sessions.size;
   }
 
-  /** Begins a session of a principal. @returns its key, which nobody knew before. */
+  /** Begins a session of a principal. @returns its new key. */
   begin(principal: Principal, start: Pick<Session, "proof" | "isSecure" | "current">): string {
     const own = this.#keysOf(principal.name, start.proof);
     if (own.length >= maxSessionsOfOne) this.#sessions.take(own[0] as string);
@@ -113,25 +113,25 @@ export class Sessions {
     return key;
   }
 
-  /** Returns whose session it is; undefined for one that is not known, has ended, or belongs to another kind of cookie. */
+  /** Returns the principal of a session; undefined for a session that is unknown, has ended, or needs another kind of cookie. */
   principalOf(key: string, isSecure: boolean): Principal | undefined {
     const session = this.#sessions.get(key);
     return session?.isSecure === isSecure ? this.#current(key, session) : undefined;
   }
 
-  /** Returns who a principal that was returned before is now; undefined when its session has ended. */
+  /** Returns the current form of a principal; undefined where its session has ended. */
   current(principal: Principal): Principal | undefined {
     const [key, session] = this.#of(principal);
     return session && this.#current(key, session);
   }
 
-  /** Returns what a page has to send with what changes something, and how its session began. */
+  /** Returns the CSRF token that a page must send with changing requests, and the proof with which the session began. */
   tellPage(principal: Principal): { readonly csrfToken: string; readonly proof: SessionProof } | undefined {
     const [, session] = this.#of(principal);
     return session && { csrfToken: session.csrfToken, proof: session.proof };
   }
 
-  /** Tells whether a text is the token against forgery of a principal's session. */
+  /** Reports whether a text is the token against forgery of a principal's session. */
   isCsrfToken(principal: Principal, text: string | undefined): boolean {
     const [, session] = this.#of(principal);
     if (session === undefined || text === undefined) return false;
@@ -139,12 +139,12 @@ export class Sessions {
     return expected.length === given.length && timingSafeEqual(expected, given);
   }
 
-  /** Ends a session. @returns whose it was. */
+  /** Ends a session. @returns its principal. */
   end(key: string): Principal | undefined {
     return this.#sessions.take(key)?.principal;
   }
 
-  /** Ends all sessions of the user or token of a principal. @returns how many they were. */
+  /** Ends all sessions of the user or token of a principal. @returns their number. */
   endAll(principal: Principal): number {
     const [, session] = this.#of(principal);
     const keys = session === undefined ? [] : this.#keysOf(principal.name, session.proof);

@@ -10,32 +10,32 @@ import type { Clock } from "../../base/report/index.ts";
 
 /** The settings for sign-in at an issuer by OpenID Connect. */
 export interface OidcConfig {
-  /** URL whose `.well-known/openid-configuration` describes the issuer. By http only on a loopback address. */
+  /** The URL whose `.well-known/openid-configuration` describes the issuer. Plain http is allowed only on a loopback address. */
   readonly issuer: string;
   /**
-   * Certificates in PEM of authorities that may sign that of the issuer, besides the known ones; asked with each description of the issuer.
+   * Returns further CA certificates in PEM that may sign that of the issuer. It is called with each description of the issuer.
    * @throws Error when they cannot be read
    */
   readonly authorities?: (() => Buffer) | undefined;
   readonly clientId: string;
-  /** Empty: a public client, for which PKCE stands alone. */
+  /** The secret; empty for a public client, which relies only on PKCE. */
   readonly clientSecret: string;
   /** The way in which the secret is sent (RFC 6749, 2.3.1): as HTTP basic authentication, or in the body. */
   readonly clientAuth: "basic" | "post";
   /** The URL to which the issuer sends the browser back. */
   readonly redirectUrl: string;
   readonly scopes: readonly string[];
-  /** Claim with the name of the user. Without a usable one, `sub` is the name. */
+  /** The claim with the name of the user. If it is not usable, `sub` is the name. */
   readonly userClaim: string;
-  /** Claim with the groups or roles of the user: `groups`, or with dots inside of objects `realm_access.roles`. */
+  /** The claim with the groups or roles of the user: `groups`, or a path with dots such as `realm_access.roles`. */
   readonly roleClaim: string;
-  /** Role by value of that claim; `*` is for everybody. */
+  /** The roles by value of that claim. `*` applies to everybody. */
   readonly roles: ReadonlyMap<string, Role>;
 }
 
 /**
- * Why a sign-in came to nothing. `refused`: the browser, or what the issuer says of the user, does not suffice. `unavailable`: the
- * issuer cannot be asked, or does not accept the collector. `busy`: too many sign-ins at a time. The message is fit for the user.
+ * The error of a failed sign-in. `refused`: the browser's answer or the user's claims are not sufficient. `unavailable`: the
+ * issuer does not answer, or does not accept the collector. `busy`: there are too many sign-ins. The message may be shown to the user.
  */
 export class SignInError extends Error {
   readonly code: "refused" | "unavailable" | "busy";
@@ -51,7 +51,7 @@ type Claims = Readonly<Record<string, unknown>>;
 
 const maxNameLength = 256;
 
-/** A claim by its whole name, or else by the path that its dots make. */
+/** Returns a claim by its whole name, or by a path with dots. */
 function claimOf(claims: Claims, name: string): unknown {
   if (Object.hasOwn(claims, name)) return claims[name];
   let found: unknown = claims;
@@ -63,9 +63,9 @@ function claimOf(claims: Claims, name: string): unknown {
 }
 
 /**
- * The user whom claims describe, with the highest role that one of the values of the role claim gives.
+ * Returns the user of claims, with the highest role that a value of the role claim gives.
  *
- * @throws SignInError `refused` when none gives a role.
+ * @throws SignInError `refused` when no value gives a role.
  */
 function claimedUser(
   claims: Claims,
@@ -88,14 +88,14 @@ function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length <= maxNameLength && !/\p{Cc}/u.test(value);
 }
 
-/** Answers longer than this are none of an issuer, bytes. */
+/** The most bytes of an issuer's answer. */
 const maxAnswer = 1024 * 1024;
 
 /**
- * Requests as `fetch` makes them, which also trust these authorities and bound the answer: the `fetch` of Node.js does neither. Redirections
- * are not followed.
+ * Returns a `fetch` that also trusts these authorities and limits the answer. The `fetch` of Node.js does neither. It does not follow
+ * redirects.
  *
- * @param authorities certificates in PEM; undefined: the known ones alone.
+ * @param authorities certificates in PEM; undefined uses only the known ones.
  */
 function createTrustingFetch(authorities: Buffer | undefined): CustomFetch {
   const ca = authorities && [...rootCertificates, authorities.toString()];
@@ -132,12 +132,12 @@ function responseOf(message: IncomingMessage): Response {
   return new Response(body, { status: statusCode, headers });
 }
 
-/** Milliseconds for which the description of an issuer is used. */
+/** The milliseconds for which the description of an issuer is used. */
 const descriptionMs = 3_600_000;
-/** Seconds that one request to an issuer may take. */
+/** The most seconds of one request to an issuer. */
 const requestSeconds = 10;
 
-/** The secrets of a sign-in under way that only the collector knows. */
+/** The secrets of a sign-in in progress, which only the collector knows. */
 interface Challenge {
   readonly nonce: string;
   /** The verifier of PKCE (RFC 7636). */
@@ -147,7 +147,7 @@ interface Challenge {
 /**
  * The server at which users sign in.
  *
- * The library is loaded with the first sign-in.
+ * The library is loaded at the first sign-in.
  */
 class Issuer {
   readonly #config: OidcConfig;
@@ -159,7 +159,7 @@ class Issuer {
     this.#clock = clock;
   }
 
-  /** A new secret for each sign-in. */
+  /** Returns new secrets for a sign-in. */
   async challenge(): Promise<Challenge> {
     const client = await import("openid-client");
     return { nonce: client.randomNonce(), verifier: client.randomPKCECodeVerifier() };
@@ -180,7 +180,7 @@ class Issuer {
   }
 
   /**
-   * Returns what the issuer says of the user, once its answer to the browser has proven right: state, nonce, PKCE, and signature,
+   * Returns the claims of the user after checking the issuer's answer to the browser: state, nonce, PKCE, and signature,
    * issuer, audience and time of the ID token.
    *
    * @throws SignInError
@@ -220,7 +220,7 @@ class Issuer {
       {
         timeout: requestSeconds,
         [client.customFetch]: createTrustingFetch(authorities?.()),
-        // Without it the signature of an ID token that comes straight from the issuer is not looked at.
+        // Without this check, the library ignores the signature of an ID token that comes directly from the issuer.
         execute: [client.enableNonRepudiationChecks, ...(isClear ? [client.allowInsecureRequests] : [])],
       },
     );
@@ -232,7 +232,7 @@ class Issuer {
     });
   }
 
-  /** One question at a time; a failure is not kept. Whatever is wrong with a description: nobody can sign in. */
+  /** Reads the description of the issuer, with one request at a time. A failure is not cached. Without a valid description, nobody can sign in. */
   #describe(): Promise<OpenIdClient.Configuration> {
     if (this.#known === undefined || this.#known.ends <= this.#clock.monotonic()) {
       const description = this.#discover().catch((error: unknown) => {
@@ -264,7 +264,7 @@ class Issuer {
   }
 }
 
-/** Codes of the library for an issuer that gave no answer of use. */
+/** The library's codes for an issuer without a usable answer. */
 const noAnswer: ReadonlySet<string> = new Set([
   "OAUTH_TIMEOUT",
   "OAUTH_ABORT",
@@ -278,11 +278,11 @@ function said(error: string, description: string | undefined): string {
   return JSON.stringify(description === undefined ? error : `${error}: ${description}`).slice(0, 300);
 }
 
-/** The library says what it did, the innermost cause why that failed. What the issuer answered, whom nobody may know, is no part of it. */
+/** Returns the reason of a failure: the library's step and the innermost cause. It leaves out the issuer's answer, which may be secret. */
 function reasonOf(error: unknown): string {
   const texts: string[] = [];
   for (let at = error; at instanceof Error && texts.length < 5; at = at.cause) {
-    // It quotes the text that is no JSON.
+    // This error would quote the invalid JSON.
     if (at instanceof SyntaxError) break;
     const code = (at as NodeJS.ErrnoException).code;
     const text = at.message === "" ? (code ?? at.name) : at.message;
@@ -291,13 +291,13 @@ function reasonOf(error: unknown): string {
   return texts.join(": ").slice(0, 300);
 }
 
-/** Milliseconds that a person may take at the issuer. */
+/** The milliseconds that a person may take at the issuer. */
 const pendingMs = 600_000;
 const maxPending = 10_000;
-/** Answers of browsers that are checked at the issuer at a time. */
+/** The most answers of browsers that are checked at the issuer at a time. */
 const maxRunning = 32;
 
-/** Sign-ins at an issuer: who a person is by its word. Those under way are kept in memory. */
+/** The sign-ins at an issuer, which identifies people. Sign-ins in progress are kept in memory. */
 export class SignIn {
   readonly #config: OidcConfig;
   readonly redirectUrl: string;
@@ -315,8 +315,8 @@ export class SignIn {
   /**
    * Begins a sign-in.
    *
-   * @param target where the browser goes at the end, kept for {@link SignIn.finish}.
-   * @returns where it goes now, and a state that it has to keep and bring again.
+   * @param target the path to which the browser goes at the end, kept for {@link SignIn.finish}.
+   * @returns the URL to which the browser goes now, and a state that it must keep and send back.
    * @throws SignInError
    */
   async begin(target: string): Promise<{ readonly url: string; readonly state: string }> {
@@ -331,11 +331,11 @@ export class SignIn {
   }
 
   /**
-   * Ends a sign-in; a state is good for one.
+   * Completes a sign-in. A state can be used once.
    *
    * @param answer the query with which the issuer sent the browser back.
    * @param kept the state that the browser kept.
-   * @returns who signed in, and the target of {@link SignIn.begin}.
+   * @returns the user, and the target of {@link SignIn.begin}.
    * @throws SignInError
    */
   async finish(
@@ -343,7 +343,7 @@ export class SignIn {
     kept: string | undefined,
   ): Promise<{ readonly principal: Principal; readonly target: string }> {
     const state = answer.get("state");
-    // A state that was begun in another browser stays usable there.
+    // A state of another browser stays usable there.
     const begun = state === null || state !== kept ? undefined : this.#pending.take(state);
     if (state === null || begun === undefined) {
       throw new SignInError("refused", "this sign-in is over, or was begun in another browser: begin at /login");

@@ -10,7 +10,7 @@ import { apiError, type ApiErrorCode } from "../api-error.ts";
 import { type Authenticator, type Rejected, basicChallenge, bearerChallenge, csrfHeader } from "./authenticator.ts";
 
 /**
- * Why a request that may change something is refused as another site's, or undefined. Programs send neither header and
+ * Returns the reason to refuse a changing request of another site, or undefined. Programs send neither header and
  * pass; a browser sends at least one of them with every POST.
  */
 function foreignSite(
@@ -25,16 +25,16 @@ function foreignSite(
   }
   if (origin === undefined) return undefined;
   try {
-    // The scheme is left out: in front of a proxy that ends TLS it is another one.
+    // The scheme is not compared, because it differs in front of a proxy that ends TLS.
     const { protocol, host: originHost } = new URL(origin);
     if (originHost !== "" && new URL(`${protocol}//${host}`).host === originHost) return undefined;
   } catch {
-    // An opaque origin (`null`) is nobody's.
+    // An opaque origin (`null`) matches no site.
   }
   return `a request from another site is refused (Origin: ${origin.slice(0, 64)})`;
 }
 
-/** Tells whether an address to listen on reaches only this machine: 127.0.0.0/8 or `::1`. */
+/** Reports whether an address to listen on reaches only this machine: 127.0.0.0/8 or `::1`. */
 export function isLoopback(ip: string): boolean {
   const address = parseAddress(ip);
   if (address === undefined) return ip === "localhost";
@@ -42,8 +42,8 @@ export function isLoopback(ip: string): boolean {
 }
 
 /**
- * Tells whether a Host header may be answered on a loopback address: an address, `localhost` or a name below it, or one of `allowed`.
- * Any other name was made by someone else to point here (DNS rebinding). A request without one passes, for browsers always send it.
+ * Reports whether a Host header is accepted on a loopback address: an address, `localhost` or a name below it, or one of `allowed`.
+ * Any other name may come from DNS rebinding. A request without the header passes, because browsers always send it.
  */
 function isKnownHost(host: string | undefined, allowed: readonly string[]): boolean {
   if (host === undefined || host === "") return true;
@@ -55,8 +55,8 @@ function isKnownHost(host: string | undefined, allowed: readonly string[]): bool
 }
 
 /**
- * Logs each call that may change something: who, from where, what, with which result. Of masses of them most have their line
- * at level debug; the next line at level warn or info says how many they were.
+ * Logs each call that may change something: user, client, method and result. In a flood of calls, most lines have
+ * level debug; the next line at level warn or info has their number.
  */
 export class WriteAudit {
   readonly #log: Log;
@@ -90,32 +90,32 @@ export class WriteAudit {
   }
 }
 
-/** Why a request is turned away by its header alone. */
+/** The reason to refuse a request by its header. */
 export interface Refusal {
   readonly reason: Rejection;
   readonly error: ConnectError;
 }
 
-/** The part of a call that admission looks at. */
+/** The part of a call that admission uses. */
 type Applicant = Pick<Call, "headers" | "host" | "method" | "peer" | "clientCertificate" | "principal" | "access">;
 
 type MaybeRefusal = Refusal | undefined;
 
-/** Routes that do not exist need as much as reading does. */
+/** The access to unknown routes, which is the same as for reading. */
 const unknownRoute: RouteAccess = { role: "viewer", area: undefined, reach: "nothing" };
 
-/** Decides which calls are let in, by their header alone. */
+/** The admission of calls, by their header alone. */
 export class Admission {
   readonly #authenticator: Authenticator | undefined;
   readonly #takesPasswords: boolean;
   readonly #allowedHosts: readonly string[] | undefined;
-  /** Most requests come with the name that the one before had. */
+  /** The last accepted host name. Most requests have the same name as the previous one. */
   #lastKnownHost: string | undefined;
 
   /**
-   * @param authenticator undefined when nobody has to prove who they are.
-   * @param takesPasswords whether a password may prove who asks.
-   * @param allowedHosts names that a Host header may carry besides those of this machine; undefined when any may.
+   * @param authenticator identifies callers; undefined where no authentication is needed.
+   * @param takesPasswords true where callers may authenticate by password.
+   * @param allowedHosts further names that a Host header may have besides those of this machine; undefined allows any.
    */
   constructor(
     authenticator: Authenticator | undefined,
@@ -128,8 +128,8 @@ export class Admission {
   }
 
   /**
-   * Checks everything before a body is read: host, who asks, what they may do, site. `access` is that of the route, undefined where
-   * there is none. Whoever is known is noted in the call. A promise only where a password has to be hashed.
+   * Checks a call before its body is read: host, identity, rights, site. `access` is that of the route, undefined where
+   * there is none. It stores the principal in the call, and returns a promise only where a password must be hashed.
    */
   admit(call: Applicant, access: RouteAccess = unknownRoute): MaybeRefusal | Promise<MaybeRefusal> {
     if (!this.#isHostKnown(call.host)) {
@@ -144,8 +144,8 @@ export class Admission {
   }
 
   /**
-   * Returns why a call that was admitted would not be now: who asks was deleted, changed or signed out, their role does not suffice any more,
-   * or they are limited to other scopes than those that the call goes by.
+   * Returns the reason why an admitted call would no longer be admitted: the caller was deleted, changed or signed out, the role is no longer
+   * sufficient, or the caller's scopes have changed.
    */
   revoked({ principal, access }: Pick<Call, "principal" | "access">): MaybeRefusal {
     if (principal === undefined || access === undefined || this.#authenticator === undefined) return undefined;
@@ -176,12 +176,12 @@ export class Admission {
   #judge(call: Applicant, access: RouteAccess, found: Principal): MaybeRefusal {
     call.principal = found;
     call.access = access;
-    // A caller who may not use a path may still know what it takes.
+    // A caller without access to a path may still ask for its options.
     const asked: RouteAccess = call.method === "OPTIONS" ? { ...access, role: "viewer" } : access;
     return refuseRole(found, asked) ?? this.#refuseForged(call);
   }
 
-  /** What may change something, by the cookie of a session, comes from a page that has read the token of the session. */
+  /** Refuses a changing request with a session cookie that lacks the session's CSRF token. */
   #refuseForged(call: Applicant): MaybeRefusal {
     const { principal } = call;
     const foreign = refuseSite(call);
@@ -208,8 +208,8 @@ function refuseRole(found: Principal, access: RouteAccess): MaybeRefusal {
 }
 
 /**
- * To a Basic challenge a browser answers with a dialog of its own, where the pages have a better one: they send this header. Where no
- * password is good for anything, no dialog may ask for one.
+ * The header that the pages send, so that the browser does not show its own dialog for a Basic challenge. If passwords are
+ * not accepted at all, no dialog may ask for one.
  */
 const pagesHeader = "x-requested-with";
 
@@ -228,8 +228,8 @@ const refusals: Readonly<Record<Rejected, readonly [code: ApiErrorCode, reason: 
 const isReading = (method: string): boolean => method === "GET" || method === "HEAD" || method === "OPTIONS";
 
 /**
- * Programs send neither header and pass; a browser sends one of them with what may change something. By the cookie of a session, which a
- * browser adds by itself, nothing passes without.
+ * Refuses changing requests of other sites. Programs send neither header and pass; a browser sends at least one. A request with a session
+ * cookie, which a browser adds by itself, needs one of the headers.
  */
 function refuseSite({ headers, host, method, principal }: Applicant): MaybeRefusal {
   if (isReading(method)) return undefined;

@@ -14,12 +14,12 @@ export interface BasicCredentials {
 /** The value of `WWW-Authenticate` for a client without the right credentials (RFC 7617). */
 export const basicChallenge = 'Basic realm="netgloss", charset="UTF-8"';
 
-/** The same for tokens (RFC 6750), to which no browser has a dialog. */
+/** The value for tokens (RFC 6750), for which browsers show no dialog. */
 export const bearerChallenge = 'Bearer realm="netgloss"';
 
 const basicForm = /^basic +(?! )([A-Za-z0-9+/_-]*={0,2}) *$/i;
 
-/** Name and password of an `Authorization` header; undefined when it has another form. */
+/** Reads name and password from an `Authorization` header; returns undefined where it has another form. */
 function readBasic(authorization: string): { readonly name: string; readonly password: string } | undefined {
   const encoded = basicForm.exec(authorization)?.[1];
   const text = encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("utf8");
@@ -28,8 +28,8 @@ function readBasic(authorization: string): { readonly name: string; readonly pas
 }
 
 /**
- * @returns a check of the `Authorization` header against one pair of credentials. How long it takes does not depend on
- * how much of them is right: digests are compared, not texts.
+ * Returns a check of the `Authorization` header against one pair of credentials. It compares digests, so that its time does not depend on
+ * how much of the credentials is right.
  */
 function createBasicAuth(credentials: BasicCredentials): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(`${credentials.username}:${credentials.password}`));
@@ -46,17 +46,17 @@ function digest(bytes: Uint8Array): Buffer {
 /** The path to which the issuer sends the browser back. */
 export const callbackPath = "/login/callback";
 
-/** A state is kept for as long as a person may take at the issuer, seconds. */
+/** The seconds for which a state is kept, which is the time that a person may take at the issuer. */
 const stateSeconds = 600;
 
 const securePrefix = "__Host-";
-/** The name of the cookie of a session; where browsers come by TLS, `__Host-` stands before it. */
+/** The name of the session cookie. With TLS it gets the prefix `__Host-`. */
 export const sessionName = "netgloss_session";
 const stateName = "netgloss_login";
 
 /**
- * The cookies of a browser that signs in. Where the browser comes by TLS, they have names that no other host can set (`__Host-`), and a
- * session that was begun so is proved by that name alone.
+ * The cookies of a browser that signs in. With TLS they have names that no other host can set (`__Host-`), and a
+ * session that was begun with TLS accepts only such a cookie.
  */
 export class SessionCookies {
   readonly #sessionMs: number;
@@ -73,17 +73,17 @@ export class SessionCookies {
     return key === undefined ? undefined : { key, isSecure: false };
   }
 
-  /** Returns the state of a sign-in under way. */
+  /** Returns the state of a sign-in in progress. */
   state(header: string | undefined, isSecure: boolean): string | undefined {
     return readCookie(header, (isSecure ? securePrefix : "") + stateName);
   }
 
-  /** Returns a `Set-Cookie` that keeps a session; an empty one ends it. */
+  /** Returns a `Set-Cookie` value that stores a session. An empty key removes it. */
   keepSession(key: string, isSecure: boolean): string {
     return keep(sessionName, key, Math.floor(this.#sessionMs / 1000), isSecure);
   }
 
-  /** Does the same for a state. */
+  /** Returns a `Set-Cookie` value that stores a state. */
   keepState(state: string, isSecure: boolean): string {
     return keep(stateName, state, stateSeconds, isSecure);
   }
@@ -102,17 +102,17 @@ function readCookie(header: string | undefined, name: string): string | undefine
   return undefined;
 }
 
-/** Why nobody is known by a proof: there is none, it is wrong, its client has guessed too often, or too many wait to be looked at. */
+/** The reason for a rejected proof: there is none, it is wrong, the client has guessed too often, or too many checks are waiting. */
 export type Rejected = "missing" | "wrong" | "blocked" | "busy";
 type Identified = Principal | Rejected;
 
-/** The header in which a page sends the token of its session with all that changes something. */
+/** The header with the session's CSRF token, which a page sends with every request that changes something. */
 export const csrfHeader = "x-csrf-token";
 
-/** Finds out who asks. */
+/** The authenticator, which identifies callers. */
 export class Authenticator {
   readonly #isOwner: ((authorization: string) => boolean) | undefined;
-  /** The one user of the settings, who may do everything. */
+  /** The user of the settings, who has all rights. */
   readonly #owner: Principal | undefined;
   readonly #identities: Identities | undefined;
   readonly #sessions: Sessions;
@@ -133,7 +133,7 @@ export class Authenticator {
     this.#limit = new FailureLimit(clock);
   }
 
-  /** Finds out who asks. A promise only where a password has to be hashed. */
+  /** Identifies the caller. It returns a promise only where a password must be hashed. */
   identify(call: Pick<Call, "headers" | "peer" | "clientCertificate">): Identified | Promise<Identified> {
     const { headers, peer } = call;
     const authorization = headerOf(headers, "authorization");
@@ -149,13 +149,13 @@ export class Authenticator {
     return (session && this.#sessions.principalOf(session.key, session.isSecure)) ?? "missing";
   }
 
-  /** Returns who a principal that was found is now, with the role of now; undefined when its proof is no longer good. Hashes nothing. */
+  /** Returns the current form of a principal, with its current role; undefined where its proof is no longer valid. It hashes nothing. */
   current(principal: Principal): Principal | undefined {
     if (principal.by === "session") return this.#sessions.current(principal);
     return this.#identities === undefined ? principal : this.#identities.current(principal);
   }
 
-  /** Tells whether a call has the token of its session, which no page of another site can read. */
+  /** Reports whether a call has the token of its session, which no page of another site can read. */
   hasCsrfToken({ headers }: Pick<Call, "headers">, principal: Principal): boolean {
     return this.#sessions.isCsrfToken(principal, headerOf(headers, csrfHeader));
   }
@@ -165,7 +165,7 @@ export class Authenticator {
     if (given === undefined) return this.#wrong(peer);
     const { name, password } = given;
     const limit = this.#limit;
-    // Before anything is compared: that a guess was right must not show while guesses are refused.
+    // Check this before any comparison, so that a blocked client cannot learn that a guess was right.
     const isBlocked = limit.isUserBlocked(name) || (name !== this.#owner?.name && limit.isClientBlocked(peer));
     if (isBlocked && !limit.isKnown(peer, name)) return "blocked";
     if (this.#owner !== undefined && this.#isOwner?.(authorization) === true) return this.#right(peer, this.#owner);

@@ -17,15 +17,15 @@ import {
 import { clientGone } from "../api-error.ts";
 import { quote } from "../../base/text/index.ts";
 
-/** A certificate does not change while its connection lives. */
+/** The known subjects by socket. A certificate does not change during its connection. */
 const known = new WeakMap<Socket, readonly string[]>();
 
-/** Parts of the subject of a client's certificate that was verified: `CN=alice`, `O=Example`; undefined where there is none. */
+/** Returns the parts of the subject of a client's verified certificate: `CN=alice`, `O=Example`; undefined where there is none. */
 function certificateSubject(socket: Socket | undefined): readonly string[] | undefined {
   if (socket === undefined || (socket as Partial<TLSSocket>).authorized !== true) return undefined;
   let parts = known.get(socket);
   if (parts === undefined) {
-    // Null for a connection that was resumed without it: typed otherwise.
+    // The subject is null for a resumed connection without it, unlike its type.
     const { subject } = (socket as TLSSocket).getPeerCertificate() as { subject?: Record<string, string | string[]> };
     parts = Object.entries(subject ?? {}).flatMap(([name, values]) =>
       [values].flat().map((value) => `${name}=${value}`),
@@ -35,20 +35,20 @@ function certificateSubject(socket: Socket | undefined): readonly string[] | und
   return parts.length === 0 ? undefined : parts;
 }
 
-/** The surroundings that an active call needs besides the request. */
+/** The surroundings that an active call needs in addition to the request. */
 export interface CallSurroundings {
   readonly clock: Clock;
   readonly clientAddress: ClientAddress;
   readonly turns: Turns;
-  /** Milliseconds that an answer may wait for the client to take a further byte. */
+  /** Milliseconds that an answer may wait until the client reads a further byte. */
   readonly stallTimeout: number;
-  /** Called when an answer has waited for longer. */
+  /** Is called when an answer has waited for longer. */
   readonly onStall: () => void;
 }
 
 /**
- * A call with what only the log of calls may do to it. A class, because objects with accessors and methods of their own cost too
- * much for one a request.
+ * A call with the methods that only the log of calls may use. It is a class, because an object with its own accessors and methods would cost too
+ * much for each request.
  */
 export abstract class ActiveCall implements Call {
   readonly method: string;
@@ -56,7 +56,7 @@ export abstract class ActiveCall implements Call {
   readonly path: string;
   readonly host: string | undefined;
   readonly wire: Wire;
-  /** When its header came, on the monotonic clock, milliseconds. */
+  /** The time at which its header arrived, in milliseconds of the monotonic clock. */
   readonly since: number;
   timeout = Infinity;
   label = "other";
@@ -72,7 +72,7 @@ export abstract class ActiveCall implements Call {
   extraHeader: Headers | undefined = undefined;
   extraTrailer: Headers | undefined = undefined;
   protected readonly surroundings: CallSurroundings;
-  /** True if the client waits for `100 Continue`. */
+  /** True where the client waits for `100 Continue`. */
   protected expectsContinue: boolean;
   readonly #queryText: string;
   #peer: string | undefined;
@@ -93,13 +93,13 @@ export abstract class ActiveCall implements Call {
   }
 
   abstract readonly body: Readable;
-  /** The object that it shares with the other calls of its connection. */
+  /** An object that all calls of a connection share. */
   abstract readonly shared: object;
-  /** The connection of its own that it has by HTTP/1. */
+  /** The socket of an HTTP/1 call, which no other call uses. */
   abstract readonly ownSocket: Socket | undefined;
-  /** Address of the other end of the connection. */
+  /** Returns the address of the other end of the connection. */
   protected abstract peerAddress(): string | undefined;
-  /** The connection, also where others share it; undefined when it is gone. */
+  /** Returns the connection, which other calls may share; undefined after it has ended. */
   protected abstract connection(): Socket | undefined;
   abstract hostFault(): string | undefined;
   abstract isGone(): boolean;
@@ -111,21 +111,21 @@ export abstract class ActiveCall implements Call {
   abstract drained(): Promise<void>;
   abstract breakOff(): void;
   protected abstract sendContinue(): void;
-  /** Registers what happens when the call is over. */
+  /** Registers a listener for the end of the call. */
   abstract onClose(listener: () => void): void;
-  /** Tells whether the call was over before its answer was. */
+  /** Reports whether the call ended before its answer was complete. */
   abstract hasBrokenOff(): boolean;
-  /** Tells whether the client is still sending the body, where Node has no time-out for that. */
+  /** Reports whether the client is still sending the body, where Node has no time-out for that. */
   abstract isReceiving(): boolean;
-  /** Ends it at once. */
+  /** Ends the call at once. */
   abstract cut(): void;
-  /** Ends it because the server stops: with an answer where it can be given one. */
+  /** Ends the call because the server stops, with an answer if possible. */
   abstract endWatch(reason: ConnectError): void;
-  /** Called at every sweep of the log of calls. */
+  /** Is called at every sweep of the log of calls. */
   abstract onSweep(): void;
 
   get peer(): string | undefined {
-    // When the log asks, the connection may be gone.
+    // The connection may have ended before the log needs the address.
     this.#peer ??= this.surroundings.clientAddress(this.peerAddress(), headerOf(this.headers, "x-forwarded-for"));
     return this.#peer;
   }
@@ -138,7 +138,7 @@ export abstract class ActiveCall implements Call {
     return new URLSearchParams(this.#queryText);
   }
 
-  /** Made when it is asked for, which most calls never do. */
+  /** Returns the signal. It is created on first use, because most calls never need it. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason !== undefined) this.#controller.abort(this.#reason);
@@ -181,13 +181,13 @@ export function deadlineExceeded(): ConnectError {
 }
 
 interface Target {
-  /** Undefined for most, which are a path. */
+  /** The authority; undefined for most targets, which are only a path. */
   readonly authority: string | undefined;
   readonly path: string;
   readonly query: string;
 }
 
-/** The parts of a request target, which a proxy's client may send in absolute form (RFC 9112 section 3.2.2). */
+/** Splits a request target, which a proxy's client may send in absolute form (RFC 9112 section 3.2.2). */
 function splitTarget(target: string): Target {
   const [origin = "", authority] = target.startsWith("/") ? [] : (/^https?:\/\/([^/?]+)/i.exec(target) ?? []);
   const local = target.slice(origin.length);
@@ -196,11 +196,11 @@ function splitTarget(target: string): Target {
   return { authority, path: path === "" ? "/" : path, query: mark < 0 ? "" : local.slice(mark + 1) };
 }
 
-/** `uri-host [":" port]` of RFC 3986 section 3.2; an empty host is valid. */
+/** Matches `uri-host [":" port]` of RFC 3986 section 3.2. An empty host is valid. */
 const hostSyntax = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::[0-9]*)?$/;
 
 /**
- * Returns what is wrong with the Host header of a request of HTTP/1 (RFC 9112 section 3.2), or undefined: HTTP/1.1 needs exactly one,
+ * Returns the fault of the Host header of an HTTP/1 request (RFC 9112 section 3.2), or undefined. HTTP/1.1 needs exactly one,
  * HTTP/1.0 at most one, and it must be a host with an optional port.
  */
 function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): string | undefined {
@@ -215,7 +215,7 @@ function hostFault({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): 
   return hostSyntax.test(host) ? undefined : `the Host header ${quote(host)} is not a host with an optional port`;
 }
 
-/** Milliseconds for which the rest of a body that nobody wants is taken, so that its sender gets to read the answer. */
+/** The milliseconds for which the rest of an unwanted body is read, so that its sender can read the answer. */
 const lingerTime = 1_000;
 
 /** A request of HTTP/1.0 or 1.1. */
@@ -225,7 +225,7 @@ export class Http1Call extends ActiveCall {
   readonly shared: Socket;
   readonly #response: ServerResponse;
 
-  /** @param expectsContinue whether the client waits for `100 Continue` before it sends the body. */
+  /** @param expectsContinue true where the client waits for `100 Continue` before it sends the body. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
@@ -238,7 +238,7 @@ export class Http1Call extends ActiveCall {
     this.shared = request.socket;
     this.#response = response;
     this.expectsContinue = expectsContinue;
-    // Node keeps the parts of a failed message as errors of the message; nobody else listens.
+    // Node reports a failed message as its error event, for which nobody else listens.
     request.on("error", ignore);
     response.on("error", ignore);
   }
@@ -268,9 +268,9 @@ export class Http1Call extends ActiveCall {
     const response = this.#response;
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     const isLingering = this.#hasUnreadBody();
-    // A client that was not asked to continue may or may not send its body: the connection is of no further use.
+    // A client that got no `100 Continue` may or may not send its body, so the connection cannot be used again.
     const closes = isLingering || this.expectsContinue;
-    // A list of names and values, which takes less than an object to make and to read.
+    // A list of names and values is cheaper than an object.
     const header: (string | readonly string[])[] = [];
     for (const name of Object.keys(fields)) header.push(name, fields[name] as string | readonly string[]);
     if (status !== 204 && status !== 304) header.push("content-length", String(length));
@@ -278,7 +278,7 @@ export class Http1Call extends ActiveCall {
     response.writeHead(status, header as string[]);
     if (this.method === "HEAD" || status === 204) response.end();
     else if (isLingering) this.#linger(body);
-    // A string leaves in one write with the header, bytes do not.
+    // A string is sent in one write with the header; bytes are not.
     else response.end(body);
   }
 
@@ -329,7 +329,7 @@ export class Http1Call extends ActiveCall {
     return !this.#response.writableFinished;
   }
 
-  /** HTTP/1 requests have this time-out from Node. */
+  /** Returns false, because Node has this time-out for HTTP/1 requests. */
   isReceiving(): boolean {
     return false;
   }
@@ -350,7 +350,7 @@ export class Http1Call extends ActiveCall {
     return coding !== undefined || (length !== undefined && length !== "0");
   }
 
-  /** Closing a socket with unread bytes resets it, and the client may never see the answer: takes what comes for a while. */
+  /** Reads incoming bytes for a while. Closing a socket with unread bytes would reset it, and the client might never see the answer. */
   #linger(body: Uint8Array | string): void {
     const response = this.#response;
     response.write(body);
@@ -367,29 +367,29 @@ export class Http1Call extends ActiveCall {
 
 function ignore(): void {}
 
-/** Milliseconds for which requests may be begun before the rest of the event loop runs. */
+/** The milliseconds for which requests may be started before the rest of the event loop runs. */
 const turnMs = 5;
 
 type Work = () => void;
 
 /**
- * Shares the event loop among requests, and between them and all else. Work waits until what came along with it has been read: then a
- * request that was cancelled at once is known to be. Each client gets its turn, and each connection of a client, however much another
- * has asked for.
+ * Shares the event loop fairly among requests and other work. Work waits until everything that arrived with it was read, so that
+ * immediately cancelled requests are detected. Each client gets its turn, and so does each connection of a client, whatever others
+ * request.
  */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonic">;
-  /** By client, then by connection. What comes first is next. */
+  /** The work by client, then by connection. The first is next. */
   readonly #clients = new Map<string, Map<object, Work[]>>();
   #isRunning = false;
-  /** True if the cycle of the event loop is over. */
+  /** True after the turn of the event loop has ended. */
   #isOver = false;
 
   constructor(clock: Pick<Clock, "monotonic">) {
     this.#clock = clock;
   }
 
-  /** Resolves when it is the turn of this connection; nothing else is worked on in the same cycle of the event loop. */
+  /** Resolves when it is the turn of this connection. No other work runs in the same turn of the event loop. */
   next(client: string, connection: object): Promise<void> {
     return new Promise((resolve) => {
       this.add(client, connection, () => {
@@ -399,7 +399,7 @@ export class Turns {
     });
   }
 
-  /** Work must not throw. */
+  /** Adds work, which must not throw. */
   add(client: string, connection: object, work: Work): void {
     let connections = this.#clients.get(client);
     if (connections === undefined) this.#clients.set(client, (connections = new Map<object, Work[]>()));

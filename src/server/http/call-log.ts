@@ -8,7 +8,7 @@ import { headerOf, type HeaderFields, type RequestHeaders, type Call, type Clien
 import { sourceOf, ClientLimits, type ApiLimits } from "./limits.ts";
 import { apiError } from "../api-error.ts";
 
-/** Upper bounds in seconds, ascending. */
+/** The upper bounds in seconds, ascending. */
 const buckets = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
 const seconds = {
@@ -22,7 +22,7 @@ const seconds = {
 interface Way {
   readonly labels: Labels;
   readonly codes: Map<string, number>;
-  /** One for each of `buckets`, not yet summed up, and one for what is slower. */
+  /** One count for each of `buckets`, not cumulative, and one for slower calls. */
   readonly counts: number[];
   sum: number;
 }
@@ -40,7 +40,7 @@ function histogramOf({ labels, counts, sum }: Way): (readonly [Labels, number, s
   return [...bounded, [labels, sum, `${seconds.name}_sum`], [labels, below, `${seconds.name}_count`]];
 }
 
-/** Why a request or a connection was turned away before a handler saw it. */
+/** The reasons for which a request or connection is refused before a handler sees it. */
 const rejections = [
   "auth",
   "body",
@@ -63,7 +63,7 @@ export class ApiMetrics {
   readonly failures: Counter;
   readonly certificateFailures: Counter;
   readonly #rejected: Counter;
-  /** Plain numbers, turned into series when they are read: finding a series by its labels takes as long as a tenth of a call. */
+  /** Plain numbers, which become series when they are read. Finding a series by its labels would take a tenth of a call's time. */
   readonly #ways = new Map<string, Map<string, Way>>();
 
   constructor(metrics: Metrics) {
@@ -117,13 +117,13 @@ export class ApiMetrics {
   }
 }
 
-/** A request of HTTP/2, on its stream: Node's request and response objects for it take twice as long. */
+/** An HTTP/2 request on its stream. Node's request and response objects would take twice as long. */
 class Http2Call extends ActiveCall {
   readonly body: ServerHttp2Stream;
   readonly ownSocket = undefined;
   readonly shared: object;
   readonly #stream: ServerHttp2Stream;
-  /** True if all of the answer was handed over. Node ends a stream that its peer has reset, too. */
+  /** True after the whole answer was passed to Node, which also ends a stream that its peer has reset. */
   #isWhole = false;
   #trailers: HeaderFields | undefined;
   #isStallWatched = false;
@@ -159,7 +159,7 @@ class Http2Call extends ActiveCall {
   answer(status: number, fields: HeaderFields, body: Uint8Array | string): void {
     if (this.isAnswered()) return;
     const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
-    // A status with a length of its own would not be gRPC's header that is the trailer too.
+    // With a content length, the header would not be gRPC's combined header and trailer.
     const isPlain = status !== 204 && status !== 304 && this.wire !== "grpc";
     const header = isPlain
       ? { ...fields, ":status": status, "content-length": String(length) }
@@ -235,7 +235,7 @@ class Http2Call extends ActiveCall {
     else this.abort(reason);
   }
 
-  /** Most calls are over before a sweep sees them, so that a timer for each is not worth its while. */
+  /** Checks the time-outs. A timer for each call is not worth its cost, because most calls end before a sweep. */
   onSweep(): void {
     if (this.#isStallWatched) return;
     this.#isStallWatched = true;
@@ -247,11 +247,11 @@ class Http2Call extends ActiveCall {
     });
   }
 
-  /** A client that is still sending learns that nobody listens. */
+  /** Tells a client that is still sending that nobody reads the body. */
   #abandonBody(): void {
     const stream = this.#stream;
     if (!this.isReceiving()) return;
-    // Node sends what it has gathered before it comes to immediates. A reset before that would replace the header (Node 26).
+    // Node sends collected bytes before it runs immediates. An earlier reset would replace the header (Node 26).
     const close = (): void => {
       setImmediate(() => {
         if (!stream.closed) stream.close(constants.NGHTTP2_NO_ERROR);
@@ -274,7 +274,7 @@ export class CallLog {
   readonly #ended: (call: Call) => void;
   readonly #pending = new Set<ActiveCall>();
   readonly #busy = new WeakMap<Socket, number>();
-  /** The calls that were asked to end because of whom they serve. */
+  /** The calls that were asked to end because their caller lost access. */
   readonly #ending = new WeakSet<ActiveCall>();
   #heldBytes = 0;
   #madeBytes = 0;
@@ -283,7 +283,7 @@ export class CallLog {
 
   /**
    * @param serve answers a call.
-   * @param ended called with each call that is over.
+   * @param ended is called with each call that has ended.
    */
   constructor(
     limits: ApiLimits,
@@ -309,12 +309,12 @@ export class CallLog {
     };
   }
 
-  /** Begins a call of HTTP/1, which is served when it is its turn; it ends by itself when its response is closed. */
+  /** Begins an HTTP/1 call and serves it at its turn. The call ends when its response is closed. */
   beginHttp1(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     this.#begin(new Http1Call(request, response, expectsContinue, this.#surroundings));
   }
 
-  /** Begins a call of HTTP/2, which is served when it is its turn; it ends by itself when its stream is closed. */
+  /** Begins an HTTP/2 call and serves it at its turn. The call ends when its stream is closed. */
   beginHttp2(stream: ServerHttp2Stream, headers: RequestHeaders): void {
     this.#begin(new Http2Call(stream, headers, this.#surroundings));
   }
@@ -324,10 +324,10 @@ export class CallLog {
   }
 
   /**
-   * Ends calls that have taken too long, and those whose client may not have the answer any more: with an answer where they can be given
-   * one, and with the next sweep in any case when they send.
+   * Ends calls that take too long, and those whose client has lost access. They get an answer if possible. A call that is
+   * already sending ends at the next sweep at the latest.
    *
-   * @param revoked why a call may not go on.
+   * @param revoked returns the reason why a call may not go on.
    */
   sweep(revoked: (call: Call) => ConnectError | undefined): void {
     const now = this.#clock.monotonic();
@@ -348,12 +348,12 @@ export class CallLog {
     }
   }
 
-  /** Ends the calls that would never end by themselves: with an answer where they can be given one. */
+  /** Ends the calls that would never end by themselves, with an answer if possible. */
   endWatches(reason: ConnectError): void {
     for (const call of this.#pending) if (call.isEndless) call.endWatch(reason);
   }
 
-  /** Counts bytes of a body. @returns false when that is more than all bodies together may hold. */
+  /** Counts bytes of a body. @returns false where all bodies together exceed the limit. */
   hold(holder: { heldBytes: number }, bytes: number): boolean {
     if (this.#heldBytes + bytes > this.#limits.maxHeldBytes) return false;
     this.#heldBytes += bytes;
@@ -361,13 +361,13 @@ export class CallLog {
     return true;
   }
 
-  /** Counts bytes no longer that are held no longer, before the call is over. */
+  /** Stops counting freed bytes before the call ends. */
   release(holder: { heldBytes: number }, bytes: number): void {
     this.#heldBytes -= bytes;
     holder.heldBytes -= bytes;
   }
 
-  /** Counts bytes that were made of a body. @returns false when that is more than all requests together may take. */
+  /** Counts bytes that were made from a body. @returns false where all requests together exceed the limit. */
   make(maker: { madeBytes: number }, bytes: number): boolean {
     if (this.#madeBytes + bytes > this.#limits.maxMadeBytes) return false;
     this.#madeBytes += bytes;
@@ -382,7 +382,7 @@ export class CallLog {
     if (call.ownSocket !== undefined) this.#busy.set(call.ownSocket, (this.#busy.get(call.ownSocket) ?? 0) + 1);
     call.onClose(() => this.#end(call));
     this.#turns.add(call.client, call.shared, () => {
-      // Most that are cancelled are so before they are looked at.
+      // Most cancelled calls are cancelled before they are served.
       if (call.isGone()) return;
       if (isWithin) this.#serve(call);
       else this.#refuse(call);

@@ -14,12 +14,12 @@ import {
 } from "../../base/ip/index.ts";
 import type { Principal, RouteAccess } from "../access/role.ts";
 
-/** The header of a request of either HTTP version, as Node has it. */
+/** The header of a request of either HTTP version, in the form of Node. */
 export type RequestHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[]>>;
 
-/** The value of a header that has one; of several, the first. */
+/** Returns the value of a header, or the first of several. */
 export function headerOf(headers: RequestHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === "string" || value === undefined ? value : value[0];
@@ -28,7 +28,7 @@ export function headerOf(headers: RequestHeaders, name: string): string | undefi
 /** The protocol that the client speaks: plain HTTP, Connect unary JSON (REST-style), other Connect, gRPC-Web, or gRPC. */
 export type Wire = "http" | "json" | "connect" | "grpc-web" | "grpc";
 
-/** Returns the protocol that a content type stands for. */
+/** Returns the protocol of a content type. */
 export function wireOf(contentType: string | undefined): Wire {
   if (contentType === undefined) return "http";
   if (contentType === "application/json") return "json";
@@ -41,15 +41,15 @@ export function wireOf(contentType: string | undefined): Wire {
   return "http";
 }
 
-/** A content type in lower case, without parameters. */
+/** Returns a content type in lower case, without parameters. */
 export function mediaType(contentType: string): string {
   return contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** Bytes of an answer that are handed over at a time. */
+/** The bytes of an answer that are passed to Node at a time. */
 const chunkLength = 65_536;
 
-/** Answers with a body that is at hand. Does nothing when the client has gone. */
+/** Answers with the given body. It does nothing when the client has disconnected. */
 export async function sendBytes(
   call: Call,
   status: number,
@@ -65,8 +65,8 @@ export async function sendBytes(
 }
 
 /**
- * Writes bytes as fast as the client takes them. Handed over at once, those of a large answer would count against the
- * memory of its HTTP/2 connection, on which Node then refuses every other request.
+ * Writes bytes as fast as the client reads them. Passed at once, a large answer would count against the memory of its
+ * HTTP/2 connection, and Node would refuse every other request on it.
  */
 export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
   for (let at = 0; at < bytes.length && !call.isGone(); at += chunkLength) {
@@ -76,14 +76,14 @@ export async function writeBytes(call: Call, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Writes what is made while it is sent: in chunks, as fast as the client takes it, letting other requests run in between. For a
- * client that has gone nothing more is made.
+ * Writes an answer that is made while it is sent: in chunks, as fast as the client reads it, with other requests in between. It stops
+ * when the client has disconnected.
  */
 export async function writeChunks(call: Call, chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of chunks) {
     if (call.isGone()) return;
     if (!call.write(chunk)) await call.drained();
-    // A client that takes all at once drains a socket within the same cycle of the event loop.
+    // A fast client drains the socket within the same turn of the event loop.
     await call.turn();
   }
 }
@@ -93,14 +93,14 @@ export function tagOf(content: string | Uint8Array): string {
   return `W/"${hash("sha256", content, "base64url").slice(0, 22)}"`;
 }
 
-/** Tells whether the client has the content with this tag (RFC 9110, 13.1.2): it sent a list of tags, compared weakly, or `*`. */
+/** Reports whether the client has the content with this tag (RFC 9110, 13.1.2): it sent a list of tags, compared weakly, or `*`. */
 export function hasTag({ headers }: Call, etag: string): boolean {
   const held = headerOf(headers, "if-none-match")?.split(",") ?? [];
   const strong = etag.slice(2);
   return held.some((tag) => tag.trim() === "*" || tag.trim().replace(/^W\//, "") === strong);
 }
 
-/** Answers with a JSON value, or with 304 and nothing where the client has the same one. Does nothing when it has gone. */
+/** Answers with a JSON value, or with 304 and no body where the client has it already. It does nothing when the client has disconnected. */
 export async function sendTaggedJson(call: Call, value: unknown, headers: HeaderFields): Promise<void> {
   if (call.isGone()) return undefined;
   const body = JSON.stringify(value);
@@ -110,21 +110,21 @@ export async function sendTaggedJson(call: Call, value: unknown, headers: Header
   return sendBytes(call, 200, { "content-type": "application/json", ...headers, etag }, body);
 }
 
-/** Answers with a JSON value. Does nothing when the client has gone. */
+/** Answers with a JSON value. It does nothing when the client has disconnected. */
 export async function sendJson(call: Call, status: number, value: unknown, headers: HeaderFields = {}): Promise<void> {
   if (call.isGone()) return undefined;
   return sendBytes(call, status, { "content-type": "application/json", ...headers }, JSON.stringify(value));
 }
 
 interface RefusalOptions {
-  /** The status, where it is not the one that belongs to the code. */
+  /** The HTTP status, if it differs from that of the code. */
   readonly status?: number;
   readonly headers?: HeaderFields;
 }
 
 /**
- * Answers with an error in the form of the client's protocol: for gRPC and gRPC-Web a header without a body that
- * carries the status ("trailers-only"), else JSON `{code, message, details}`.
+ * Answers with an error in the client's protocol. For gRPC and gRPC-Web it is a header with the status and without a
+ * body ("trailers-only"), otherwise JSON `{code, message, details}`.
  */
 export function sendError(call: Call, error: ConnectError, options: RefusalOptions = {}): void {
   if (call.isAnswered()) return;
@@ -138,22 +138,22 @@ export function sendError(call: Call, error: ConnectError, options: RefusalOptio
   call.answer(options.status ?? codeToHttpStatus(error.code), headers, errorToJsonBytes(error, undefined));
 }
 
-/** The content type of an answer without a message: that of the request, for clients refuse another. */
+/** Returns the content type of an answer without a message. It is that of the request, because clients refuse any other. */
 function grpcType({ wire, headers }: Call): string {
   const asked = mediaType(headerOf(headers, "content-type") ?? "");
   if (/^application\/grpc(-web)?\+(json|proto)$/.test(asked)) return asked;
   return wire === "grpc" ? "application/grpc" : "application/grpc-web+proto";
 }
 
-/** Finds whom a connection serves: its other end, or what proxies that are trusted say before whom they stand. */
+/** Returns the client of a connection: its peer, or the address that trusted proxies report. */
 export type ClientAddress = (peer: string | undefined, forwardedFor: string | undefined) => string | undefined;
 
 /**
- * Looks into `X-Forwarded-For` where the peer is a trusted proxy: each proxy adds at the end whom it serves, so that the last address that
- * is no trusted proxy is the client. What stands before it, anybody can write.
+ * Returns a function that reads `X-Forwarded-For` if the peer is a trusted proxy. Each proxy appends its client, so the last address that
+ * is not a trusted proxy is the client. Anybody can forge the addresses before it.
  *
  * @param proxies addresses and CIDR prefixes in canonical text.
- * @throws KeyError when one is none.
+ * @throws KeyError for an invalid one.
  */
 export function createClientAddress(proxies: readonly string[]): ClientAddress {
   const keys = proxies.map(parseKey);
@@ -173,19 +173,19 @@ export function createClientAddress(proxies: readonly string[]): ClientAddress {
   };
 }
 
-/** Some proxies write `192.0.2.1:1234` and `[2001:db8::1]:1234`. */
+/** Removes the port, because some proxies write `192.0.2.1:1234` and `[2001:db8::1]:1234`. */
 function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
 }
 
-/** Says whether somebody still waits for an answer, by throwing when not. */
+/** A check that somebody still waits for an answer. It throws where nobody does. */
 export type Waiting = Pick<AbortSignal, "throwIfAborted">;
 
 /** A caller that waits for an answer. */
 interface Caller extends Waiting {
-  /** Address of the client, also behind a trusted proxy; undefined when its connection is gone. */
+  /** The address of the client, also behind a trusted proxy; undefined after its connection has ended. */
   readonly peer: string | undefined;
-  /** The identity of the caller; undefined where nobody has to prove it. */
+  /** The identity of the caller; undefined where no authentication is needed. */
   readonly principal?: Principal | undefined;
 }
 
@@ -194,46 +194,46 @@ export interface Call extends Caller {
   readonly method: string;
   readonly headers: RequestHeaders;
   readonly path: string;
-  /** The authority of an absolute target or of HTTP/2, which stand before the `Host` header; else that. */
+  /** The authority of an absolute target or of HTTP/2, which takes precedence, or the `Host` header. */
   readonly host: string | undefined;
   readonly query: URLSearchParams;
   readonly wire: Wire;
-  /** Aborted when the client has gone, or the server stops; its reason is an error fit to be answered. */
+  /** A signal that aborts when the client disconnects or the server stops. Its reason is an error that may be sent as the answer. */
   readonly signal: AbortSignal;
-  /** Throws the reason when `signal` is aborted, or an error when the deadline has passed. Costs nothing, where a signal has to be made. */
+  /** Throws the reason when `signal` is aborted, or an error when the deadline has passed. It needs no signal object, so it is cheap. */
   throwIfAborted(): void;
-  /** For how long from its header on the client waits, milliseconds; Infinity until it is known, and without a bound. */
+  /** The milliseconds that the client waits, from the header on; Infinity until it is known, and without a limit. */
   timeout: number;
-  /** Returns what is left of `timeout`; not below 0. */
+  /** Returns the rest of `timeout`, at least 0. */
   remaining(): number;
-  /** Ends the waiting: the first reason stays. */
+  /** Aborts the call. The first reason stays. */
   abort(reason: ConnectError): void;
-  /** Further fields of the header of the answer, that a method may set. */
+  /** Further fields of the answer's header, which a method may set. */
   extraHeader: Headers | undefined;
-  /** The same of its trailer. */
+  /** Further fields of the answer's trailer. */
   extraTrailer: Headers | undefined;
-  /** For the metrics: which method or page, from a fixed set of names. */
+  /** The method or page for the metrics, from a fixed set of names. */
   label: string;
-  /** For the metrics: the outcome. */
+  /** The outcome, for the metrics. */
   code: string;
-  /** A stream of messages, which has no bound on its time in all. */
+  /** True for a stream of messages without a limit on its total time. */
   isEndless: boolean;
-  /** The client that this call counts for: an IPv4 address, or the /64 of an IPv6 address. */
+  /** The client for the limits: an IPv4 address, or the /64 of an IPv6 address. */
   client: string;
-  /** Bytes of the body counted against the memory of all. */
+  /** The bytes of the body that count against the common memory limit. */
   heldBytes: number;
-  /** The same of what was made of it. */
+  /** The bytes made from the body that count against the common limit. */
   madeBytes: number;
   principal: Principal | undefined;
-  /** The access that its route asks of the principal; undefined before that is known. */
+  /** The access that the route requires; undefined before the route is known. */
   access: RouteAccess | undefined;
-  /** The results that are logged: only its failure, because its writes have lines of their own; or every result. */
+  /** The results that are logged: none, only failures (because the writes have their own lines), or every outcome. */
   audit: "nothing" | "failure" | "outcome";
   /** The reason of a refusal, for the log. */
   failure: string | undefined;
-  /** Parts of the subject of the client's certificate, if the connection has one that was verified: `CN=alice`. */
+  /** Returns the parts of the subject of the client's verified certificate, such as `CN=alice`, if there is one. */
   clientCertificate(): readonly string[] | undefined;
-  /** Returns what is wrong with the Host header of HTTP/1, or undefined. */
+  /** Returns the fault of the Host header of HTTP/1, or undefined. */
   hostFault(): string | undefined;
 
   /** The body as it was sent. */
@@ -241,25 +241,25 @@ export interface Call extends Caller {
   /** Sends `100 Continue` to a client that waits for it before it sends the body. */
   continue(): void;
 
-  /** Resolves when it is this call's turn to be worked on for some milliseconds. */
+  /** Resolves when this call may run for some milliseconds. */
   turn(): Promise<void>;
 
-  /** Tells whether nobody is there to take an answer. */
+  /** Reports whether nobody waits for an answer any more. */
   isGone(): boolean;
-  /** Tells whether nobody is there to take an answer, or it has been begun. */
+  /** Reports whether nobody waits for an answer any more, or it has been begun. */
   isAnswered(): boolean;
-  /** Tells whether a part of the answer has been sent. */
+  /** Reports whether a part of the answer has been sent. */
   isBegun(): boolean;
-  /** Answers as a whole. Does nothing when the call is answered. */
+  /** Sends a complete answer. It does nothing when the call is already answered. */
   answer(status: number, fields: HeaderFields, body: Uint8Array | string): void;
-  /** Sends the header of an answer that comes in parts. Does nothing when the call is answered. */
+  /** Sends the header of an answer that follows in parts. It does nothing when the call is already answered. */
   begin(status: number, fields: HeaderFields, form: { readonly hasTrailers: boolean }): void;
-  /** @returns whether there is room for more: if not, wait for {@link drained}. */
+  /** Writes a part of the answer. @returns true where there is room for more; if not, wait for {@link drained}. */
   write(bytes: Uint8Array | string): boolean;
-  /** Ends an answer that was begun. Trailers only where they were announced. */
+  /** Ends an answer that was begun. Trailers are allowed only if they were announced. */
   end(bytes?: Uint8Array, trailers?: HeaderFields): void;
-  /** Resolves when the client has taken what was written, or has gone. */
+  /** Resolves when the client has read the written bytes, or has disconnected. */
   drained(): Promise<void>;
-  /** Cuts an answer off: the only way to say that it is not whole, once a part of it has been sent. */
+  /** Aborts an answer. After a part was sent, this is the only way to show that it is incomplete. */
   breakOff(): void;
 }

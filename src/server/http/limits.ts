@@ -2,22 +2,22 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import type { Clock } from "../../base/report/index.ts";
 import type { Rejection } from "./call-log.ts";
 
-/** Failures that are free, and milliseconds after which there is one more. A user has more, whom several clients may mistype. */
+/** The free failures, and the milliseconds after which one more is free. A user has more than a client, because several clients may mistype. */
 const freeOfClient = 10;
 const freeOfUser = 30;
 const refillMs = 6_000;
-/** Clients, users and pairs of them that are remembered at a time, and what is kept of a name. */
+/** The most clients, users and pairs of both that are remembered, and the most characters that are kept of a name. */
 const maxRemembered = 10_000;
 const maxNameLength = 64;
 
 /**
- * Slows down who guesses passwords: from one client, and for one user from many. Where a user has signed in, what others guess does not lock
- * them out.
+ * Slows down guesses of passwords, from one client and for one user from many clients. A client at which a user has signed in is not locked out
+ * by guesses of others.
  */
 export class FailureLimit {
   readonly #clients: Budget;
   readonly #users: Budget;
-  /** Clients with the users who have signed in there. */
+  /** The pairs of a client and a user who has signed in there. */
   readonly #known = new Set<string>();
 
   constructor(clock: Pick<Clock, "monotonic">) {
@@ -25,22 +25,22 @@ export class FailureLimit {
     this.#users = new Budget(clock, freeOfUser);
   }
 
-  /** Returns whether this client has failed too often. */
+  /** Reports whether this client has failed too often. */
   isClientBlocked(peer: string | undefined): boolean {
     return this.#clients.isSpent(sourceOf(peer));
   }
 
-  /** Returns whether there were too many failures for this user. */
+  /** Reports whether there were too many failures for this user. */
   isUserBlocked(user: string): boolean {
     return this.#users.isSpent(shortened(user));
   }
 
-  /** Returns whether this user has signed in at this client. */
+  /** Reports whether this user has signed in at this client. */
   isKnown(peer: string | undefined, user: string): boolean {
     return this.#known.has(pairOf(peer, user));
   }
 
-  /** @param user undefined where none is named. */
+  /** Records a failure. @param user undefined where none is named. */
   failed(peer: string | undefined, user?: string): void {
     this.#clients.spend(sourceOf(peer));
     if (user !== undefined) this.#users.spend(shortened(user));
@@ -53,7 +53,7 @@ export class FailureLimit {
   }
 }
 
-/** Failures by key, which are forgiven one by one. */
+/** The failures by key. They expire one by one. */
 class Budget {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #free: number;
@@ -65,13 +65,13 @@ class Budget {
   }
 
   isSpent(key: string): boolean {
-    // A part of a failure is given back at once.
+    // A part of a failure expires continuously.
     return this.#current(key) > this.#free - 1;
   }
 
   spend(key: string): void {
     const failures = this.#current(key) + 1;
-    // The one that has failed last is at the end; the oldest goes.
+    // The key with the latest failure is at the end, and the oldest is removed.
     this.#spent.delete(key);
     this.#spent.set(key, { failures, at: this.#clock.monotonic() });
     const [oldest] = this.#spent.keys();
@@ -93,7 +93,7 @@ function pairOf(peer: string | undefined, user: string): string {
   return `${sourceOf(peer)} ${shortened(user)}`;
 }
 
-/** Returns what counts as one client: an IPv4 address, or the /64 of an IPv6 address. */
+/** Returns the identity of a client: an IPv4 address, or the /64 of an IPv6 address. */
 export function sourceOf(peer = ""): string {
   const address = peer.replace(/^::ffff:(?=\d+\.)/, "");
   if (!address.includes(":")) return address;
@@ -104,17 +104,17 @@ export function sourceOf(peer = ""): string {
   return [...before, ...zeros, ...after].slice(0, 4).join(":");
 }
 
-/** Control frames are counted over so many milliseconds. */
+/** The milliseconds over which control frames are counted. */
 const floodWindow = 10_000;
 
 interface ClientUse {
-  /** Requests under way. */
+  /** The requests in progress. */
   requests: number;
   windowStart: number;
   controlFrames: number;
 }
 
-/** Limits what each client takes, by all of its connections together: more connections are no way around a bound. */
+/** The limits of each client, over all of its connections together, so that more connections do not raise a limit. */
 export class ClientLimits {
   readonly #limits: Pick<ApiLimits, "maxClientRequests" | "maxClientControlFrames">;
   readonly #clock: Pick<Clock, "monotonic">;
@@ -128,7 +128,7 @@ export class ClientLimits {
     this.#clock = clock;
   }
 
-  /** Counts a request that has come. @returns whether the client has no more of them under way than it may. */
+  /** Counts a new request. @returns true where the client is within its limit of requests in progress. */
   begin(client: string): boolean {
     return ++this.#useOf(client).requests <= this.#limits.maxClientRequests;
   }
@@ -137,7 +137,7 @@ export class ClientLimits {
     this.#useOf(client).requests--;
   }
 
-  /** Counts a control frame, or a request that was cancelled. @returns whether the client has sent no more than it may. */
+  /** Counts a control frame, or a cancelled request. @returns true where the client is within its limit. */
   control(client: string): boolean {
     const use = this.#useOf(client);
     const now = this.#clock.monotonic();
@@ -148,7 +148,7 @@ export class ClientLimits {
     return ++use.controlFrames <= this.#limits.maxClientControlFrames;
   }
 
-  /** Forgets who has nothing under way. To be called every now and then. */
+  /** Forgets clients without requests. It must be called from time to time. */
   sweep(): void {
     const now = this.#clock.monotonic();
     for (const [client, use] of this.#clients) {
@@ -169,31 +169,31 @@ export class ClientLimits {
 interface SessionState {
   readonly opened: number;
   readonly client: string;
-  /** True if the client's settings have come, the first frame that it has to send. */
+  /** True after the client's SETTINGS arrived, the first frame that it must send. */
   hasSettings: boolean;
-  /** Bytes received when the last PING was answered. */
+  /** The bytes received up to the last answered PING. */
   answeredBytes: number;
-  /** When the PING was sent that has not been answered. */
+  /** The time of the unanswered PING. */
   askedAt: number | undefined;
   streams: number;
-  /** When the last stream ended or, once the session is closing, when that began. */
+  /** The time at which the last stream ended, or at which closing the session began. */
   since: number;
   closing: boolean;
   windowStart: number;
   controlFrames: number;
 }
 
-/** Node takes the code only along with an error. */
+/** Ends a session with ENHANCE_YOUR_CALM. Node accepts the code only together with an error. */
 function calmDown(session: ServerHttp2Session): void {
   session.destroy(new Error("the client sends too much, or too slowly"), constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }
 
 /**
- * Gives HTTP/2 connections the time-outs that Node's have not, and ends those that send control frames in floods, alone or
- * with the others of their client.
+ * Adds time-outs to HTTP/2 connections, which Node does not have. It also ends connections that send floods of control frames, alone or
+ * together with the others of their client.
  *
- * Node reports whole frames only. A connection that has received bytes and has no stream is therefore asked by a PING whether it is
- * between two frames: the answer cannot come in the middle of a header block (RFC 9113 section 4.3), or of any other frame.
+ * Node reports only whole frames. So a connection that has received bytes and has no stream gets a PING, to check that it is
+ * between two frames: the answer cannot arrive within a header block (RFC 9113 section 4.3), or within any other frame.
  */
 export class Http2Guard {
   readonly #limits: ApiLimits;
@@ -202,8 +202,8 @@ export class Http2Guard {
   readonly #reject: (reason: Rejection) => void;
   readonly #sessions = new Map<ServerHttp2Session, SessionState>();
   /**
-   * The time that clients had, milliseconds. A sweep that comes late counts as one that comes in time: meanwhile nothing was read of what they may
-   * have sent.
+   * The time in milliseconds that clients had. A late sweep counts as one in time, because the server read nothing from
+   * clients in between.
    */
   #time = 0;
   #swept: number;
@@ -246,12 +246,12 @@ export class Http2Guard {
       state.hasSettings = true;
       this.#count(session, state);
     });
-    // A session's failure is its client's affair; without a listener it would be the process's.
+    // The failure of a session concerns only its client. Without a listener it would end the process.
     session.on("error", () => {});
     session.on("close", () => this.#sessions.delete(session));
   }
 
-  /** Ends what has been idle, or closing, for too long. To be called every now and then. */
+  /** Ends connections that have been idle or closing for too long. It must be called from time to time. */
   sweep(): void {
     const now = this.#clock.monotonic();
     this.#time += Math.min(now - this.#swept, this.#mostOfSweep);
@@ -310,10 +310,10 @@ export class Http2Guard {
     if (isSent) state.askedAt = this.#time;
   }
 
-  /** Tells whether the client has been in the middle of a frame, or has owed its settings, for too long. */
+  /** Reports whether the client has been in the middle of a frame, or has owed its settings, for too long. */
   #isDripping(session: ServerHttp2Session, state: SessionState): boolean {
     if (!state.hasSettings) return this.#time - state.opened > this.#limits.headersTimeout;
-    // With a stream, an answer may be on its way that the client takes slowly, and the PING behind it.
+    // With an open stream, the PING may wait behind an answer that the client reads slowly.
     if (state.streams > 0) state.askedAt = undefined;
     else if (state.askedAt === undefined) this.#ask(session, state);
     else return this.#time - state.askedAt > this.#limits.headersTimeout;
@@ -321,44 +321,44 @@ export class Http2Guard {
   }
 }
 
-/** Bounds on what a client may take. Times in milliseconds. */
+/** The limits of clients. Times are in milliseconds. */
 export interface ApiLimits {
-  /** From the opening of a connection, or the first byte of a further request, to the end of the header. */
+  /** The longest time from the opening of a connection, or the first byte of a further request, to the end of the header. */
   readonly headersTimeout: number;
-  /** From the first byte of a request to the end of its body. */
+  /** The longest time from the first byte of a request to the end of its body. */
   readonly requestTimeout: number;
   /** Milliseconds for which a connection without a request is kept. */
   readonly idleTimeout: number;
-  /** Milliseconds that an answer may wait for the client to take a further byte. */
+  /** Milliseconds that an answer may wait until the client reads a further byte. */
   readonly stallTimeout: number;
-  /** Milliseconds that a request may take in all; the watching of health is free of it. */
+  /** Milliseconds that a request may take in total. Health/Watch has no such limit. */
   readonly lifetime: number;
-  /** Milliseconds that `stop` waits for what runs before it cuts connections. */
+  /** Milliseconds that `stop` waits for requests in progress before it cuts connections. */
   readonly stopTimeout: number;
   readonly maxConnections: number;
-  /** Requests at a time on one HTTP/2 connection. */
+  /** The most requests at a time on one HTTP/2 connection. */
   readonly maxStreams: number;
   readonly maxHeaderBytes: number;
-  /** Requests at a time of one client, by all of its connections. */
+  /** The most requests at a time of one client, over all of its connections. */
   readonly maxClientRequests: number;
-  /** HTTP/2 pings, settings and cancelled requests on one connection in ten seconds. */
+  /** The most HTTP/2 pings, settings and cancelled requests on one connection in ten seconds. */
   readonly maxControlFrames: number;
-  /** The same for all connections of one client. */
+  /** The same limit for all connections of one client. */
   readonly maxClientControlFrames: number;
-  /** Request bodies held in memory at a time, as they were sent and unpacked, all clients together; two of the longest in any case. */
+  /** The most bytes of request bodies in memory, sent and unpacked, of all clients together. At least two of the longest always fit. */
   readonly maxHeldBytes: number;
   /**
-   * Bytes that the lists in them may take once they are read, about: five times the longest body in any case, and room for the largest
+   * The approximate bytes that the lists of requests may use after parsing. It is at least five times the longest body, and enough for the largest
    * batch.
    */
   readonly maxMadeBytes: number;
-  /** The longest message of gRPC and gRPC-Web; more than the length in an envelope cannot say. */
+  /** The most bytes of a gRPC or gRPC-Web message, bounded by the length field of an envelope. */
   readonly maxMessageBytes: number;
-  /** Milliseconds for which rendered metrics are shown: they are rendered no more often, whoever asks. */
+  /** Milliseconds for which rendered metrics are reused, so that many clients do not cause more renderings. */
   readonly metricsAge: number;
-  /** Clients that watch health at a time. */
+  /** The most clients that watch health at a time. */
   readonly maxWatchers: number;
-  /** Bytes of changes of the metadata that clients who follow them, and are behind, have not taken. */
+  /** The most bytes of metadata changes that are kept for slow followers. */
   readonly maxWatchedBytes: number;
 }
 

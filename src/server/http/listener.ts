@@ -19,7 +19,7 @@ import type { ApiMetrics, CallLog } from "./call-log.ts";
 export interface TlsFiles {
   readonly certPath: string;
   readonly keyPath: string;
-  /** Certificates that sign those of clients; left out: clients are not asked for one. */
+  /** The path of the CA certificates for clients. If left out, the server requests no client certificates. */
   readonly clientCaPath?: string;
 }
 
@@ -27,7 +27,7 @@ interface TlsCredentials {
   readonly cert: Buffer;
   readonly key: Buffer;
   readonly clientCa: Buffer | undefined;
-  /** When the first certificate of the chain ends, seconds since the epoch. */
+  /** The end of validity of the chain's first certificate, in seconds since the Unix epoch. */
   readonly expires: number;
 }
 
@@ -64,8 +64,8 @@ function naming<T>(path: string, read: () => T): T {
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1");
 
 /**
- * Recognises HTTP/2 by prior knowledge: reads until the bytes differ from the connection preface, or are all of
- * it, then puts them back and hands the socket over. The caller bounds the time; a socket that ends undecided is closed.
+ * Recognises HTTP/2 with prior knowledge. It reads until the bytes differ from the connection preface, or are the whole
+ * preface, then puts them back and passes the socket on. The caller limits the time. A socket that ends before is closed.
  */
 function switchProtocol(socket: Socket, handOver: (protocol: "http1" | "http2") => void): void {
   const held: Buffer[] = [];
@@ -103,8 +103,8 @@ export interface ListenerOptions {
 const smallestSweep = 20;
 
 /**
- * One port for HTTP/1.1 and HTTP/2, in clear (by prior knowledge) or by TLS (by ALPN). The HTTP/1 server owns the port,
- * because it enforces its time-outs only on a port of its own; HTTP/2 connections are taken out before it sees them.
+ * One port for HTTP/1.1 and HTTP/2, in clear text (prior knowledge) or with TLS (ALPN). The HTTP/1 server owns the port,
+ * because it enforces its time-outs only on its own port. HTTP/2 connections are diverted before it sees them.
  */
 export class Listener {
   readonly #options: ListenerOptions;
@@ -122,10 +122,10 @@ export class Listener {
   #credentials: TlsCredentials | undefined;
   #sweeper: NodeJS.Timeout | undefined;
   #stopped: Promise<void> | undefined;
-  /** The last request of each connection, and the number of those that wait for one before them. */
+  /** The last request of each connection, and the number of requests that wait for an earlier one. */
   readonly #pipelines = new WeakMap<Socket, { readonly client: string; last: ServerResponse; waiting: number }>();
 
-  /** @param onSweep called several times a second at most: for time-outs that are not worth a timer each. */
+  /** @param onSweep is called at most several times a second, for time-outs that are not worth a timer each. */
   constructor(
     options: ListenerOptions,
     limits: ApiLimits,
@@ -145,7 +145,7 @@ export class Listener {
     this.#http2 = this.#createHttp2();
   }
 
-  /** @throws Error when the port cannot be bound or the certificate not be read. */
+  /** Opens the port. @throws Error when the port cannot be bound or the certificate cannot be read. */
   async start(): Promise<void> {
     const opened = this.#open();
     this.#serveHttp1(opened);
@@ -166,7 +166,7 @@ export class Listener {
     this.#sweeper.unref();
   }
 
-  /** Accepts nothing more, lets what runs finish, and cuts what has not after `limits.stopTimeout`. */
+  /** Closes the port and waits for requests in progress. After `limits.stopTimeout` it cuts the rest. */
   stop(): Promise<void> {
     this.#stopped ??= this.#server === undefined ? undefined : this.#close(this.#server);
     return this.#stopped ?? Promise.resolve();
@@ -179,7 +179,7 @@ export class Listener {
     return { ip, port };
   }
 
-  /** Uses the certificate files as they are for connections from here on. A failure is logged and changes nothing. */
+  /** Reads the certificate files again, for new connections. A failure is logged and changes nothing. */
   reloadCertificates(): void {
     if (this.#options.tls === undefined || this.#server === undefined) return;
     try {
@@ -202,7 +202,7 @@ export class Listener {
     return { http1: Math.max(0, this.#sockets.size - this.#guard.size), http2: this.#guard.size };
   }
 
-  /** When the certificate in use ends, seconds since the epoch; undefined in clear. */
+  /** Returns the end of validity of the certificate in use, in seconds since the Unix epoch; undefined without TLS. */
   certificateExpiry(): number | undefined {
     return this.#credentials?.expires;
   }
@@ -222,7 +222,7 @@ export class Listener {
     });
     server2.on("session", (session) => this.#guard.watch(session));
     server2.on("sessionError", (error: NodeJS.ErrnoException) => {
-      // Found by the protocol's own implementation; other errors are ends that were counted when they were made.
+      // The HTTP/2 implementation found this error. Other errors were counted when the server caused them.
       if (error.code === "ERR_HTTP2_ERROR") this.#metrics.reject("protocol");
       this.#log.debug({ error }, "HTTP/2 connection failed");
     });
@@ -231,8 +231,8 @@ export class Listener {
   }
 
   /**
-   * Serves a request when the one before it on its connection is answered (RFC 9112 section 9.3.2): it may have been sent to see what that
-   * one did. Those that wait count as requests of their client; a connection that sends too many is ended, for an answer would have to wait, too.
+   * Serves a request after the earlier one on its connection is answered (RFC 9112 section 9.3.2), because it may depend on the effect of that
+   * one. Waiting requests count as requests of their client. A connection that sends too many is ended, because an error answer would have to wait, too.
    */
   #serveInOrder(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): void {
     const { socket } = request;
@@ -243,7 +243,7 @@ export class Listener {
     if (pipeline === undefined) {
       const begun = { client: sourceOf(socket.remoteAddress), last: response, waiting: 0 };
       this.#pipelines.set(socket, begun);
-      // Node reports no end of the connection for responses that still wait for one before them.
+      // Node does not report the end of the connection to responses that still wait for an earlier one.
       socket.once("close", () => {
         for (; begun.waiting > 0; begun.waiting--) this.#calls.clients.end(begun.client);
       });
@@ -282,11 +282,11 @@ export class Listener {
     server1.on("connection", (socket: Socket) => {
       this.#sockets.add(socket);
       socket.on("close", () => this.#sockets.delete(socket));
-      // This is the socket below a TLS connection, whose failure no one else hears.
+      // Nobody else listens for errors of the socket below a TLS connection.
       socket.on("error", () => {});
     });
     server1.on("timeout", (socket: Socket) => {
-      // Waiting for a handler is not the client's fault. Everything else is a client that neither sends nor takes.
+      // A wait for a handler is not the client's fault. In all other cases the client neither sends nor reads.
       if (this.#calls.isBusy(socket) && socket.writableLength === 0) {
         socket.setTimeout(this.#limits.stallTimeout);
         return;
@@ -295,7 +295,7 @@ export class Listener {
       socket.destroy();
     });
     server1.on("clientError", (error: NodeJS.ErrnoException, stream) => {
-      // The rest behind a part that could not be read cannot be read either.
+      // After an unreadable part, the rest cannot be read either.
       if (stream.destroyed || stream.writableEnded) return;
       const answer = clientErrors[error.code ?? ""] ?? clientErrors["default"];
       this.#metrics.reject(answer?.reason ?? "protocol");
@@ -312,14 +312,14 @@ export class Listener {
     });
   }
 
-  /** Puts a switch in front of the HTTP/1 server's own listener for connections that are ready to be read. */
+  /** Replaces the HTTP/1 server's listener for new connections by one that chooses the protocol. */
   #interceptConnections(server1: Server | HttpsServer, event: "connection" | "secureConnection"): void {
     const [serveAsHttp1] = server1.listeners(event) as [(socket: Socket) => void];
     server1.removeListener(event, serveAsHttp1);
     server1.on(event, (socket: Socket) => {
       socket.on("error", (error) => this.#log.debug({ error }, "connection failed"));
       if (event === "secureConnection") {
-        // By TLS the handshake has chosen the protocol (RFC 9113 section 3.2).
+        // With TLS, the handshake has chosen the protocol (RFC 9113 section 3.2).
         if ((socket as TLSSocket).alpnProtocol === "h2") this.#http2.emit("connection", socket);
         else serveAsHttp1.call(server1, socket);
         return;
@@ -338,10 +338,10 @@ export class Listener {
     const http1Options: ServerOptions = {
       connectionsCheckingInterval: this.#sweepInterval(),
       maxHeaderSize: this.#limits.maxHeaderBytes,
-      // A client that watches health and is gone without a word is found by the kernel's probes only.
+      // Only the kernel's probes detect a health watcher that has vanished without closing.
       keepAlive: true,
       keepAliveInitialDelay: 60_000,
-      // Looked at by the dispatcher, which answers in the form of errors; HTTP/1.0 may come without one.
+      // The dispatcher checks the header and answers with a proper error. HTTP/1.0 may lack it.
       requireHostHeader: false,
     };
     if (this.#options.tls === undefined) {
@@ -354,7 +354,7 @@ export class Listener {
       ...http1Options,
       cert: this.#credentials.cert,
       key: this.#credentials.key,
-      // One that is not trusted proves nothing, and is no reason to refuse the connection.
+      // An untrusted certificate proves nothing, but is no reason to refuse the connection.
       ...(this.#credentials.clientCa !== undefined && {
         ca: this.#credentials.clientCa,
         requestCert: true,
@@ -364,7 +364,7 @@ export class Listener {
       handshakeTimeout: this.#limits.headersTimeout,
       ALPNProtocols: ["h2", "http/1.1", "http/1.0"],
     });
-    // Node's own listener takes failed handshakes for bad requests.
+    // Node's own listener treats failed handshakes as bad requests.
     server1.removeAllListeners("tlsClientError");
     this.#interceptConnections(server1, "secureConnection");
     return server1;
@@ -393,7 +393,7 @@ export class Listener {
     const closed = new Promise<void>((resolve) => closing.close(() => resolve()));
     this.#guard.closeAll();
     for (const socket of this.#undecided.keys()) socket.destroy();
-    // A connection that was busy when `close` looked becomes idle later.
+    // A connection that was busy during `close` becomes idle later.
     const closer = setInterval(() => closing.closeIdleConnections(), smallestSweep);
     const deadline = setTimeout(() => {
       this.#guard.destroyAll();

@@ -5,25 +5,25 @@ import { quote } from "../../base/text/index.ts";
 import type { ApiMetrics, CallLog } from "./call-log.ts";
 import { type Call, headerOf } from "./call.ts";
 
-/** Takes a body. */
+/** A receiver of a body. */
 export interface BodyTaker {
-  /** Sees the first chunk, and may throw. */
+  /** Checks the first chunk, and may throw. */
   inspect(first: Buffer): void;
-  /** Called with all of it, or… */
+  /** Is called with the whole body. */
   take(bytes: Buffer): void;
-  /** …with what `inspect` threw, or why the body is refused. */
+  /** Is called instead with the error of `inspect`, or with the reason why the body is refused. */
   fail(error: unknown): void;
 }
 
 const emptyBody = Buffer.alloc(0);
-/** A header, an empty block and a trailer. */
+/** The bytes of a header, an empty block and a trailer. */
 const shortestGzip = 20;
-/** Bytes that are unpacked at a time. */
+/** The bytes that are decompressed at a time. */
 const unpackedAtOnce = 65_536;
-/** Bytes that the envelopes of a stream of messages may add to its length. */
+/** The most bytes that the envelopes of a stream of messages may add. */
 const envelopesBytes = 1024;
 
-/** Reads request bodies within the bounds of one and of all. */
+/** A reader of request bodies, within the limits of one body and of all bodies. */
 export class BodyReader {
   readonly maxBytes: number;
   readonly #calls: CallLog;
@@ -35,13 +35,13 @@ export class BodyReader {
     this.#metrics = metrics;
   }
 
-  /** The refusal of a body that is too large, counted. */
+  /** Counts and returns the refusal of a body that is too large. */
   tooLarge(): ConnectError {
     this.#metrics.reject("body");
     return apiError("resource_exhausted", "BODY_TOO_LARGE", `the body is larger than ${this.maxBytes} bytes`);
   }
 
-  /** Counts what is made of a message, which may take many times its bytes. @throws ConnectError `resource_exhausted` */
+  /** Counts the memory made from a message, which may be many times its bytes. @throws ConnectError `resource_exhausted` */
   make(call: Call, bytes: number): void {
     if (this.#calls.make(call, bytes)) return;
     this.#metrics.reject("memory");
@@ -50,14 +50,14 @@ export class BodyReader {
   }
 
   /**
-   * The whole body as it was sent, without a promise. `take` or `fail` is called, later; none when the client goes.
+   * Reads the whole body as it was sent, without a promise. It calls `take` or `fail` later, or neither when the client disconnects.
    *
-   * @param framing bytes that the body may have beyond those of a message.
+   * @param framing the bytes that the body may have in addition to those of a message.
    */
   collect(call: Call, framing: number, taker: BodyTaker): void {
     const { body } = call;
     let first: Buffer | undefined;
-    /** The chunks that follow the first; most bodies come in one. */
+    /** The chunks after the first. Most bodies have only one. */
     let rest: Buffer[] | undefined;
     let size = 0;
     const take = (chunk: Buffer): void => {
@@ -83,7 +83,7 @@ export class BodyReader {
     try {
       this.#admit(call, framing);
     } catch (error) {
-      // By then a body that came along with the header has been seen, and the connection can be kept.
+      // By then, a body that arrived with the header was read, so that the connection can be kept.
       queueMicrotask(() => taker.fail(error));
       return;
     }
@@ -97,14 +97,14 @@ export class BodyReader {
   }
 
   /**
-   * Returns what gzip made, within the bound of one and, as it is unpacked, of all. It is counted until the call is over, or until it
+   * Decompresses gzip within the limits of one body and of all bodies. The result counts until the call ends, or until it
    * is released.
    *
    * @throws ConnectError `resource_exhausted` or `invalid_argument`
    */
   decompress(call: Call, bytes: Uint8Array): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      // Room for what gzip says it holds (RFC 1952 section 2.3.1, ISIZE), which need not be true.
+      // Allocate the size that gzip claims (RFC 1952 section 2.3.1, ISIZE), which need not be true.
       let room = Buffer.alloc(0);
       let size = 0;
       const grow = (length: number): void => {
@@ -135,13 +135,13 @@ export class BodyReader {
     });
   }
 
-  /** Counts no longer what was unpacked for a call, of which this much was counted before. */
+  /** Stops counting the decompressed bytes of a call, down to the earlier count. */
   release(call: Call, heldBefore: number): void {
     this.#calls.release(call, call.heldBytes - heldBefore);
   }
 
   /**
-   * The whole body, decompressed as `Content-Encoding` (`identity` or `gzip`) says.
+   * Reads the whole body and decompresses it by `Content-Encoding` (`identity` or `gzip`).
    *
    * @throws ConnectError `resource_exhausted` when too large before or after decompression, `unimplemented` for another
    *   encoding, `invalid_argument` for broken gzip.
@@ -152,7 +152,7 @@ export class BodyReader {
     return isGzip && bytes.length > 0 ? this.decompress(call, bytes) : bytes;
   }
 
-  /** The body in chunks as it was sent. Ending early leaves the connection fit for an answer. */
+  /** Yields the body in chunks as it was sent. After an early end, the connection can still send an answer. */
   async *stream(call: Call): AsyncIterable<Buffer> {
     this.#admit(call, envelopesBytes);
     let size = 0;
@@ -183,9 +183,9 @@ export class BodyReader {
 function ignore(): void {}
 
 /**
- * Tells whether a header of compression names gzip; names are in any case (RFC 9110 section 8.4.1).
+ * Reports whether a compression header names gzip. Names are case-insensitive (RFC 9110 section 8.4.1).
  *
- * @throws ConnectError `unimplemented` for one that is not known here.
+ * @throws ConnectError `unimplemented` for an unknown compression.
  */
 export function isGzipped(encoding = "identity"): boolean {
   const name = encoding.toLowerCase();

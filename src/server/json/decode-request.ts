@@ -21,13 +21,13 @@ import {
 import { maxViolations } from "../../metadata/index.ts";
 import { apiError, violationsError } from "../api-error.ts";
 
-/** One thing that does not fit the message. `field` is its path in the request, `requests[3].udm.vlan`. */
+/** One mismatch between JSON and the message. `field` is its path in the request, such as `requests[3].udm.vlan`. */
 interface JsonFault {
   readonly field: string;
   readonly description: string;
 }
 
-/** Thrown for JSON that does not fit the message, with all that is wrong, in the order of the text. */
+/** The error for JSON that does not match the message, with all faults in the order of the text. */
 class JsonFieldError extends Error {
   readonly faults: readonly JsonFault[];
 
@@ -38,7 +38,7 @@ class JsonFieldError extends Error {
   }
 }
 
-/** A {@link JsonFieldError} of one fault. */
+/** Returns a {@link JsonFieldError} with one fault. */
 function fieldError(field: string, description: string): JsonFieldError {
   return new JsonFieldError([{ field, description }]);
 }
@@ -46,7 +46,7 @@ function fieldError(field: string, description: string): JsonFieldError {
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Reads an integer from a number literal or a string of one, exactly. As proto3 JSON has it, `1e3` and `7.0` are
+ * Reads an exact integer from a number literal or a string with one. By proto3 JSON, `1e3` and `7.0` are
  * integers.
  *
  * @throws JsonFieldError
@@ -69,7 +69,7 @@ function readInteger(
   return value;
 }
 
-/** @returns undefined when the text is not an integer, `large` for more than 20 digits. */
+/** Reads an exact integer. @returns undefined for any other text, `large` for more than 20 digits. */
 function exactInteger(text: string): bigint | "large" | undefined {
   const match = decimal.exec(text);
   if (match === null) return undefined;
@@ -91,7 +91,7 @@ const int64 = { min: -(1n << 63n), max: (1n << 63n) - 1n };
 const uint64 = { min: 0n, max: (1n << 64n) - 1n };
 
 /**
- * Reads a value that is no message, as proto3 JSON has it.
+ * Reads a value that is not a message, by the rules of proto3 JSON.
  *
  * @throws JsonFieldError
  */
@@ -149,7 +149,7 @@ function readDouble(node: JsonNode, path: string): number {
 }
 
 /**
- * Reads a field mask in either form: `"name,tags"`, blanks around commas allowed, or `{"paths": ["name", "tags"]}`. The service decides
+ * Reads a field mask in either form: `"name,tags"`, with optional blanks around commas, or `{"paths": ["name", "tags"]}`. The service checks
  * whether the paths name fields.
  *
  * @throws JsonFieldError
@@ -175,14 +175,14 @@ function readFieldMask(node: JsonNode, field: string): FieldMask {
   });
 }
 
-/** The way to treat a name that is not a field of the message. */
+/** The treatment of a name that is not a field of the message. */
 export type UnknownFields = "reject" | "ignore";
 
 /**
  * Reads a request message from JSON by the rules of proto3 JSON, with two additions: a field mask may be an object of
  * paths, and 64-bit numbers are exact. Names are lowerCamelCase or as in the schema; null is the zero value.
  *
- * Lists of messages, right below the top, may come item by item while the text is parsed.
+ * Lists of messages in the top-level object may arrive item by item while the text is parsed.
  */
 class MessageReader<Desc extends DescMessage> {
   readonly #desc: Desc;
@@ -191,14 +191,14 @@ class MessageReader<Desc extends DescMessage> {
   readonly #faults: JsonFault[] = [];
   readonly #lists: { readonly field: DescField; readonly items: unknown[] }[] = [];
 
-  /** @param maxFaults at how many the reading ends. */
+  /** @param maxFaults the number of faults at which the reading ends. */
   constructor(desc: Desc, unknownFields: UnknownFields, maxFaults: number) {
     this.#desc = desc;
     this.#unknownFields = unknownFields;
     this.#maxFaults = maxFaults;
   }
 
-  /** Returns who takes the items of an array of this name; undefined when it is no list of messages. */
+  /** Returns a function that takes the items of the named array; undefined where it is not a list of messages. */
   takerOf(name: string): TakeItem | undefined {
     const field = fieldsByJsonName(this.#desc).get(name);
     if (field?.fieldKind !== "list" || field.message === undefined) return undefined;
@@ -215,8 +215,10 @@ class MessageReader<Desc extends DescMessage> {
   }
 
   /**
-   * @param node the whole, or the rest with empty arrays in the place of what was taken.
-   * @throws JsonFieldError with all that does not fit, the items first.
+   * Reads the message.
+   *
+   * @param node the whole text, or the rest with empty arrays in place of the items that were taken.
+   * @throws JsonFieldError with all faults, those of items first.
    */
   read(node: JsonNode): MessageShape<Desc> {
     let message: Record<string, unknown> = {};
@@ -234,13 +236,13 @@ class MessageReader<Desc extends DescMessage> {
     return this.#faults.length >= this.#maxFaults;
   }
 
-  /** Notes what does not fit. @throws what is another error. */
+  /** Records the faults of an error. @throws any other error. */
   #note(error: unknown): void {
     if (!(error instanceof JsonFieldError)) throw error;
     this.#faults.push(...error.faults.slice(0, this.#maxFaults - this.#faults.length));
   }
 
-  /** Reads what fits of a message; what does not is noted. */
+  /** Reads the matching fields of a message, and records the faults of the others. */
   #readObject(desc: DescMessage, node: JsonNode, path: string): Record<string, unknown> {
     if (!(node instanceof Map)) throw fieldError(path, "must be an object");
     const message = create(desc) as unknown as Record<string, unknown>;
@@ -256,7 +258,7 @@ class MessageReader<Desc extends DescMessage> {
         if (other !== name && isBefore(node, other, name)) {
           throw fieldError(path, `${quote(other)} and ${quote(name)} are the same field`);
         }
-        // Masks inside a batch mean nothing, by contract: whatever they hold must not fail the batch.
+        // By contract, masks inside a batch have no effect, so their content must not fail the batch.
         if (value === null || (path !== "" && field.message?.typeName === FieldMaskSchema.typeName)) continue;
         setField(message, field, this.#readField(field, value, path === "" ? name : `${path}.${name}`));
       } catch (error) {
@@ -284,7 +286,7 @@ class MessageReader<Desc extends DescMessage> {
 
   #readMap(field: DescField, node: JsonNode, path: string): Record<string, unknown> {
     if (!(node instanceof Map)) throw fieldError(path, "must be an object");
-    // Without a prototype `__proto__` is a key like any other.
+    // Without a prototype, `__proto__` is an ordinary key.
     const values = Object.create(null) as Record<string, unknown>;
     for (const [key, value] of node as ReadonlyMap<string, JsonNode>) {
       if (this.#isFull()) break;
@@ -297,7 +299,7 @@ class MessageReader<Desc extends DescMessage> {
     return values;
   }
 
-  /** Reads a value of the field's type: of a list one item, of a map one value. */
+  /** Reads one value of the field's type: an item of a list, or a value of a map. */
   #readSingle(field: DescField, node: JsonNode, path: string): unknown {
     const { message, enum: enumeration, scalar } = field;
     if (message?.typeName === FieldMaskSchema.typeName) return readFieldMask(node, path);
@@ -306,7 +308,7 @@ class MessageReader<Desc extends DescMessage> {
   }
 }
 
-/** Tells whether an object has both names, `one` before `other`. */
+/** Reports whether an object has both names, `one` before `other`. */
 function isBefore(node: ReadonlyMap<string, JsonNode>, one: string, other: string): boolean {
   if (!node.has(one)) return false;
   for (const name of node.keys()) if (name === one || name === other) return name === one;
@@ -334,7 +336,7 @@ function expectedNames(desc: DescMessage): string {
   return names.length === 0 ? "none" : names.join(", ");
 }
 
-/** A JSON value as `JSON.parse` gives it. */
+/** Returns a JSON value in the form of `JSON.parse`. */
 export function plainJson(node: JsonNode): unknown {
   if (node instanceof JsonNumber) return Number(node.text);
   if (node instanceof Map) return Object.fromEntries(Array.from(node, ([name, value]) => [name, plainJson(value)]));
@@ -361,7 +363,7 @@ export function decodeRequest<Desc extends DescMessage>(
   }
 }
 
-/** The same for a long text, with other things happening in between. */
+/** Reads a request message from a long text, and lets other work run in between. */
 export async function decodeRequestInTurns<Desc extends DescMessage>(
   desc: Desc,
   bytes: Uint8Array,
@@ -401,15 +403,15 @@ function decodeText(bytes: Uint8Array): string {
   }
 }
 
-/** Bytes of a chunk of a text. */
+/** The bytes of a chunk of text. */
 const chunkLength = 4_194_304;
 
-/** The text of long bytes in chunks. */
+/** Decodes long bytes in chunks of text. */
 function* chunksOf(bytes: Uint8Array): Generator<string, void> {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let at = all.subarray(0, 3).equals(byteOrderMark) ? 3 : 0; at < all.length;) {
     let end = Math.min(all.length, at + chunkLength);
-    // Not within a character, of which three bytes at most follow the first.
+    // Do not cut within a character, whose first byte has at most three more after it.
     for (let back = 0; back < 3 && isContinuation(all[end]); back++) end--;
     const chunk = all.subarray(at, end);
     if (!isUtf8(chunk)) throw notUtf8();

@@ -1,7 +1,7 @@
 import { quote } from "../../base/text/index.ts";
 
 /**
- * A number as it is spelt: JSON numbers have any precision, and a 64-bit value must not pass through a double.
+ * A number in its original spelling. JSON numbers have any precision, and a 64-bit value must not pass through a double.
  */
 export class JsonNumber {
   readonly text: string;
@@ -11,10 +11,10 @@ export class JsonNumber {
   }
 }
 
-/** A JSON value with nothing lost: numbers as spelt, names (`__proto__` too) in a Map. */
+/** A JSON value without loss: numbers keep their spelling, and a Map has the names, including `__proto__`. */
 export type JsonNode = null | boolean | string | JsonNumber | readonly JsonNode[] | ReadonlyMap<string, JsonNode>;
 
-/** Thrown for a text that is not JSON (RFC 8259), or not acceptable JSON. The message says where. */
+/** The error for invalid or unacceptable JSON (RFC 8259). The message has the position. */
 export class JsonSyntaxError extends Error {
   /**
    * @param linesBefore line ends before the text.
@@ -32,19 +32,19 @@ export class JsonSyntaxError extends Error {
   }
 }
 
-/** Deeper nesting than any message has; a parser without a bound dies of a megabyte of brackets. */
+/** The deepest nesting, more than any message needs. Without a bound, a megabyte of brackets would overflow the stack. */
 const maxDepth = 64;
 
 /**
- * Names of an object, and items of an array that is not right below the top: more than any message may have. Who sends a million must not keep
- * others waiting until all are read.
+ * The most names of an object, and the most items of an array that is not a member of the top-level object. It is more than any message may have, and
+ * keeps a client that sends a million from blocking others.
  */
 export const maxNames = 2000;
 
-/** As many in a row as are skipped at once. */
+/** Matches the blanks that are skipped in one step. */
 const blanks = /[ \t\n\r]{0,1048576}/y;
 
-/** All but quote, backslash and the control characters below the blank. */
+/** Matches all characters except quote, backslash and control characters. */
 const plainCharacters = /[ !#-[\]-\uffff]*/y;
 
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
@@ -65,8 +65,8 @@ const escapes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads one JSON value and nothing after it. Strict: a name given twice in one object, nesting beyond 64 levels and a
- * string that is not well-formed Unicode (a lone surrogate) are refused, because each would lose or change something.
+ * Reads one JSON value and nothing after it. It refuses a duplicate name in an object, nesting beyond 64 levels and a
+ * string that is not well-formed Unicode (a lone surrogate), because each would lose or change something.
  *
  * @throws JsonSyntaxError
  */
@@ -75,18 +75,18 @@ export function parseJson(text: string): JsonNode {
 }
 
 /**
- * Lets other things happen while a long request is read.
+ * Lets other work run while a long request is read.
  *
- * @param made what the part that was read takes in memory, bytes, about. What is thrown ends the reading.
+ * @param made the approximate bytes of memory for the part that was read. An error ends the reading.
  */
 export type ReadingTurn = (made: number) => Promise<void>;
 
 /**
- * The same for a long text: a value in an array right below the top at a time, with `turn` awaited after each batch of values, for other
- * things to happen in. No more of the text is held than what is read at once.
+ * Reads a long text as {@link parseJson} does, one value of a top-level array member at a time. It awaits `turn` after each batch of values, so that
+ * other work can run. It keeps only the text of the present step.
  *
- * @param chunks the text; none ends within a pair of surrogates.
- * @param takerOf may take the values of the array of a name one by one, which is empty in what is returned then.
+ * @param chunks the text. No chunk ends within a pair of surrogates.
+ * @param takerOf may return a function that takes the values of the named array one by one. The array is then empty in the result.
  * @throws JsonSyntaxError
  */
 export function parseJsonInTurns(
@@ -100,38 +100,38 @@ export function parseJsonInTurns(
 /** Takes a value of an array. */
 export type TakeItem = (item: JsonNode, index: number) => void;
 
-/** Items of an array that are read before the parser yields, and characters of them. */
+/** The most items of an array, and the most characters, that are read before the parser yields. */
 const itemsPerTurn = 100;
 const charactersPerTurn = 65_536;
-/** The longest value that is read at once, and most blanks in a row, characters. Only a string right below the top may be longer. */
+/** The most characters of a value that is read in one step, and of blanks in a row. Only a string of the top-level object may be longer. */
 const longestValue = 1_048_576;
 const tooLong = `a value is longer than ${longestValue} characters`;
-/** A value, the blanks on both sides of it and a name fit in so many characters. */
+/** The most characters of a value, the blanks around it and a name. */
 const enough = 4 * longestValue;
-/** As many characters as are looked at to see what comes next, and an escape of a pair of surrogates. */
+/** The characters of the longest lookahead, and of an escaped pair of surrogates. */
 const longestToken = 12;
-/** Bytes of memory that a value of an array below the top, a member and an item of any other array take, about. */
+/** The approximate bytes of memory for a value of a top-level array member, a member, and an item of any other array. */
 const madeOfValue = 240;
 const madeOfMember = 40;
 const madeOfItem = 16;
 
-/** Reads a text from its start. A class, because closures of their own cost more than reading a short text. */
+/** A parser of a text. It is a class, because new closures would cost more than reading a short text. */
 class Parser {
-  /** All of a short text; of a long one what has been decoded and not yet read. */
+  /** The whole of a short text; for a long text, the part that is decoded but not yet read. */
   #text: string;
   #at = 0;
   /** The name that was read last. */
   #name = "";
-  /** The chunks that follow; undefined when none do. */
+  /** The chunks that follow; undefined where there are none. */
   #chunks: Iterator<string> | undefined;
-  /** Line ends in what stood before, and characters behind the last of them. */
+  /** The number of line ends in the earlier text, and of characters after the last one. */
   #linesBefore = 0;
   #columnsBefore = 0;
-  /** The same of what stands before a long string, while it is read. */
+  /** The same numbers for the text before a long string, while it is read. */
   #stringStart: readonly [number, number] | undefined;
-  /** The offset by which the value that is read at once has to be over. */
+  /** The offset before which the present value must end. */
   #valueEnd = Infinity;
-  /** Bytes that have been made since the last yield. */
+  /** The approximate bytes that were allocated since the last yield. */
   #made = 0;
 
   constructor(text: string, chunks?: Iterator<string>) {
@@ -166,7 +166,7 @@ class Parser {
     return this.#end(members);
   }
 
-  /** Sees to it that there is enough of the text for what is read at once. */
+  /** Decodes enough of the text for the next step. */
   async #fill(turn: ReadingTurn): Promise<void> {
     while (this.#chunks !== undefined && this.#text.length - this.#at < enough) {
       await this.#takeTurn(turn);
@@ -176,7 +176,7 @@ class Parser {
     }
   }
 
-  /** Goes on with another text, which begins where `at` is in this one. */
+  /** Continues with another text, which begins at position `at` of this one. */
   #replace(at: number, text: string): void {
     for (let end = this.#text.indexOf("\n"); end >= 0 && end < at; end = this.#text.indexOf("\n", end + 1)) {
       this.#linesBefore++;
@@ -200,7 +200,7 @@ class Parser {
   }
 
   #fail(what: string, offset = this.#at): never {
-    // If there is more of the text, the value that is read at once is longer than what may be read at once.
+    // If more text follows, the value is longer than the limit of one step.
     const isCut =
       this.#chunks !== undefined && this.#stringStart === undefined && this.#text.length - this.#at < longestToken;
     const [lines, columns] = (offset === 0 && this.#stringStart) || [this.#linesBefore, this.#columnsBefore];
@@ -272,7 +272,7 @@ class Parser {
     return items;
   }
 
-  /** An array right below the top. */
+  /** Reads an array that is a member of the top-level object. */
   async #readArrayInTurns(turn: ReadingTurn, taker: TakeItem | undefined): Promise<JsonNode[]> {
     const items: JsonNode[] = [];
     const take: TakeItem = taker ?? ((item) => void items.push(item));
@@ -292,7 +292,7 @@ class Parser {
     return items;
   }
 
-  /** A string right below the top, which may be as long as the text: that of an import is. */
+  /** Reads a string of the top-level object, which may be as long as the text, as in an import. */
   async #readLongString(turn: ReadingTurn): Promise<string> {
     let value = "";
     this.#replace(this.#at, this.#text.slice(this.#at));
@@ -306,7 +306,7 @@ class Parser {
       }
       const cut = whereToCut(text, this.#at + 1);
       if (cut > this.#at + 1) {
-        // Read as if it ended here, and began again.
+        // Read the string as if it ended here and began again.
         this.#text = `${text.slice(0, cut)}"`;
         value += this.#readString();
         this.#made += cut;
@@ -320,7 +320,7 @@ class Parser {
     }
   }
 
-  /** Tells whether an array or object ends here, before its first item; skips the opening bracket. */
+  /** Reports whether an array or object ends here, before its first item; skips the opening bracket. */
   #isEmpty(close: string): boolean {
     this.#at++;
     this.#skipBlanks();
@@ -329,7 +329,7 @@ class Parser {
     return true;
   }
 
-  /** Tells whether there is a further item; skips what stands behind one. */
+  /** Reports whether there is a further item, and skips the separator. */
   #hasNext(close: string): boolean {
     this.#skipBlanks();
     const next = this.#text[this.#at];
@@ -338,7 +338,7 @@ class Parser {
     return next === ",";
   }
 
-  /** The name of a member and the colon. */
+  /** Reads the name of a member and the colon. */
   #readName(members: ReadonlyMap<string, JsonNode>): string {
     this.#skipBlanks();
     if (this.#text[this.#at] !== '"') this.#fail(`expected a name in quotes, found ${this.#found()}`);
@@ -360,7 +360,7 @@ class Parser {
     return value;
   }
 
-  /** The characters from here that stand for themselves. */
+  /** Reads the unescaped characters from here. */
   #readPlain(): string {
     const start = this.#at;
     plainCharacters.lastIndex = start;
@@ -369,7 +369,7 @@ class Parser {
     return this.#text.slice(start, this.#at);
   }
 
-  /** The rest of a string that begins at `start`, behind what has been read of it. */
+  /** Reads the rest of a string that begins at `start`, after the part in `read`. */
   #readEscaped(read: string, start: number): string {
     const whole = this.#readWhole(start);
     if (whole !== undefined) return this.#wellFormed(whole, start);
@@ -386,7 +386,7 @@ class Parser {
     return this.#wellFormed(value, start);
   }
 
-  /** The string that begins at `start`, read by the engine; undefined when it has a fault, which this cannot name. */
+  /** Reads the string that begins at `start` by the engine; returns undefined for a fault, which the engine does not describe. */
   #readWhole(start: number): string | undefined {
     const end = endOfString(this.#text, start);
     if (end < 0) return undefined;
@@ -399,7 +399,7 @@ class Parser {
     }
   }
 
-  /** Only an escape can bring half of a surrogate pair in: decoded UTF-8 holds none. */
+  /** Checks that a string is well-formed. Only an escape can add half of a surrogate pair; decoded UTF-8 has none. */
   #wellFormed(value: string, start: number): string {
     if (loneSurrogate.test(value)) this.#fail("the string is not well-formed Unicode (a lone surrogate)", start);
     return value;
@@ -435,14 +435,14 @@ class Parser {
   }
 }
 
-/** Returns the end of the string that begins at `start`; negative when it does not end. */
+/** Returns the end of the string that begins at `start`; a negative number where it does not end. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
   return end;
 }
 
-/** Returns the last offset behind `start` that is in no escape and in no pair of surrogates; `start` when there is none near the end. */
+/** Returns the last offset after `start` that is outside escapes and surrogate pairs; `start` where there is none near the end. */
 function whereToCut(text: string, start: number): number {
   const first = Math.max(start, text.length - charactersPerTurn);
   for (let cut = text.length; cut > first; cut--) {
@@ -453,7 +453,7 @@ function whereToCut(text: string, start: number): number {
   return start;
 }
 
-/** Tells whether a backslash that counts stands before this offset. */
+/** Reports whether an active backslash is before this offset. */
 function isEscaped(text: string, at: number): boolean {
   let first = at;
   while (text[first - 1] === "\\") first--;

@@ -6,7 +6,7 @@ import { choice, integer, list, object, text, time, type Value } from "./shape.t
 
 const path = "/api/v1/annotations";
 
-/** What annotations are of: changes of metadata, starts of the collector, alerts, and marks that people set. */
+/** The kinds of annotations: changes of metadata, starts of the collector, alerts, and marks that people set. */
 export const annotationKinds = ["metadata", "restart", "alert", "mark"] as const;
 
 const annotation = object(
@@ -35,17 +35,17 @@ const answer = object({
 export type Annotation = Value<typeof annotation>;
 export type AnnotationsAnswer = Value<typeof answer>;
 
-/** For the types of the pages. */
+/** The answers, from which the types of the pages are generated. */
 export const annotationAnswers = { annotations: { call: `GET ${path}`, answer } } as const;
 
-/** Finds what happened in a time. @param mayRead tells what the caller may see. @throws ConnectError */
+/** Finds the annotations of a period. @param mayRead reports what the caller may see. @throws ConnectError */
 export type FindAnnotations = (
   question: Readonly<Record<string, string>>,
   who: ViewUser,
   mayRead: (area: Area) => boolean,
 ) => Promise<AnnotationsAnswer>;
 
-/** Returns the row of what is shown on charts. */
+/** Returns the row of annotations on charts. */
 export function annotationEndpoint(find: FindAnnotations): Endpoint {
   return page(
     path,

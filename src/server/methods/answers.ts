@@ -122,7 +122,7 @@ export const exporters = object({
   exporters: list(exporter),
 });
 
-/** All that can be found, the collector's first. */
+/** All ids of findings, those of the collector first. */
 export const diagnosisIds = [
   "flows-off",
   "not-in-fleet",
@@ -620,7 +620,7 @@ const output = object(
 
 export const outputs = object({ outputs: list(output) });
 
-/** What rules are asked of: each record, or, once, an exporter or its interface by which flows come in or go out. */
+/** The subject of rules: each record, or once an exporter or its interface of incoming or outgoing flows. */
 export const ruleScope = choice(
   ["exporter", "in", "out", "record"],
   "What it is asked of: `record` is each record, the others are decided once.",

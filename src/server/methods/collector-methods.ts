@@ -20,28 +20,28 @@ import { alertDetails, alertParameters, alerts, answers, silences, watchState } 
 import type { Shape, Value } from "./shape.ts";
 
 /**
- * A read-only view: what it returns, or promises, is answered as JSON. A path whose last segment, or the one before it, is `{id}` takes
- * any one segment there, which is handed to the view; undefined is answered as not found.
+ * A read-only view. Its result, or that of its promise, is sent as JSON. In its path, the last segment or the one before it may be `{id}`,
+ * which matches any segment and is passed to the view. Undefined is answered as not found.
  */
 export type View = (id: string, query: URLSearchParams) => unknown;
 
-/** A view with a list that may be long: its elements are made while it is sent. */
+/** A view with a list that may be long. Its elements are made while it is sent. */
 export interface ListView {
-  /** Fields that stand before the list. */
+  /** Returns the fields before the list. */
   head(): Readonly<Record<string, unknown>>;
-  /** The list's field. */
+  /** The name of the list's field. */
   readonly name: string;
   elements(): Iterable<unknown>;
 }
 
-/** A method that shows the state of the collector: its path, who may call it, what the OpenAPI document says, what it answers. */
+/** A method that shows the state of the collector: its path, its access, its entry in the OpenAPI document, and its answer. */
 export interface CollectorMethod<T = unknown> {
   readonly get: string;
   readonly role: Role;
   readonly area: Area;
   readonly reach?: RouteReach;
   readonly summary: string;
-  /** The parameters that may stand in the query, with what they mean. */
+  /** The parameters of the query, with their meanings. */
   readonly parameters?: Readonly<Record<string, string>>;
   readonly answer: Shape<T>;
 }
@@ -55,8 +55,8 @@ const row = <T>(get: string, area: Area, answer: Shape<T>, summary: string): Col
 });
 
 /**
- * The table of these methods, one row each. Made of it are the types of the collector, of its commands and of its pages, the rights
- * and the OpenAPI document.
+ * The table of these methods, with one row each. The types of the collector, of its commands and of its pages, the rights
+ * and the OpenAPI document are made from it.
  */
 export const collectorMethods = {
   listExporters: row("/api/v1/flow/exporters", "flow", exporters, "Who sends flows, and what is known of each"),
@@ -142,10 +142,10 @@ export const collectorMethods = {
 
 type CollectorMethodName = keyof typeof collectorMethods;
 
-/** The answer of a method, as the table says. */
+/** The type of a method's answer, from the table. */
 export type CollectorAnswer<Name extends CollectorMethodName> = Value<(typeof collectorMethods)[Name]["answer"]>;
 
-/** The work of each method: it returns or promises the answer; undefined when the id of the path stands for nothing. */
+/** The implementations of the methods. Each returns the answer or a promise of it; undefined for an unknown id in the path. */
 export type CollectorViews = {
   readonly [Name in CollectorMethodName]:
     | ListView
@@ -155,7 +155,7 @@ export type CollectorViews = {
       ) => CollectorAnswer<Name> | undefined | Promise<CollectorAnswer<Name> | undefined>);
 };
 
-/** @returns the views by path. */
+/** Returns the views by path. */
 export function viewsByPath(views: CollectorViews): ReadonlyMap<string, View | ListView> {
   const names = Object.keys(collectorMethods) as CollectorMethodName[];
   return new Map(names.map((name) => [collectorMethods[name].get, views[name]]));
@@ -165,5 +165,5 @@ const byPath: ReadonlyMap<string, CollectorMethod> = new Map(
   Object.values(collectorMethods).map((method) => [method.get, method]),
 );
 
-/** @returns the row of a path; undefined where that is none of these methods. */
+/** Returns the row of a path; undefined where it is none of these methods. */
 export const methodAt = (path: string): CollectorMethod | undefined => byPath.get(path);

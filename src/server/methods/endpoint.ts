@@ -4,29 +4,29 @@ import { headerOf, type Call } from "../http/call.ts";
 import type { JsonSchema } from "./shape.ts";
 
 /**
- * A row of what the port answers by plain HTTP: who may use it, what answers, what the OpenAPI document says. The routes, the rights and
- * the document are made of these rows.
+ * A row for a path of plain HTTP: its access, its handler, and its entry in the OpenAPI document. The routes, the rights and
+ * the document are made from these rows.
  */
 export interface Endpoint {
-  /** Its last segment, or the one before it, may be `{id}`, which stands for any. */
+  /** The path. Its last segment, or the one before it, may be `{id}`, which matches any segment. */
   readonly path: string;
   /** A page answers GET, an operation POST. */
   readonly kind: "page" | "operation";
-  /** For the metrics. */
+  /** The name in the metrics. */
   readonly label: string;
   readonly access: RouteAccess;
-  /** True if an operation has a JSON body. */
+  /** True where an operation has a JSON body. */
   readonly takesBody: boolean;
-  /** @param scope of the metadata in which the call is, where the access reaches into scopes. */
+  /** Serves a call. @param scope the metadata scope of the call, where the access reaches into scopes. */
   readonly serve: (call: Call, scope?: string) => Promise<void>;
-  /** Its entry in the OpenAPI document; undefined: it is not in there. */
+  /** The entry in the OpenAPI document; undefined where it has none. */
   readonly described?: JsonSchema | undefined;
 }
 
 const root = "/api/v1/";
 const labelOf = (path: string): string => path.slice(path.startsWith(root) ? root.length : 1).replace("/{id}", "");
 
-/** Returns the row of what answers a POST. */
+/** Returns a row that answers POST. */
 export function operation(
   path: string,
   access: RouteAccess,
@@ -38,7 +38,7 @@ export function operation(
   return { path, kind: "operation", label, access, takesBody, serve, described };
 }
 
-/** Returns the row of what answers a GET. */
+/** Returns a row that answers GET. */
 export function page(
   path: string,
   access: RouteAccess,
@@ -49,7 +49,7 @@ export function page(
   return { path, kind: "page", label, access, takesBody: false, serve, described };
 }
 
-/** Anybody may use it, without a proof of who it is. */
+/** The access for anybody, without authentication. */
 export const anybody: RouteAccess = { role: undefined, area: undefined };
 
 export const allowed = (role: Role, area: Area | undefined, reach?: RouteReach): RouteAccess => ({ role, area, reach });
@@ -65,10 +65,10 @@ export function describe(
   return { tags: [tag], operationId, summary, responses, ...rest };
 }
 
-/** The answer that a request was refused, or has failed. */
+/** The answer to a refused or failed request. */
 export const failure: JsonSchema = { $ref: "#/components/responses/Error" };
 
-/** The refusals that any method may answer with. */
+/** The refusals of any method. */
 export const refusals: JsonSchema = { "401": { $ref: "#/components/responses/Unauthenticated" }, default: failure };
 
 export function jsonResponse(description: string, schema: JsonSchema): JsonSchema {
@@ -83,7 +83,7 @@ export function parameter(name: string, description: string, schema: JsonSchema,
   return { name, in: where, description, schema };
 }
 
-/** The header of methods that there are in each scope, too. */
+/** The header that selects a scope, for methods that exist in each scope, too. */
 export const scopeParameter: JsonSchema = parameter(
   "udm-scope",
   "The scope of the metadata whose entries are meant; left out: those of no scope, or of the only one to which the caller is limited.",
@@ -93,7 +93,7 @@ export const scopeParameter: JsonSchema = parameter(
 
 export const anyObject: JsonSchema = { type: "object", additionalProperties: true };
 
-/** The schema of an answer that is bytes. */
+/** The schema of an answer in bytes. */
 export const binary: JsonSchema = { type: "string", format: "binary" };
 
 const idSegment = "/{id}";
@@ -103,14 +103,14 @@ export const hasId = (path: string): boolean => path.split("/").includes("{id}")
 /** The parameter of paths like `/things/{id}`. */
 export const idParameter: JsonSchema = { name: "id", in: "path", required: true, schema: { type: "string" } };
 
-/** Returns the paths of rows that take a segment of this path as their id: the last one, or the one before it. */
+/** Returns the row paths that match this path with its last segment, or the one before it, as `{id}`. */
 export function pathsWithId(path: string): readonly [string, string] {
   const last = path.lastIndexOf("/");
   const before = path.lastIndexOf("/", last - 1);
   return [path.slice(0, last) + idSegment, path.slice(0, Math.max(0, before)) + idSegment + path.slice(last)];
 }
 
-/** Returns the id in a path whose row has `{id}` in this position; undefined when its escapes are broken. */
+/** Returns the id in a path, from the position of `{id}` in its row; undefined where its escapes are invalid. */
 export function idIn(template: string, path: string): string | undefined {
   try {
     return decodeURIComponent(path.split("/").at(template.endsWith(idSegment) ? -1 : -2) ?? "");
@@ -119,15 +119,15 @@ export function idIn(template: string, path: string): string | undefined {
   }
 }
 
-/** Returns the id of an operation by its path: `viewSnmpDevices`. */
+/** Returns the OpenAPI operation id of a path, such as `viewSnmpDevices`. */
 export function pageId(kind: string, path: string): string {
   return kind + path.replace(/[^A-Za-z0-9]+(.)?/g, (_, letter: string | undefined) => letter?.toUpperCase() ?? "");
 }
 
-/** Media types of answers by their words for `format` in the query. The first one is that of who asks for none. */
+/** The media types of answers by their names for `format` in the query. The first one is the default. */
 export type AnswerFormats = Readonly<Record<string, string>>;
 
-/** Returns the word of the format that a call asks for: by `format` in the query, or by `Accept`. @throws ConnectError */
+/** Returns the name of the requested format, from `format` in the query or from `Accept`. @throws ConnectError */
 export function formatOf<Formats extends AnswerFormats>(call: Call, formats: Formats): keyof Formats & string {
   const words = Object.keys(formats);
   const asked = call.query.get("format");
@@ -139,7 +139,7 @@ export function formatOf<Formats extends AnswerFormats>(call: Call, formats: For
   return asked ?? words.slice(1).find(isAccepted) ?? (words[0] as string);
 }
 
-/** The parameter of the query that names one of the formats. */
+/** Returns the query parameter for the formats. */
 export function formatParameter(formats: AnswerFormats): JsonSchema {
   const [first, ...others] = Object.keys(formats);
   return parameter("format", "The form of the answer, which `Accept` can say, too.", {

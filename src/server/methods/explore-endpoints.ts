@@ -39,13 +39,13 @@ const exploreFormats = {
 } as const;
 export type ExploreFormat = keyof typeof exploreFormats;
 
-/** Endings of the names of files, where they are not the words of the formats. */
+/** The file name extensions that differ from the names of the formats. */
 const endings: Readonly<Partial<Record<ExploreFormat, string>>> = { arrow: "arrows" };
 
 const statusPath = "/api/v1/explore/status";
 const questionPath = (name: "query" | "flows" | "profile" | "rules"): string => `/api/v1/explore/${name}`;
 
-/** The answers to the questions of the pages: their types are made of it. */
+/** The answers to the questions of the pages, from which the types of the pages are generated. */
 export const exploreAnswers = {
   exploreStatus: { call: `GET ${statusPath}`, answer: exploreStatus },
   exploreQuery: { call: `POST ${questionPath("query")}`, answer: exploreAnswer },
@@ -53,16 +53,16 @@ export const exploreAnswers = {
 } as const;
 
 /**
- * The questions that stored flow records can answer. Questions are JSON; each rejects with an error fit to be answered. `scopes` are those of
- * the metadata to which who asks is limited; undefined: they are not.
+ * The questions that stored flow records can answer. Questions are JSON; each rejects with an error that may be sent as the answer. `scopes` are
+ * the metadata scopes to which the caller is limited; undefined means no limit.
  */
 export interface ExploreOperations {
   status(signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
-  /** @returns JSON; of the other formats, bytes. */
+  /** Answers a query. @returns JSON, or bytes for the other formats. */
   query(body: unknown, format: ExploreFormat, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
   flows(body: unknown, format: ExploreFormat, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
   profile(body: unknown, signal: AbortSignal, scopes: ScopeLimit): Promise<unknown>;
-  /** Says what rules would change on kept records. */
+  /** Returns the changes that rules would make to kept records. */
   rules(body: unknown, signal: AbortSignal): Promise<unknown>;
 }
 
@@ -74,11 +74,11 @@ function enabled(explore: ExploreOperations | undefined): ExploreOperations {
 type ScopeLimit = readonly string[] | undefined;
 
 const ofFlows = allowed("viewer", "flow");
-/** Questions about records are answered by what the caller may see of them. */
+/** The access to questions about records. The answer has only the data that the caller may see. */
 const ofOwnFlows = allowed("viewer", "flow", "own");
 const refused = { ...refusals, "404": failure };
 
-/** Returns the rows of what can be asked of stored flow records. */
+/** Returns the rows of questions about stored flow records. */
 export function exploreEndpoints(explore: ExploreOperations | undefined, bodies: BodyReader): readonly Endpoint[] {
   const status = page(
     statusPath,
@@ -123,7 +123,7 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
   ): Endpoint =>
     operation(
       questionPath(name),
-      // What rules would change is found on the records of all.
+      // The effect of rules is computed on the records of all scopes.
       name === "rules" ? ofFlows : ofOwnFlows,
       true,
       async (call) => {
@@ -159,7 +159,7 @@ export function exploreEndpoints(explore: ExploreOperations | undefined, bodies:
   ];
 }
 
-/** Answers a question. Its body is JSON; the format is said by `format` in the query, or by `Accept`. */
+/** Answers a question. Its body is JSON. `format` in the query, or `Accept`, selects the format. */
 async function serveQuestion(
   call: Call,
   name: "query" | "flows",

@@ -17,7 +17,7 @@ import {
   type Value,
 } from "./shape.ts";
 
-// Questions about flow records that are kept, and the answers to them.
+// These are the shapes of questions about kept flow records, and of their answers.
 
 const range: Readonly<Record<string, JsonSchema>> = {
   from: text("RFC 3339, or a time span before now. Default -1h.", "-1h", "2026-11-22T04:00:00Z").schema,
@@ -25,7 +25,7 @@ const range: Readonly<Record<string, JsonSchema>> = {
   filter: text("An expression over the fields of records.", "src in 10.0.0.0/8 and dst.port = 443").schema,
 };
 
-/** What can be counted. */
+/** The measures that can be counted. */
 export const exploreMeasures = [
   "bytes",
   "packets",
@@ -225,7 +225,7 @@ export const profileQuestion: JsonSchema = {
 
 const way = choice(["in", "out", "all"], "As seen from the value; `all`: it is no end of a flow.");
 
-/** What a value does: the answer for the page of an address, and of any other value. */
+/** The activity of a value: the answer for the page of an address, and of any other value. */
 export const profileAnswer = openObject(
   {
     field: text("As asked for."),
@@ -302,7 +302,7 @@ export const rulesQuestion: JsonSchema = {
   },
 };
 
-/** What rules would change on kept records. */
+/** The changes that rules would make to kept records. */
 export const rulesAnswer = openObject({
   from: instant,
   to: instant,

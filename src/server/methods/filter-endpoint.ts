@@ -39,15 +39,15 @@ const answer = openObject(
   "fault",
 );
 
-/** What may stand at a place of a filter. */
+/** The possible continuations at a position of a filter. */
 export type FilterCompletion = Value<typeof answer>;
 
-/** For the types of the pages. */
+/** The answers, from which the types of the pages are generated. */
 export const filterAnswers = { filterCompletion: { call: `POST ${path}`, answer } } as const;
 
 /**
- * Completes a filter; with words of the metadata where the caller may read it. `scopes` are those to which the caller is limited; undefined: it is
- * not.
+ * Completes a filter, with words of the metadata if the caller may read it. `scopes` are those to which the caller is limited; undefined means
+ * no limit.
  */
 export type CompleteFilter = (
   body: unknown,
@@ -55,7 +55,7 @@ export type CompleteFilter = (
   scopes: readonly string[] | undefined,
 ) => Promise<FilterCompletion>;
 
-/** Returns the row of what completes filters. */
+/** Returns the row of the completion of filters. */
 export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): Endpoint {
   const question = {
     type: "object",
@@ -75,7 +75,7 @@ export function filterEndpoint(complete: CompleteFilter, bodies: BodyReader): En
     true,
     async (call) => {
       const body = plainJson(decodeJson(await bodies.readAll(call)));
-      // A token for flows alone gets what flows have.
+      // A token for flows only gets completions from flows only.
       const { principal } = call;
       const mayRead = principal === undefined || lacks(principal, allowed("viewer", "metadata", "own")) === undefined;
       return sendJson(call, 200, await complete(body, mayRead, principal?.scopes), { "cache-control": "no-store" });

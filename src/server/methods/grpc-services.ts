@@ -23,13 +23,13 @@ import {
   ServerReflectionResponseSchema as AlphaResponseSchema,
 } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 
-/** Milliseconds between two looks at a watched state. */
+/** The milliseconds between two checks of a watched state. */
 const interval = 500;
 
 /**
- * grpc.health.v1.Health: every service is SERVING when the collector is ready.
+ * Returns the service grpc.health.v1.Health. Every service is SERVING when the collector is ready.
  *
- * @param services fully qualified names; the empty name, which stands for the whole server, is always known.
+ * @param services fully qualified names. The empty name, which stands for the whole server, is always known.
  */
 export function healthMethods(
   health: Health,
@@ -92,7 +92,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Our schema with its comments, and the files that it imports. */
+/** The collector's schema with its comments, and the files that it imports. */
 export class SchemaFiles {
   readonly registry: FileRegistry;
   readonly #files = new Map<string, DescFile>();
@@ -108,17 +108,17 @@ export class SchemaFiles {
     }
   }
 
-  /** A file by its name as it is imported. */
+  /** Returns a file by its import name. */
   byName(name: string): DescFile | undefined {
     return this.#files.get(name);
   }
 
-  /** The file that declares a message, enum, service, method, field, oneof, enum value or extension. */
+  /** Returns the file that declares a message, enum, service, method, field, oneof, enum value or extension. */
   bySymbol(symbol: string): DescFile | undefined {
     return this.#symbols.get(symbol.replace(/^\./, ""));
   }
 
-  /** The file and all that it imports, itself first, as serialised FileDescriptorProto messages. */
+  /** Returns the file and then all its imports, as serialised FileDescriptorProto messages. */
   withImports(file: DescFile): Uint8Array[] {
     const found = new Set<DescFile>();
     const add = (next: DescFile): void => {
@@ -144,7 +144,7 @@ function symbolsOf({ proto }: DescFile): string[] {
   const scoped = (scope: string, name: string): string => (scope === "" ? name : `${scope}.${name}`);
   const ofEnum = (scope: string, { name, value }: EnumDescriptorProto): string[] => [
     scoped(scope, name),
-    // By the language, the values of an enum are named as its siblings.
+    // In protobuf, the values of an enum are in the scope of the enum itself.
     ...value.map((one) => scoped(scope, one.name)),
   ];
   const ofMessage = (scope: string, message: DescriptorProto): string[] => {
@@ -167,7 +167,7 @@ function symbolsOf({ proto }: DescFile): string[] {
   ];
 }
 
-/** A question, as both versions of the protocol have it. */
+/** A question of either version of the protocol. */
 interface ReflectionQuestion {
   readonly host: string;
   readonly messageRequest:
@@ -182,10 +182,10 @@ type Answer =
   | { case: "listServicesResponse"; value: { service: { name: string }[] } }
   | { case: "errorResponse"; value: { errorCode: number; errorMessage: string } };
 
-/** Names of the services of {@link reflectionMethods}. */
+/** The names of the services of {@link reflectionMethods}. */
 export const reflectionVersions = [V1.typeName, V1Alpha.typeName] as const;
 
-/** grpc.reflection in both versions: answers the questions of a stream in order. The schema has no extensions. */
+/** Returns grpc.reflection in both versions, which answers the questions of a stream in order. The schema has no extensions. */
 export function reflectionMethods(files: () => SchemaFiles, services: readonly string[]): readonly RpcService[] {
   const answer = createAnswerer(files, services);
   return [

@@ -21,25 +21,27 @@ import {
 } from "./endpoint.ts";
 import type { JsonSchema } from "./shape.ts";
 
-/** A POST that does one thing. Its path may have `{id}` as a view's. */
+/** An operation by POST. Its path may have `{id}`, as that of a view. */
 export interface Operation {
   readonly summary: string;
   readonly role: Role;
   readonly area: Area;
-  /** JSON Schema of the answer. */
+  /** The JSON Schema of the answer. */
   readonly schema: Readonly<Record<string, unknown>>;
-  /** JSON Schema of the body, for those who read it; left out: there is none. */
+  /** The JSON Schema of the body, for the documentation. If left out, there is no body. */
   readonly body?: JsonSchema;
   /**
-   * @param user who asks; empty where nobody has to prove it.
-   * @param body as plain JSON, of any shape.
-   * @param isToken whether a token proved it, which is no person.
-   * @returns what is answered as JSON; undefined when the id stands for nothing.
+   * Runs the operation.
+   *
+   * @param user the caller; empty where no authentication is needed.
+   * @param body plain JSON of any shape.
+   * @param isToken true where the caller used a token, so is not a person.
+   * @returns the answer as JSON; undefined for an unknown id.
    */
   run(id: string, user: string, body: unknown, isToken: boolean): Promise<unknown>;
 }
 
-/** Returns the rows of operations, which are given by path. */
+/** Returns the rows of operations by path. */
 export function operationEndpoints(
   operations: ReadonlyMap<string, Operation>,
   bodies: BodyReader,
@@ -70,9 +72,9 @@ export function operationEndpoints(
 }
 
 /**
- * Refuses a body that says something: it would have no effect, without a word. Clients send an empty object where an operation takes nothing.
+ * Refuses a body with content, which would otherwise be ignored silently. Clients send an empty object where an operation has no parameters.
  *
- * @param hint says more of what the body has.
+ * @param hint a further explanation of the body.
  */
 export async function refuseBody(
   call: Call,
@@ -91,7 +93,7 @@ export function badField(field: string, description: string): Error {
   return apiError("invalid_argument", "INVALID_FIELD", description, { violations: [{ field, description }] });
 }
 
-/** The operations on sources of metadata, besides looking at them, with their summaries. */
+/** The operations on sources of metadata, except for views, with their summaries. */
 const sourceOperations = {
   run: "Reads a source of metadata now",
   diff: "Says what a source of metadata would change now",
@@ -100,15 +102,15 @@ const sourceOperations = {
 export type SourceOperation = keyof typeof sourceOperations;
 
 /**
- * Does something with the source of a name. Rejects with a {@link SourceRefusal} where that cannot be.
+ * Runs an operation on the named source. Rejects with a {@link SourceRefusal} where that is not possible.
  *
- * @returns what is answered as JSON; undefined for an unknown source.
+ * @returns the answer as JSON; undefined for an unknown source.
  */
 export type SourceOperations = (operation: SourceOperation, name: string) => Promise<unknown> | undefined;
 
-/** Why an operation on a source cannot be done. */
+/** The error of an operation on a source that is not possible. */
 export class SourceRefusal extends Error {
-  /** `not_found`: nothing is held. `unavailable`: the source cannot be read. */
+  /** The code. `not_found`: nothing is held. `unavailable`: the source cannot be read. */
   readonly code: "not_found" | "unavailable";
 
   constructor(code: SourceRefusal["code"], message: string) {

@@ -66,18 +66,18 @@ export type ReportRun = Value<typeof run>;
 export type ReportsAnswer = Value<typeof reports>;
 export type ReportPreview = Value<typeof preview>;
 
-/** For the types of the pages. */
+/** The answers, from which the types of the pages are generated. */
 export const reportAnswers = {
   reports: { call: `GET ${path}`, answer: reports },
   reportPreview: { call: `POST ${path}/preview`, answer: preview },
 } as const;
 
-/** What there is of reports beside their definitions. Errors are ConnectErrors. */
+/** The operations on reports, except for their definitions. Errors are ConnectErrors. */
 export interface ReportOperations {
   status(who: ViewUser): Promise<ReportsAnswer>;
-  /** Has a report sent now. @returns the run. */
+  /** Sends a report now. @returns the run. */
   send(body: unknown, who: ViewUser): Promise<ReportRun>;
-  /** Makes a report as it would be sent now, and sends nothing. @param hasNames whether addresses have the names of the metadata. */
+  /** Makes a report as it would be sent now, but does not send it. @param hasNames true where addresses have the names of the metadata. */
   preview(body: unknown, who: ViewUser, hasNames: boolean, signal: AbortSignal): Promise<ReportPreview>;
 }
 
@@ -125,7 +125,7 @@ export function reportEndpoints(work: ReportOperations, reader: BodyReader): rea
     ),
     post("send", "editor", "Sends a report now", run.schema, (body, call) => work.send(body, whoOf(call))),
     post("preview", "viewer", "Makes a report as it would be now, and sends nothing", preview.schema, (body, call) => {
-      // A token for flows alone gets what flows have.
+      // A token for flows only gets no names of the metadata.
       const { principal } = call;
       const hasNames = principal === undefined || lacks(principal, allowed("viewer", "metadata")) === undefined;
       return work.preview(body, whoOf(call), hasNames, call.signal);

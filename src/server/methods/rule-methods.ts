@@ -24,36 +24,36 @@ export interface RuleText {
 /** A change of rules; plain data. */
 export interface RuleChange {
   readonly number: number;
-  /** Milliseconds since the epoch. */
+  /** The time in milliseconds since the Unix epoch. */
   readonly time: number;
   readonly author: string;
   readonly method: string;
   readonly before?: RuleText | undefined;
   readonly after?: RuleText | undefined;
-  /** The rules that came behind it. */
+  /** The rule that followed it before the change. */
   readonly nextBefore?: string | undefined;
   readonly nextAfter?: string | undefined;
 }
 
-/** Who changes rules, and what they have seen of them. */
+/** The author of a change of rules, and the revision that the author saw. */
 export type RuleWriter = WriteOrigin & {
   readonly role: Role;
-  /** The revision of the file that they saw; empty: any. */
+  /** The revision of the file that the author saw; empty for any. */
   readonly revision: string;
-  /** True: nothing is to be changed. */
+  /** True where nothing is changed. */
   readonly isTrial: boolean;
 };
 
 /** The file after a change; without a number where nothing changed, or changes are not kept. */
 export type RulesWritten = { readonly revision: string; readonly change: number; readonly rule: RuleText | undefined };
 
-/** A rule, the one in whose place it comes, and where it comes: an empty text is neither. */
+/** A rule, the name of the rule that it replaces, and the rule before which it goes. An empty text stands for none. */
 export type RulePut = { readonly text: string; readonly name: string; readonly before: string };
 
-/** What a rule is tried on. */
+/** A trial of a rule on kept records of a period. */
 export type RuleQuestion = Omit<RulePut, "before"> & { readonly from: string; readonly to: string };
 
-/** What a rule would have found, as the schema has it but for times: milliseconds since the epoch. */
+/** The findings of a trial, in the form of the schema, but with times in milliseconds since the Unix epoch. */
 export type RuleFindings = {
   readonly untried?: string;
   readonly from?: number;
@@ -72,7 +72,7 @@ export type RuleFindings = {
   }[];
 };
 
-/** What the methods do with rules of one kind; each throws a ConnectError to refuse. */
+/** The operations on rules of one kind. Each throws a ConnectError to refuse. */
 export type RuleOperations = {
   list(): Promise<{ readonly rules: readonly RuleText[]; readonly revision: string; readonly fault: string }>;
   set(put: RulePut, writer: RuleWriter): Promise<RulesWritten>;
@@ -83,13 +83,13 @@ export type RuleOperations = {
   changes(before: number, name: string, limit: number): Promise<readonly RuleChange[]>;
 };
 
-/** Rules of one kind, or the sentence that says which setting is missing. */
+/** The rules of one kind, or a sentence about the missing setting. */
 export type RuleFileOffer = RuleOperations | { readonly disabled: string };
 
 const [usualChanges, mostChanges] = [50, 1000];
 const longestName = 1000;
 
-/** rules.v1: a service for the rules that give records fields, and one for those that watch. Both have the same methods. */
+/** Returns a service of rules.v1: one for the rules that add fields to records, one for those that watch. Both have the same methods. */
 export function ruleMethods(kind: "enrich" | "watch", offer: RuleFileOffer): RpcService {
   const schema = kind === "enrich" ? EnrichRuleService : WatchRuleService;
   const rules = (): RuleOperations => {
@@ -99,7 +99,7 @@ export function ruleMethods(kind: "enrich" | "watch", offer: RuleFileOffer): Rpc
   const { method } = schema;
   return {
     schema,
-    // Rules are of the whole collector: callers who are limited to scopes may not call any of the methods.
+    // Rules apply to the whole collector, so callers limited to scopes may not call these methods.
     area: kind === "enrich" ? "metadata" : "flow",
     requireEnabled: () => void rules(),
     methods: [
@@ -125,7 +125,7 @@ export function ruleMethods(kind: "enrich" | "watch", offer: RuleFileOffer): Rpc
           const findings = await rules().test({ text, name, from, to }, signal);
           return create(TestRuleResponseSchema, shownFindings(findings));
         }),
-        // It says which flows there were, whatever the rule is about.
+        // The answer shows flows, whatever the kind of the rule.
         area: "flow",
       },
       unary(method.listRuleChanges, "viewer", async ({ before, name, limit }) => {
@@ -154,7 +154,7 @@ function named(name: string): string {
 }
 
 function writerOf(method: string, revision: string, call: CallContext, isTrial = false): RuleWriter {
-  // Without authentication everybody may do everything.
+  // Without authentication, everybody has all rights.
   return { ...originOf(method, call), role: call.principal?.role ?? "admin", revision, isTrial };
 }
 

@@ -8,21 +8,21 @@ import { choice, flag, integer, list, object, text, time, type JsonSchema, type 
 
 const path = "/api/v1/views";
 
-/** What people save: views, boards, reports of boards, marks on charts. */
+/** The kinds of saved objects: views, boards, reports of boards, marks on charts. */
 export const savedKinds = ["view", "board", "report", "mark"] as const;
 export type SavedKind = (typeof savedKinds)[number];
 
-/** How values over time are drawn. */
+/** The shapes of charts of values over time. */
 export const chartShapes = ["stacked", "lines", "share", "grid"] as const;
 
-/** What people say of each. */
+/** The fields that people set on every saved object. */
 const common = {
   id: text("Stands in addresses. Left out: made of the name.", "who-fills-the-uplink"),
   name: text("For people.", "Who fills the uplink"),
   description: text(),
   role: choice(roles, "The least role that sees it; who changes it needs it, and editor."),
 };
-/** What the collector says of it. */
+/** The fields that the collector sets. */
 const kept = {
   revision: integer("Counts its changes, from 1."),
   changedAt: time(),
@@ -118,20 +118,20 @@ export type SavedViewsAnswer = Value<typeof views>;
 export type ViewChanges = Value<typeof changes>;
 export type ViewsImported = Value<typeof imported>;
 
-/** For the types of the pages. */
+/** The answers, from which the types of the pages are generated. */
 export const savedViewAnswers = {
   savedViews: { call: `GET ${path}`, answer: views },
   viewChanges: { call: `GET ${path}/changes`, answer: changes },
 } as const;
 
-/** Who asks. */
+/** The caller. */
 export interface ViewUser {
-  /** Empty where nobody has to prove it. */
+  /** The name; empty where no authentication is needed. */
   readonly name: string;
   readonly role: Role;
 }
 
-/** What people save and share. Errors are ConnectErrors that name the field at fault. */
+/** The operations on saved objects. Errors are ConnectErrors with the name of the faulty field. */
 export interface SavedViewOperations {
   list(who: ViewUser): SavedViewsAnswer;
   changes(who: ViewUser): ViewChanges;
@@ -180,7 +180,7 @@ const bodies = {
   },
 } as const;
 
-/** Returns the rows of what people save and share. */
+/** Returns the rows of saved objects. */
 export function savedViewEndpoints(work: SavedViewOperations, reader: BodyReader): readonly Endpoint[] {
   const tag = "collector";
   const get = (

@@ -3,13 +3,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 declare const value: unique symbol;
 
 /**
- * The shape of a JSON value, said once: its schema for the OpenAPI document, its type for who makes the value (`Value`), and the same
- * type as text for who reads it and imports nothing of the collector.
+ * The shape of a JSON value in one place: its schema for the OpenAPI document, its type for code that makes the value (`Value`), and the same
+ * type as text for readers that import nothing from the collector.
  */
 export interface Shape<T = unknown> {
   readonly schema: JsonSchema;
   readonly type: string;
-  /** Is never there: it carries the type. */
+  /** A property that never exists. It only has the type. */
   readonly [value]?: T;
 }
 
@@ -30,9 +30,9 @@ export function text(description?: string, ...examples: readonly string[]): Shap
 export const integer = (description?: string): Shape<number> => scalar("integer", "number", description);
 export const number = (description?: string): Shape<number> => scalar("number", "number", description);
 export const flag = (description?: string): Shape<boolean> => scalar("boolean", "boolean", description);
-/** Milliseconds since the epoch. */
+/** Returns the shape of milliseconds since the Unix epoch. */
 export const instant = (description: string): Shape<number> => integer(`${description}, milliseconds since the epoch.`);
-/** RFC 3339. */
+/** Returns the shape of a time by RFC 3339. */
 export const time = (description?: string): Shape<string> =>
   scalar("string", "string", description, { format: "date-time" });
 
@@ -51,7 +51,7 @@ export const constant = <const T extends boolean>(only: T): Shape<T> => ({
   type: String(only),
 });
 
-/** One of some texts. */
+/** Returns the shape of one of some texts. */
 export function choice<const T extends string>(values: readonly T[], description?: string): Shape<T> {
   const type = values.map((one) => JSON.stringify(one)).join(" | ");
   return { schema: { enum: values, ...(description !== undefined && { description }) }, type };
@@ -64,7 +64,7 @@ export function list<T>({ schema, type }: Shape<T>, description?: string): Shape
   };
 }
 
-/** An object with any names, which have values of one shape. */
+/** Returns the shape of an object with any names and values of one shape. */
 export function map<T>({ schema, type }: Shape<T>, description?: string): Shape<Readonly<Record<string, T>>> {
   return {
     schema: { type: "object", ...(description !== undefined && { description }), additionalProperties: schema },
@@ -72,11 +72,11 @@ export function map<T>({ schema, type }: Shape<T>, description?: string): Shape<
   };
 }
 
-/** An object with any properties. @param rest what the schema says besides. */
+/** Returns the shape of an object with any properties. @param rest further parts of the schema. */
 export const anyObject = (description?: string, rest?: JsonSchema): Shape<Readonly<Record<string, unknown>>> =>
   scalar("object", "Readonly<Record<string, unknown>>", description, rest);
 
-/** An object that has these properties, and no others. @param optional the names of those that may be absent. */
+/** Returns the shape of an object with only these properties. @param optional the names of those that may be absent. */
 export function object<P extends Properties, Optional extends keyof P & string = never>(
   properties: P,
   ...optional: readonly Optional[]
@@ -85,7 +85,7 @@ export function object<P extends Properties, Optional extends keyof P & string =
   return objectWith(properties, optional, rest);
 }
 
-/** The same, whose schema allows more. */
+/** Returns the shape of an object whose schema allows further properties. */
 export function openObject<P extends Properties, Optional extends keyof P & string = never>(
   properties: P,
   ...optional: readonly Optional[]
@@ -93,7 +93,7 @@ export function openObject<P extends Properties, Optional extends keyof P & stri
   return objectWith(properties, optional, { required: requiredOf(properties, optional) });
 }
 
-/** The same, whose schema does not say, either, what may be absent. */
+/** Returns the shape of an open object whose schema also does not list the required properties. */
 export function looseObject<P extends Properties, Optional extends keyof P & string = never>(
   properties: P,
   ...optional: readonly Optional[]
@@ -101,7 +101,7 @@ export function looseObject<P extends Properties, Optional extends keyof P & str
   return objectWith(properties, optional, {});
 }
 
-/** The same shape with a description. */
+/** Returns the shape with a description. */
 export function described<T>({ schema, type }: Shape<T>, description: string): Shape<T> {
   return { schema: { ...schema, description }, type };
 }

@@ -19,7 +19,7 @@ import {
 } from "./endpoint.ts";
 import type { JsonSchema } from "./shape.ts";
 
-/** The path of a browser after a sign-in that names no other: the Overview. */
+/** The default path after a sign-in, the Overview. */
 const overviewPath = "/";
 
 const results = ["ok", "refused", "unavailable", "busy"] as const;
@@ -38,7 +38,7 @@ export class SignInEndpoints {
   readonly #cookies: SessionCookies;
   /** The prefix that a proxy puts in front of every path. */
   readonly #prefix: string;
-  /** True if browsers come by TLS: a proxy in front may be what ends it. */
+  /** True where browsers use TLS. A proxy in front may end it. */
   readonly #isSecure: boolean;
   readonly #ended: Counter;
 
@@ -55,7 +55,7 @@ export class SignInEndpoints {
     });
   }
 
-  /** Sends the browser to the issuer. `?to=/path` is where it goes at the end. */
+  /** Sends the browser to the issuer. `?to=/path` is its path after the sign-in. */
   async login(call: Call): Promise<void> {
     const target = call.query.get("to") ?? overviewPath;
     if (target.length > maxTargetLength || !/^\/(?!\/)[!-[\]-~]*$/.test(target)) {
@@ -81,7 +81,7 @@ export class SignInEndpoints {
     call.answer(302, { ...fresh, location: this.#prefix + target, "set-cookie": set }, "");
   }
 
-  /** Counts and logs the result. */
+  /** Counts and logs the result of a sign-in. */
   async #refusing<T>(call: Call, work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -99,7 +99,7 @@ function logSignIn(log: Log, { peer }: Call, { name: user, role }: Principal, by
   log.info({ user, role, by, ...(peer !== undefined && { peer }) }, "signed in");
 }
 
-/** The ways to prove who one is, besides a session. */
+/** The means of authentication other than a session. */
 export type Proof = "password" | "token";
 
 const uncached = { "cache-control": "no-store" };
@@ -108,14 +108,14 @@ export interface SessionParts {
   readonly sessions: Sessions;
   readonly proofs: readonly Proof[];
   readonly hasIssuer: boolean;
-  /** True if the port itself has TLS. */
+  /** True where the port itself has TLS. */
   readonly hasTls: boolean;
-  /** Returns who a principal that was proved by password or token is now; undefined when the proof is good no more. */
+  /** Returns the current form of a principal that used a password or token; undefined where the proof is no longer valid. */
   readonly current: (principal: Principal) => Principal | undefined;
   readonly log: Log;
 }
 
-/** Who asks, and the sessions of browsers. */
+/** The endpoints for the caller's identity and for sessions of browsers. */
 export class SessionEndpoints {
   readonly #parts: SessionParts;
   readonly #cookies: SessionCookies;
@@ -125,7 +125,7 @@ export class SessionEndpoints {
     this.#cookies = new SessionCookies(parts.sessions.lifetimeMs);
   }
 
-  /** Begins a session of who has just proved who it is by password or token; one that the browser had ends. */
+  /** Begins a session of a caller that has just authenticated by password or token, and ends the browser's previous session. */
   async begin(call: Call): Promise<void> {
     const { principal } = call;
     const by = principal?.by;
@@ -148,12 +148,12 @@ export class SessionEndpoints {
     return sendJson(call, 200, this.#answer(signedIn), { ...fresh, "set-cookie": set });
   }
 
-  /** Answers who asks. */
+  /** Answers with the identity of the caller. */
   async who(call: Call): Promise<void> {
     return sendJson(call, 200, call.principal === undefined ? {} : this.#answer(call.principal), uncached);
   }
 
-  /** Ends the session of the cookie, with `everywhere` all of who has it. */
+  /** Ends the session of the cookie. With `everywhere` it ends all sessions of its user. */
   async end(call: Call): Promise<void> {
     const { sessions, log } = this.#parts;
     const cookie = this.#cookies.session(headerOf(call.headers, "cookie"));
@@ -173,7 +173,7 @@ export class SessionEndpoints {
   }
 }
 
-/** Returns the rows of who asks, of the sessions of browsers, and of how people can prove who they are, for pages that ask them. */
+/** Returns the rows of the caller's identity, of sessions, and of the means of authentication, which the pages offer. */
 export function sessionEndpoints(parts: SessionParts): readonly Endpoint[] {
   const { proofs, hasIssuer } = parts;
   const session = new SessionEndpoints(parts);
@@ -248,7 +248,7 @@ const whoSchema: JsonSchema = {
   },
 };
 
-/** Returns the rows of what a browser needs to sign in at the issuer. Who signs in has nothing to prove. */
+/** Returns the rows with which a browser signs in at the issuer. They need no authentication. */
 export function signInEndpoints(signIn: SignInEndpoints): readonly Endpoint[] {
   const moved = (description: string): JsonSchema => ({
     "302": {

@@ -19,20 +19,20 @@ import {
 } from "./endpoint.ts";
 import { badField, refuseBody } from "./post-endpoints.ts";
 
-/** The SNMP operations that the port offers. The collector hands in what carries them out. */
+/** The SNMP operations of the port. The collector passes in their implementation. */
 export interface SnmpOperations {
   /**
-   * Reads all definition files again, validates them and puts them to use, or none of them.
+   * Reads all definition files again, validates them and puts all or none of them in use.
    *
-   * @param forceRediscovery whether devices whose definitions have changed are rediscovered.
+   * @param forceRediscovery true rediscovers devices whose definitions have changed.
    */
   applyDefinitions(forceRediscovery: boolean): Promise<SnmpApplied>;
   /**
-   * Begins the discovery of a device, or joins the one under way.
+   * Begins the discovery of a device, or joins the one in progress.
    *
-   * @param wait when given, the promise resolves with the outcome, or with the state after this many seconds or when the
+   * @param wait if given, the promise resolves with the outcome, or with the state after this many seconds or when the
    *   signal aborts.
-   * @returns undefined when there is no such device.
+   * @returns undefined for an unknown device.
    */
   rediscoverDevice(
     device: SnmpDeviceId,
@@ -41,13 +41,13 @@ export interface SnmpOperations {
   /**
    * Searches networks for devices. At most one search runs at a time.
    *
-   * @param wait as of `rediscoverDevice`.
+   * @param wait the same as in `rediscoverDevice`.
    */
   discoverNetworks(
     request: {
-      /** Writes nothing. */
+      /** True where the search writes nothing. */
       readonly isDryRun: boolean;
-      /** Names of networks; empty: all. */
+      /** The names of networks; empty for all. */
       readonly networks: readonly string[];
     },
     wait?: { readonly seconds: number; readonly signal: AbortSignal },
@@ -56,11 +56,11 @@ export interface SnmpOperations {
 
 export type SnmpSearched =
   | { readonly ok: true; readonly isDone: boolean; readonly report: Readonly<Record<string, unknown>> }
-  /** `off`: no networks are set up. `invalid`: their file has errors, or not these networks. */
+  /** `off`: no networks are configured. `invalid`: their file has errors, or lacks these networks. */
   | { readonly ok: false; readonly reason: "off" | "busy" | "invalid"; readonly problems: readonly string[] };
 
 export interface SnmpDeviceId {
-  /** Canonical text. */
+  /** The address in canonical text. */
   readonly ip: string;
   readonly port: number;
 }
@@ -68,16 +68,16 @@ export interface SnmpDeviceId {
 export type SnmpApplied =
   | {
       readonly ok: true;
-      /** The changes, as they are shown to the client. */
+      /** The changes in the form for the client. */
       readonly report: Readonly<Record<string, unknown>>;
     }
   | {
       readonly ok: false;
-      /** The faults of the definition files, each at its `file:line:column`. Never holds a secret. */
+      /** The faults of the definition files, each with its `file:line:column`. They never have secrets. */
       readonly findings: readonly { readonly place: string; readonly id: string; readonly message: string }[];
     };
 
-/** Seconds that a client may wait for the outcome of a discovery. */
+/** The most seconds that a client may wait for the outcome of a discovery. */
 const maxWait = 600;
 const waitSchema = { type: "integer", minimum: 0, maximum: maxWait };
 const flagSchema = { type: "boolean", default: false };
@@ -91,7 +91,7 @@ const deviceSchema = {
   additionalProperties: false,
 };
 
-/** Returns the rows of the SNMP operations; without SNMP they answer 503. */
+/** Returns the rows of the SNMP operations. Without SNMP they answer 503. */
 export function snmpEndpoints(
   snmp: SnmpOperations | undefined,
   bodies: BodyReader,
@@ -234,7 +234,7 @@ async function discoverNetworks(call: Call, snmp: SnmpOperations, bodies: BodyRe
   return sendJson(call, outcome.isDone ? 200 : 202, outcome.report);
 }
 
-/** A parameter that is not known would have no effect, without a word. */
+/** Refuses unknown parameters, which would otherwise be ignored silently. */
 function knowOnly(query: URLSearchParams, names: readonly string[]): void {
   for (const name of query.keys()) {
     if (!names.includes(name))

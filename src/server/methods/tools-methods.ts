@@ -25,7 +25,7 @@ import type { ToolsContext } from "../tools/tools-context.ts";
 import { type ChangeFeed, serveEvents, watchUdms } from "../tools/watch-udms.ts";
 import { allowed, describe, failure, page, parameter, scopeParameter, type Endpoint } from "./endpoint.ts";
 
-/** udm.v1.UdmToolsService, and names.v1.NameToolsService, which explains no addresses: one row for each method. */
+/** Returns udm.v1.UdmToolsService or names.v1.NameToolsService, with one row for each method. The latter does not explain addresses. */
 export function toolsMethods(context: ToolsContext, feed: ChangeFeed, keys: KeyForm = "addresses"): RpcService {
   const tagKeys = new TagKeys(() => context.store());
   const schema = keys === "names" ? NameToolsService : UdmToolsService;
@@ -53,10 +53,10 @@ export function toolsMethods(context: ToolsContext, feed: ChangeFeed, keys: KeyF
   };
 }
 
-/** The scopes themselves, or why there are none: a sentence that says which setting is missing. */
+/** The definitions of scopes, or a sentence about the missing setting. */
 export type ScopeDefinitions = Pick<Scopes, "list" | "set" | "remove" | "takeBack"> | { readonly disabled: string };
 
-/** udm.v1.ScopeService: one row for each method. */
+/** Returns udm.v1.ScopeService, with one row for each method. */
 export function scopeMethods(definitions: ScopeDefinitions): RpcService {
   const scopes = (): Exclude<ScopeDefinitions, { readonly disabled: string }> => {
     if ("disabled" in definitions) throw apiError("unimplemented", "SCOPES_DISABLED", definitions.disabled);
@@ -107,7 +107,7 @@ export function scopeMethods(definitions: ScopeDefinitions): RpcService {
   };
 }
 
-/** @returns the number of the change; 0: it is not kept, or there is none. @throws ConnectError */
+/** Waits for a change. @returns its number; 0 where it is not kept or nothing has changed. @throws ConnectError */
 async function written(work: Promise<number | undefined>): Promise<number> {
   try {
     return (await work) ?? 0;
@@ -121,7 +121,7 @@ const changesPath = "/api/v1/enrich/ipaddr/changes";
 /**
  * Returns the row of changes as server-sent events.
  *
- * @param feedOf gives the changes in a scope; undefined: of all other entries.
+ * @param feedOf returns the changes in a scope, or of global entries for undefined.
  */
 export function changesEndpoint(feedOf: (scope: string | undefined) => ChangeFeed): Endpoint {
   const text = { type: "string" };

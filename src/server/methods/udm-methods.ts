@@ -9,20 +9,20 @@ import { NameService } from "../gen/names/v1/names_pb.ts";
 import { CountUdmsResponseSchema, UdmService as AddressService } from "../gen/udm/v1/udm_pb.ts";
 import { bulk, unary, type RpcService } from "../rpc/method.ts";
 
-/** ListUdmsResponse, ListUdmKeysResponse or one like them: a message of one repeated field, its number 1. */
+/** A message with one repeated field of number 1, such as ListUdmsResponse or ListUdmKeysResponse. */
 interface ListMessage {
   readonly list: Pick<EntryList, "texts">;
   readonly items: ListItems;
 }
 
 const itemsTag = 0x0a;
-/** Bytes of JSON of a list that is made at once. */
+/** The most bytes of JSON of a list that is encoded at once. */
 const shortSize = 32_768;
 
 /**
- * The message of a short list behind `reserved` bytes for its envelope; undefined for one of more than 32 KiB of JSON.
+ * Returns the message of a short list after `reserved` bytes for its envelope; undefined for a list of more than 32 KiB of JSON.
  *
- * @param transcoder any; making one takes longer than a short list.
+ * @param transcoder any transcoder. Creating one takes longer than encoding a short list.
  */
 export function shortListBytes(
   { list, items }: ListMessage,
@@ -40,7 +40,7 @@ export function shortListBytes(
   return made ?? Buffer.allocUnsafe(reserved);
 }
 
-/** Bytes of the message, counted in several event-loop cycles; undefined when `isWanted` says that nobody waits for them any more. */
+/** Counts the bytes of the message in several turns of the event loop; returns undefined where `isWanted` reports that nobody waits any more. */
 export async function listSize({ list, items }: ListMessage, isWanted: () => boolean): Promise<number | undefined> {
   const sizeOf = itemSizes[items](new UdmTranscoder());
   let size = 0;
@@ -55,7 +55,7 @@ export async function listSize({ list, items }: ListMessage, isWanted: () => boo
   return size;
 }
 
-/** The bytes of the message, made when they are asked for. */
+/** Yields the bytes of the message, which are made on demand. */
 export function* listChunks({ list, items }: ListMessage): Generator<Buffer> {
   const transcoder = new UdmTranscoder();
   for (const portion of list.texts()) yield writeItems(transcoder, portion, items, 0);
@@ -89,13 +89,13 @@ function keyBytes({ bytes, starts, count }: EntryTexts): number {
   return size;
 }
 
-/** The items of a portion behind some free bytes. */
+/** Returns the items of a portion after some reserved bytes. */
 function writeItems(transcoder: UdmTranscoder, texts: EntryTexts, items: ListItems, reserved: number): Buffer {
   const { bytes, starts, ends, count } = texts;
   const most = items === "udms" ? mostMessageBytes(textBytes(texts)) : keyBytes(texts);
   const out = Buffer.allocUnsafe(reserved + most + maxHead * count);
   let to = reserved;
-  /** Bytes of the length of the item before: most are alike. */
+  /** The bytes of the previous item's length field. Most items need the same. */
   let head = 1;
   for (let i = 0; i < count; i++) {
     const start = starts[i] as number;
@@ -121,20 +121,20 @@ function writeKey(bytes: Uint8Array, start: number, out: Uint8Array, first: numb
   return to;
 }
 
-/** Making one takes longer than a short list. */
+/** The shared transcoder. Creating one takes longer than encoding a short list. */
 const transcoder = new UdmTranscoder();
 
-/** The message udm.v1.Udm of an entry. */
+/** Returns the message udm.v1.Udm of an entry. */
 function entryAnswer(entry: UdmEntry): Encodable {
   return new EntryAnswer(entry);
 }
 
-/** A message with one repeated field, `udms` or `keys`, its number 1. */
+/** Returns a message with one repeated field of number 1, `udms` or `keys`. */
 export function listAnswer(list: EntryList, items: ListItems): Encodable {
   return new ListAnswer(list, items);
 }
 
-/** Classes, because closures of their own cost too much for each call. */
+/** The answer of an entry. It is a class, because new closures would cost too much for each call. */
 class EntryAnswer implements Encodable {
   readonly #entry: UdmEntry;
 
@@ -176,7 +176,7 @@ function jsonList(list: EntryList, items: ListItems): Encoded {
     bytes = bytes === undefined ? chunk : Buffer.concat([bytes, chunk]);
     if (bytes.length > portionBytes) return longJsonList(list, items);
   }
-  // An empty list is a zero value and left out.
+  // An empty list is a zero value, which is left out.
   if (bytes === undefined) return "{}";
   const text = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return `{"${items}":[${text.toString()}]}`;
@@ -203,7 +203,7 @@ function longJsonList(list: EntryList, items: ListItems): LongMessage {
   };
 }
 
-/** udm.v1.UdmService and names.v1.NameService, which have the same methods: one row for each. */
+/** Returns udm.v1.UdmService or names.v1.NameService, which have the same methods, with one row for each. */
 export function udmMethods(service: UdmService, keys: KeyForm = "addresses"): RpcService {
   const schema = keys === "names" ? NameService : AddressService;
   const { method } = schema;

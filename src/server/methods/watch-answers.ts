@@ -124,7 +124,7 @@ export const alertDetails = object(
   "recent",
 );
 
-/** What a caller may say of the alerts that are asked for. */
+/** The parameters that select alerts. */
 export const alertParameters = {
   state: "pending, firing, cleared, or several of them with commas between; all when left out.",
   rule: "The name of a rule.",
@@ -138,7 +138,7 @@ export const alertParameters = {
   evidence: "false: without series and top, which are most of an alert.",
 } as const;
 
-/** Alerts of which no notices are sent for a time. */
+/** A silence: alerts for which no notices are sent for some time. */
 export const silence = object({
   id: text(),
   filter: text("Over the fields of keys, and alert.rule.name, alert.text, alert.value, alert.peak."),

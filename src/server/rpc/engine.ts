@@ -25,15 +25,15 @@ import type { UnknownFields } from "../json/decode-request.ts";
 
 const compressedFlag = 1;
 
-/** Looks at the start of a body in envelopes. @throws ConnectError when its first message is too long: the rest need not be waited for. */
+/** Checks the start of a body in envelopes. @throws ConnectError at once when its first message is too long. */
 function inspectEnvelope(first: Buffer, bodies: BodyReader): void {
   if (first.length >= envelopeSize && first.readUInt32BE(1) > bodies.maxBytes) throw bodies.tooLarge();
 }
 
 /**
- * The message of a body that has to be one envelope.
+ * Returns the message of a body that must be one envelope.
  *
- * @throws ConnectError `unimplemented` for none or several, `invalid_argument` for one that is cut off, `resource_exhausted`.
+ * @throws ConnectError `unimplemented` for none or several, `invalid_argument` for an incomplete one, `resource_exhausted`.
  */
 function openEnvelope(
   call: Call,
@@ -50,14 +50,14 @@ function openEnvelope(
   return decompressed(call, bytes[0] as number, bytes.subarray(envelopeSize), callMetadata, bodies);
 }
 
-/** The messages of a body, as they come. @throws ConnectError as {@link openEnvelope} does, but for their number. */
+/** Yields the messages of a body as they arrive. @throws ConnectError as {@link openEnvelope} does, except for their number. */
 async function* readEnvelopes(
   call: Call,
   chunks: AsyncIterable<Buffer>,
   callMetadata: CallMetadata,
   bodies: BodyReader,
 ): AsyncGenerator<Buffer> {
-  /** Put together when the next envelope, or its head, is whole: not with each chunk. */
+  /** The chunks, which are joined only when the next envelope, or its head, is complete. */
   let parts: Buffer[] = [];
   let size = 0;
   let wanted = envelopeSize;
@@ -104,7 +104,7 @@ function cutOff(): Error {
 
 const gzipBytes = promisify(gzip);
 
-/** Answers with a body that is the message. Trailers become fields of the header (Connect, unary). */
+/** A reply whose body is the message. Trailers become fields of the header (Connect, unary). */
 class BareReply implements Reply {
   callMetadata = noCallMetadata;
   readonly #call: Call;
@@ -135,11 +135,11 @@ class BareReply implements Reply {
       this.#call.breakOff();
       return;
     }
-    // The content type is that of an error.
+    // An error has its own content type.
     sendError(this.#call, error, { headers: this.#fields() });
   }
 
-  /** Sends a message in chunks: one too long to be made at once is also too long to be compressed at once. */
+  /** Sends a message in chunks. A message too long to encode at once is also too long to compress at once. */
   async #sendChunks(message: LongMessage): Promise<void> {
     const isCounted = message.needsSize !== true || (await message.size(() => !this.#call.isGone())) !== undefined;
     if (!isCounted) return;
@@ -163,13 +163,13 @@ class BareReply implements Reply {
   }
 }
 
-/** The longest time that a timer can hold; Node fires a longer one at once. */
+/** The longest time of a timer. Node fires a longer one at once. */
 const maxTimer = 2_147_483_647;
 
 /**
- * One call on its way: header, body, message, method, answer. Each step goes on at once when the one before has not left a promise,
- * because most calls can be answered in the cycle in which their body came. A class, because closures of their own cost too much for
- * each call.
+ * One call in progress: header, body, message, method, answer. Each step continues at once unless the previous step returned a promise,
+ * so that most calls are answered in the turn of the event loop in which their body arrives. It is a class, because new closures would cost too much
+ * for each call.
  */
 class RpcCall implements BodyTaker, Pace {
   readonly #engine: Engine;
@@ -191,7 +191,7 @@ class RpcCall implements BodyTaker, Pace {
         : new EnvelopeReply(call, protocol, engine.maxMessageBytes);
   }
 
-  /** @throws ConnectError for what the header asks for. */
+  /** Reads the header. @throws ConnectError for an unsupported header. */
   readHeader(): void {
     this.#reply.callMetadata = readCallMetadata(this.#call, this.#protocol);
     this.#call.throwIfAborted();
@@ -236,11 +236,11 @@ class RpcCall implements BodyTaker, Pace {
   #framingBytes(): number {
     const { framing, isText } = this.#protocol;
     if (framing === "bare") return 0;
-    // Base64 takes four bytes for three, and four for a rest.
+    // Base64 uses four bytes for three, and four for a rest.
     return isText ? Math.ceil((this.#bodies.maxBytes + envelopeSize) / 3) + 2 * envelopeSize : envelopeSize;
   }
 
-  /** @returns the message of a body that has just one. */
+  /** Opens a body with one message. @returns the message. */
   #open(body: Buffer): Buffer | Promise<Buffer> {
     const { framing, isText } = this.#protocol;
     const { callMetadata } = this.#reply;
@@ -272,12 +272,12 @@ class RpcCall implements BodyTaker, Pace {
   }
 
   #answer(answer: Answer<DescMessage>): void | Promise<void> {
-    // An answer that nobody takes is not made.
+    // Do not make an answer that nobody waits for.
     if (this.#call.isGone()) return undefined;
     return this.#reply.unary(encode(this.#protocol.codec, this.#method.schema.output, answer));
   }
 
-  /** Sends answers as fast as the client takes them, until it goes or its deadline passes. */
+  /** Sends answers as fast as the client reads them, until it disconnects or its deadline passes. */
   async #stream(answers: AsyncIterable<Answer<DescMessage>>): Promise<void> {
     const call = this.#call;
     const remaining = call.remaining();
@@ -287,7 +287,7 @@ class RpcCall implements BodyTaker, Pace {
       if (call.signal.aborted) reject(call.signal.reason as Error);
       call.signal.addEventListener("abort", () => reject(call.signal.reason as Error));
     });
-    // It is no fault when nobody waits for it.
+    // A rejection without a waiter is not a fault.
     aborted.catch(ignore);
     try {
       for (;;) {
@@ -316,7 +316,7 @@ class RpcCall implements BodyTaker, Pace {
 
 function ignore(): void {}
 
-/** The one way of every call, whatever its protocol: an {@link RpcCall}. */
+/** The engine, which serves calls of all protocols by an {@link RpcCall}. */
 export class Engine {
   readonly bodies: BodyReader;
   readonly bulkBodies: BodyReader;
@@ -325,9 +325,9 @@ export class Engine {
   readonly onFailure: (error: unknown) => void;
 
   /**
-   * @param bulkBodies reads those of methods whose requests may be long.
+   * @param bulkBodies reads bodies of methods whose requests may be long.
    * @param maxMessageBytes as in {@link ApiLimits}.
-   * @param onFailure called with what is not a refusal but a fault of ours.
+   * @param onFailure is called with an error that is an internal fault, not a refusal.
    */
   constructor(
     bodies: BodyReader,
@@ -343,7 +343,7 @@ export class Engine {
     this.onFailure = onFailure;
   }
 
-  /** Serves a call of any method by any protocol. @returns false, with nothing done, when the content type is none of the method's. */
+  /** Serves a call of any method by any protocol. @returns false, without any effect, where the method does not support the content type. */
   serve(call: Call, service: RpcService, method: RpcMethod): boolean {
     const protocol = protocolOf(call.headers, method.kind);
     if (protocol === undefined) return false;
@@ -352,7 +352,7 @@ export class Engine {
       service.requireEnabled?.();
       rpcCall.readHeader();
     } catch (error) {
-      // By then a body that came along with the header has been seen, and the connection can be kept.
+      // By then, a body that arrived with the header was read, so that the connection can be kept.
       queueMicrotask(() => rpcCall.fail(error));
       return true;
     }

@@ -16,37 +16,37 @@ import {
 import { apiError, grpcErrorTrailer } from "../api-error.ts";
 import { type Call, type HeaderFields, writeBytes, writeChunks } from "../http/call.ts";
 
-/** Writes an answer, by the framing of the protocol. */
+/** A writer of an answer in the framing of the protocol. */
 export interface Reply {
-  /** The metadata of compression in the header of the request, once it has been read. */
+  /** The compression metadata of the request's header, after it was read. */
   callMetadata: CallMetadata;
-  /** Answers with one message, and ends. */
+  /** Sends one message and ends the answer. */
   unary(encoded: Encoded): void | Promise<void>;
-  /** Sends one message of a stream; resolves when there is room for another. */
+  /** Sends one message of a stream. It resolves when there is room for another. */
   message(encoded: Encoded): Promise<void>;
   /** Ends a stream. */
   end(): void;
-  /** Ends with an error, whatever has been sent before. */
+  /** Ends with an error, at any point of the answer. */
   refuse(error: ConnectError): void;
 }
 
 /** The metadata of a request whose header could not be read. */
 export const noCallMetadata: CallMetadata = { isGzip: false, acceptsGzip: false };
 
-/** The size from which a message is worth compressing, bytes. */
+/** The bytes from which a message is worth compressing. */
 export const compressFrom = 1024;
 
-/** Decodes base64 that may be padded in between, as each side encodes in chunks. @throws ConnectError `invalid_argument` */
+/** Decodes base64 that may have padding in the middle, because each side encodes in chunks. @throws ConnectError `invalid_argument` */
 export function decodeText(bytes: Buffer): Buffer {
   const text = bytes.toString("latin1");
   const parts = text.match(/[^=]+={0,2}/g) ?? [];
-  // A pattern of the whole, with groups of four, would take more stack than there is for a long text.
+  // A pattern for the whole text, with groups of four, would overflow the stack for a long text.
   const length = parts.reduce((sum, part) => (part.length % 4 === 0 ? sum + part.length : Infinity), 0);
   if (length !== text.length || /[^A-Za-z0-9+/=]/.test(text)) throw badText();
   return Buffer.concat(parts.map((part) => Buffer.from(part, "base64")));
 }
 
-/** The same for a body that comes in chunks, cut anywhere. */
+/** Decodes base64 that arrives in chunks of any size. */
 export async function* decodeTexts(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of chunks) {
@@ -68,15 +68,15 @@ function badText(): ConnectError {
 
 const gzipBytes = promisify(gzip);
 const compressedFlag = 1;
-/** The flag of the envelope that ends a stream: by Connect, and by gRPC-Web. */
+/** The flag of the envelope that ends a stream, for Connect and for gRPC-Web. */
 const endStreamFlag = 2;
 const trailerFlag = 0x80;
 const okTrailer: Readonly<Record<string, string>> = { "grpc-status": "0" };
 
 /**
- * Answers with messages in envelopes, and what follows them.
+ * A reply with messages in envelopes, and the end of the stream after them.
  *
- * @param maxMessageBytes the longest message; more than its length in the envelope can say.
+ * @param maxMessageBytes the most bytes of a message, bounded by the length field of an envelope.
  */
 export class EnvelopeReply implements Reply {
   callMetadata = noCallMetadata;
@@ -117,8 +117,8 @@ export class EnvelopeReply implements Reply {
       call.breakOff();
       return;
     }
-    // As one answer, so that a client of HTTP/1.1 may send the rest of its body first. What a method put into the header must not end up
-    // in the trailer.
+    // Answer as a whole, so that an HTTP/1.1 client can send the rest of its body first. Fields that a method put into the header must not go
+    // into the trailer.
     if (!call.isBegun() && call.extraHeader === undefined) {
       call.code = codeToString(error.code);
       const isGrpc = this.#protocol.framing === "grpc";
@@ -141,7 +141,7 @@ export class EnvelopeReply implements Reply {
     this.#end(bytes, undefined);
   }
 
-  /** A message that is made while it is sent: its envelope needs to know its length first. */
+  /** Sends a message that is encoded while it is sent. Its envelope needs the length first. */
   async #long(message: LongMessage): Promise<void> {
     const call = this.#call;
     const size = await message.size(() => !call.isGone());
@@ -183,7 +183,7 @@ export class EnvelopeReply implements Reply {
     return extraTrailer === undefined ? status : { ...Object.fromEntries(extraTrailer), ...status };
   }
 
-  /** Ends what has been begun with a last message, or none, and what follows it. */
+  /** Ends an answer with an optional last message and the end of the stream. */
   #end(bytes: Buffer | undefined, error: ConnectError | undefined): void {
     const call = this.#call;
     if (call.isGone()) return;
@@ -196,7 +196,7 @@ export class EnvelopeReply implements Reply {
     call.end(bytes === undefined ? last : Buffer.concat([this.#text(bytes), last]));
   }
 
-  /** Returns the bytes that follow the messages, where they are no trailer of HTTP. */
+  /** Returns the bytes after the messages, where the protocol does not use an HTTP trailer. */
   #last(error: ConnectError | undefined): Buffer {
     return this.#protocol.framing === "connect" ? this.#endOfStream(error) : this.#webTrailer(error);
   }
@@ -220,7 +220,7 @@ function* textChunks(chunks: Iterable<Uint8Array>): Generator<Buffer> {
   for (const chunk of chunks) yield encodeText(chunk);
 }
 
-/** The refusal of a message that has this many bytes. */
+/** Returns the refusal of a message of this size. */
 function messageTooLarge(size: number): Error {
   const message = `the list takes ${size} bytes, more than one message can hold: list a part by key, or all by JSON`;
   return apiError("resource_exhausted", "LIST_TOO_LARGE", message, { metadata: { bytes: String(size) } });

@@ -10,26 +10,26 @@ import type { Area, Role, RouteReach } from "../access/role.ts";
 import type { Call } from "../http/call.ts";
 import type { Encodable } from "./protocol.ts";
 
-/** The part of its call that a method gets to know. */
+/** The part of a call that a method can use. */
 export type CallContext = Pick<
   Call,
   "headers" | "peer" | "principal" | "signal" | "throwIfAborted" | "remaining" | "extraHeader" | "extraTrailer"
 >;
 
-/** A message of the schema, or what knows its own bytes. */
+/** A message of the schema, or an object that encodes itself. */
 export type Answer<O extends DescMessage> = MessageShape<O> | Encodable;
 
-/** A request, an answer. */
+/** A method with one request and one answer. */
 export interface UnaryMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "unary";
-  /** True if its request may be as long as any body may, because it is a list or has a text to import. */
+  /** True where its request may be as long as any body, because it is a list or has a text to import. */
   readonly isBulk?: boolean;
   readonly role: Role;
   readonly schema: DescMethodUnary<I, O>;
   run(request: MessageShape<I>, context: CallContext): Answer<O> | Promise<Answer<O>>;
 }
 
-/** A request, any number of answers: each is asked for when the client has room for it. */
+/** A method with one request and any number of answers. Each answer is made when the client has room for it. */
 export interface ServerStreamMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "serverStream";
   readonly role: Role;
@@ -37,7 +37,7 @@ export interface ServerStreamMethod<I extends DescMessage = DescMessage, O exten
   run(request: MessageShape<I>, context: CallContext): AsyncIterable<Answer<O>>;
 }
 
-/** Requests and answers at a time. */
+/** A method with streams of requests and answers at the same time. */
 export interface BidiStreamMethod<I extends DescMessage = DescMessage, O extends DescMessage = DescMessage> {
   readonly kind: "bidiStream";
   readonly role: Role;
@@ -46,11 +46,11 @@ export interface BidiStreamMethod<I extends DescMessage = DescMessage, O extends
 }
 
 /**
- * One row of the table of methods: every transport reads it. Its `role` is the least that may call it; only reading is for viewers. Its `run`
+ * One row of the table of methods, which every transport reads. Its `role` is the lowest that may call it; viewers may only read. Its `run`
  * throws a ConnectError to refuse.
  */
 export type RpcMethod = (UnaryMethod | ServerStreamMethod | BidiStreamMethod) & {
-  /** Left out: those of the service. */
+  /** The reach of the method; by default, that of the service. */
   readonly reach?: RouteReach;
   readonly area?: Area;
 };
@@ -58,12 +58,12 @@ export type RpcMethod = (UnaryMethod | ServerStreamMethod | BidiStreamMethod) & 
 /** The methods of one service. */
 export interface RpcService {
   readonly schema: DescService;
-  /** Undefined: a token for any area may call it. */
+  /** The area of the service; undefined where a token for any area may call it. */
   readonly area: Area | undefined;
-  /** Undefined: callers who are limited to scopes may not call it. */
+  /** The reach of the service; undefined where callers limited to scopes may not call it. */
   readonly reach?: RouteReach;
   readonly methods: readonly RpcMethod[];
-  /** Called before a request is looked at. @throws ConnectError when the service is not to be had. */
+  /** Is called before a request is processed. @throws ConnectError when the service is not available. */
   readonly requireEnabled?: () => void;
 }
 
@@ -75,7 +75,7 @@ export function unary<I extends DescMessage, O extends DescMessage>(
   return { kind: "unary", role, schema, run } as unknown as RpcMethod;
 }
 
-/** {@link unary} with a request that may be long. */
+/** Does the same as {@link unary}, for a request that may be long. */
 export function bulk<I extends DescMessage, O extends DescMessage>(
   schema: DescMethodUnary<I, O>,
   role: Role,

@@ -20,28 +20,28 @@ import type { RpcMethod } from "./method.ts";
 
 export type CodecName = "json" | "proto";
 
-/** Bytes that are left free before a message, for the head of its envelope: flags, and the length as 32 bits. */
+/** The bytes before a message that are reserved for the head of its envelope: flags, and the length in 32 bits. */
 export const envelopeSize = 5;
 
-/** A message as JSON text, as bytes behind {@link envelopeSize} free ones, or too long to be made at once. */
+/** A message as JSON text, as bytes after {@link envelopeSize} free ones, or as a message too long to encode at once. */
 export type Encoded = string | Buffer | LongMessage;
 
-/** A message that is made in chunks while it is sent. */
+/** A message that is encoded in chunks while it is sent. */
 export interface LongMessage {
-  /** True if the bytes begin with their number: {@link LongMessage.size} comes before {@link LongMessage.chunks} then. */
+  /** True where the bytes begin with their number. {@link LongMessage.size} must then be called before {@link LongMessage.chunks}. */
   readonly needsSize?: boolean;
-  /** Its bytes, counted in several cycles of the event loop; undefined when `isWanted` says that nobody waits for them any more. */
+  /** Counts its bytes in several turns of the event loop; returns undefined where `isWanted` reports that nobody waits any more. */
   size(isWanted: () => boolean): Promise<number | undefined>;
-  /** From the start, each time. */
+  /** Yields the chunks. Each call begins at the start. */
   chunks(): Iterable<Uint8Array>;
 }
 
-/** A message that knows its own bytes. */
+/** A message that encodes itself. */
 export interface Encodable {
   encode(codec: CodecName): Encoded;
 }
 
-/** A message of the schema by the protobuf library, any other by itself. */
+/** Encodes a message of the schema by the protobuf library, and any other message by itself. */
 export function encode<Desc extends DescMessage>(
   codec: CodecName,
   desc: Desc,
@@ -63,7 +63,7 @@ export function isLong(encoded: Encoded): encoded is LongMessage {
   return typeof encoded !== "string" && !Buffer.isBuffer(encoded);
 }
 
-/** The message in an envelope without flags; the head is written where it was left free. */
+/** Returns the message in an envelope without flags. It writes the head into the reserved bytes. */
 export function inEnvelope(encoded: string | Buffer): Buffer {
   let bytes = encoded;
   if (typeof bytes === "string") {
@@ -76,7 +76,7 @@ export function inEnvelope(encoded: string | Buffer): Buffer {
   return bytes;
 }
 
-/** Any bytes in an envelope. */
+/** Returns any bytes in an envelope. */
 export function envelope(flags: number, bytes: Uint8Array): Buffer {
   return Buffer.concat([envelopeHead(flags, bytes.length), bytes]);
 }
@@ -88,21 +88,21 @@ export function envelopeHead(flags: number, length: number): Buffer {
   return head;
 }
 
-/** Elements that are read before the reader yields to other requests, and about how many bytes. */
+/** The elements, and about how many bytes, that are read before the reader yields to other requests. */
 const elementsPerTurn = 100;
 const bytesPerTurn = 65_536;
-/** Bytes of memory that an element takes, about, beside so many for each of its bytes. */
+/** The approximate bytes of memory for an element, and in addition for each of its bytes. */
 const madeOfElement = 240;
 const madeOfByte = 6;
-/** Texts of a list that are read at once: as many as take some tenths of a second. */
+/** The most texts of a list that are read in one step, which takes some tenths of a second. */
 const mostTexts = 1_000_000;
-/** The longest element, and all of the message that is none. */
+/** The most bytes of an element, and of all other parts of the message. */
 const longestElement = 1_048_576;
 
 /**
- * Reads a message as the protobuf library does, unless a map or list of texts in it is so long that others would wait.
+ * Reads a message as the protobuf library does, but refuses a map or list of texts so long that it would block others.
  *
- * @param path of the message in its request, for what is refused.
+ * @param path the path of the message in its request, for errors.
  * @throws ConnectError `invalid_argument` that names the field; Error for bytes that are not such a message.
  */
 export function readWhole<Desc extends DescMessage>(desc: Desc, bytes: Uint8Array, path = ""): MessageShape<Desc> {
@@ -121,7 +121,7 @@ function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): vo
       reader.skip(type, number);
       continue;
     }
-    // Like the library, whatever the wire type says.
+    // Like the library, this ignores the wire type.
     const part = reader.bytes();
     if (field.message !== undefined && field.fieldKind !== "map") {
       requireFewItems(field.message, part, `${path}${field.name}.`);
@@ -129,7 +129,7 @@ function requireFewItems(desc: DescMessage, bytes: Uint8Array, path: string): vo
     }
     const count = (counts.get(number) ?? 0) + 1;
     counts.set(number, count);
-    // The list of a message that is nothing else may be as long as a batch.
+    // If the message is only a list, the list may be as long as a batch.
     const most = path === "" && field.fieldKind === "list" ? mostTexts : maxNames;
     if (count > most) {
       const description = `${path}${field.name} has more than ${most} items`;
@@ -142,14 +142,14 @@ function hasBytes({ fieldKind, message, scalar }: DescField): boolean {
   return fieldKind === "map" || message !== undefined || scalar === ScalarType.STRING || scalar === ScalarType.BYTES;
 }
 
-/** The field by which {@link readInTurns} reads a message: its first, when that is a list of messages. */
+/** Returns the field that {@link readInTurns} reads in steps: the first one, if it is a list of messages. */
 function listInTurns(desc: DescMessage): (DescField & { readonly message: DescMessage }) | undefined {
   const field = desc.field[desc.fields[0]?.localName ?? ""];
   return field?.fieldKind === "list" && field.message !== undefined && field.number === 1 ? field : undefined;
 }
 
 /**
- * Reads a message whose field 1 is a long list of messages, some elements at a time, as the protobuf library reads it at once.
+ * Reads a message whose field 1 is a long list of messages, some elements at a time. The result is the same as that of the protobuf library.
  *
  * @throws Error for bytes that are not such a message.
  */
@@ -169,7 +169,7 @@ export async function readInTurns<Desc extends DescMessage>(
   for (let fields = 1; reader.pos < reader.len; fields++) {
     const start = reader.pos;
     const [number, type] = reader.tag();
-    // Like the library, whatever the wire type of a message says.
+    // Like the library, this ignores the wire type of a message.
     if (number === 1)
       elements.push(readWhole(list.message, withinLength(reader.bytes()), `${list.name}[${elements.length}].`));
     else {
@@ -196,7 +196,7 @@ function tooLong(): Error {
   return apiError("invalid_argument", "MALFORMED_MESSAGE", `an element is longer than ${longestElement} bytes`);
 }
 
-/** Bytes from which a request is read in several cycles of the event loop; of protobuf one that holds a list. */
+/** The bytes from which a request is read in several turns of the event loop. For protobuf, this applies to requests with a list. */
 const longRequest = 65_536;
 
 /** The pace at which a long request is read. */
@@ -246,9 +246,9 @@ function malformed(error: unknown): Error {
 }
 
 /**
- * Milliseconds that a `Connect-Timeout-Ms` header gives; Infinity without one.
+ * Reads the milliseconds of a `Connect-Timeout-Ms` header; returns Infinity without one.
  *
- * @throws ConnectError `invalid_argument` for what is not a number of up to ten digits.
+ * @throws ConnectError `invalid_argument` for anything but a number of up to ten digits.
  */
 function connectTimeout(value: string | undefined): number {
   if (value === undefined) return Infinity;
@@ -259,9 +259,9 @@ function connectTimeout(value: string | undefined): number {
 const grpcUnits: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000001 };
 
 /**
- * Milliseconds that a `grpc-timeout` header gives; Infinity without one.
+ * Reads a `grpc-timeout` header in milliseconds; returns Infinity without one.
  *
- * @throws ConnectError `invalid_argument` for what is not a number of up to eight digits with a unit.
+ * @throws ConnectError `invalid_argument` for anything but a number of up to eight digits with a unit.
  */
 function grpcTimeout(value: string | undefined): number {
   if (value === undefined) return Infinity;
@@ -274,15 +274,15 @@ function badTimeout(message: string): Error {
   return apiError("invalid_argument", "INVALID_TIMEOUT", message);
 }
 
-/** Holds what the header of a request says of compression. */
+/** The compression metadata of a request's header. */
 export interface CallMetadata {
-  /** True if messages of the request are, or may be, compressed by gzip. */
+  /** True where messages of the request are, or may be, compressed by gzip. */
   readonly isGzip: boolean;
   readonly acceptsGzip: boolean;
 }
 
 /**
- * Reads what the header asks for; a deadline is noted in the call.
+ * Reads the metadata of the header, and stores a deadline in the call.
  *
  * @throws ConnectError `unimplemented` for an unknown compression, `invalid_argument` for a bad time-out or version.
  */
@@ -299,10 +299,10 @@ export function readCallMetadata(call: Call, { framing, encodingName, acceptsNam
   return { isGzip: isGzipped(headerOf(headers, encodingName)), acceptsGzip };
 }
 
-/** Most calls say what the one before said. */
+/** The last header value and its result. Most calls have the same value as the previous one. */
 let last = { accepted: "", takes: false };
 
-/** Tells whether a client takes answers that are compressed by gzip. */
+/** Reports whether a client accepts answers compressed by gzip. */
 export function takesGzip(accepted: string | undefined): boolean {
   if (accepted === undefined) return false;
   if (accepted !== last.accepted) last = { accepted, takes: namesGzip(accepted) };
@@ -322,8 +322,8 @@ function unknownVersion(version: string): Error {
 }
 
 /**
- * The ways to put messages into a body. `bare`: the body is the message (Connect, unary; REST-style JSON). The others have each message
- * in an envelope; trailers (gRPC), or an envelope of its own (gRPC-Web; Connect, streams), follow the last one.
+ * The framing of messages in a body. With `bare`, the body is the message (Connect, unary; REST-style JSON). The others put each message
+ * into an envelope. After the last message come trailers (gRPC) or a separate envelope (gRPC-Web; Connect, streams).
  */
 type Framing = "bare" | "connect" | "grpc" | "grpc-web";
 
@@ -334,16 +334,16 @@ export interface Protocol {
   readonly isText: boolean;
   /** The header that names the compression of messages, of the request and of the answer. */
   readonly encodingName: string;
-  /** The header that says which compressions the client takes. */
+  /** The header with the compressions that the client accepts. */
   readonly acceptsName: string;
-  /** The header of the answer. Built once, because all calls have the same. */
+  /** The header of the answer. It is built once, because it is the same for all calls. */
   readonly header: HeaderFields;
-  /** The same where messages in envelopes may be compressed. */
+  /** The header of the answer where messages in envelopes may be compressed. */
   readonly gzipHeader: HeaderFields;
 }
 
 const codecs: readonly CodecName[] = ["json", "proto"];
-/** The headers of compression: of the messages, and what the client takes. */
+/** The names of the compression headers: for the messages, and for the encodings that the client accepts. */
 const encodingNames: Readonly<Record<Framing, readonly [encoding: string, accepts: string]>> = {
   bare: ["content-encoding", "accept-encoding"],
   connect: ["connect-content-encoding", "connect-accept-encoding"],
@@ -358,7 +358,7 @@ const prefixes: Readonly<Record<string, { framing: Framing; isText?: boolean }>>
   "application/grpc-web-text+": { framing: "grpc-web", isText: true },
 };
 
-/** By content type; those of gRPC without a codec are protobuf. */
+/** The protocols by content type. Those of gRPC without a codec are protobuf. */
 const protocols = new Map<string, Protocol>();
 for (const [prefix, { framing, isText = false }] of Object.entries(prefixes)) {
   for (const codec of codecs) {
@@ -388,7 +388,7 @@ export const acceptedTypes: Readonly<Record<"unary" | "stream", string>> = {
   stream: "application/connect+json, application/connect+proto, application/grpc-web, application/grpc",
 };
 
-/** Returns the protocol by which to serve a request; undefined when its content type is not one of {@link acceptedTypes}. */
+/** Returns the protocol of a request; undefined where its content type is not one of {@link acceptedTypes}. */
 export function protocolOf(headers: RequestHeaders, kind: RpcMethod["kind"]): Protocol | undefined {
   const contentType = headerOf(headers, "content-type") ?? "";
   const protocol = protocols.get(contentType) ?? protocols.get(mediaType(contentType));

@@ -76,7 +76,7 @@ export async function batchDeleteUdms(
 
 type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 
-/** The values that an element takes; undefined for all. */
+/** The values that an element sets; undefined for all. */
 interface Mask {
   readonly fields: readonly UdmField[] | undefined;
   readonly hasContexts: boolean;
@@ -127,7 +127,7 @@ function readMask(mask: FieldMask | undefined): Mask | undefined {
 
 interface Upsert {
   readonly requested: RequestedEntry;
-  /** Undefined: all values are replaced. */
+  /** The mask; undefined where all values are replaced. */
   readonly mask: Mask | undefined;
   readonly request: UpsertUdmRequest;
 }
@@ -147,7 +147,7 @@ function readUpsert(
   return { violations: [...below("udm", requested.violations), ...faults] };
 }
 
-/** Returns what is wrong with tags and metadata that are added singly. */
+/** Returns the violations of individually added tags and metadata. */
 function singleFaults({
   udm,
   addTags,
@@ -190,7 +190,7 @@ function editOf(upsert: Upsert, i: number, done: EntryChange[]): EditWrite {
   };
 }
 
-/** Tells whether an entry is still what a client has seen of it. */
+/** Reports whether an entry is still the same as the one that a client has seen. */
 function saysTheSame(found: UdmEntry | undefined, expected: FullUdm): boolean {
   if (found === undefined || expected.key === "") return found === undefined && expected.key === "";
   const { name, tags, vlan, internal, metadata, contexts } = fullUdm(found);
@@ -224,7 +224,7 @@ function apply({ requested, mask, request }: Upsert, before: UdmEntry | undefine
 
 const emptyValues: UdmValues = { name: "", tags: [], vlan: 0n, internal: false, metadata: new Map() };
 
-/** Runs edits without a commit; the edits keep what they did. */
+/** Runs edits without a commit. The edits record their effects. */
 async function tryEdits(context: ToolsContext, writes: readonly EditWrite[]): Promise<number> {
   const current = context.current();
   const refused: FieldViolation[] = [];

@@ -20,18 +20,18 @@ import { badRequest } from "../udm/udm-service.ts";
 import type { ObjectQuestion, ExplainObject, ToolsContext, ToolsStore } from "./tools-context.ts";
 import { fullUdm } from "./full-udm.ts";
 
-/** Holds what entries say of one field. */
+/** The claims of entries about one field. */
 interface Claim {
   readonly origins: readonly ExplainedOrigin[];
   readonly losers: readonly ExplainedLoser[];
-  /** Returns the claim as a value that is not used. */
+  /** Returns the claim as an unused value. */
   readonly loserAs: (field: string, reason: string) => ExplainedLoser;
 }
 
 interface Merged {
-  /** By name of the field. */
+  /** The claims by the name of the field. */
   readonly claims: ReadonlyMap<string, Claim>;
-  /** Entries that count for nothing in this context. */
+  /** The entries that do not apply in this context. */
   readonly ignored: readonly ExplainedLoser[];
 }
 
@@ -44,11 +44,11 @@ interface OpenClaim {
 }
 
 /**
- * Follows the rules by which entries become fields: of each field the most specific entry counts; tags are united; an address is internal
+ * Applies the rules that turn entries into fields: for each field, the most specific entry counts; tags are combined; an address is internal
  * when any entry says so.
  *
- * @param origins of all entries that cover the address, the most specific first.
- * @param applies what the address is.
+ * @param origins all entries that cover the address, the most specific first.
+ * @param applies the context of the address.
  */
 function mergeEntries(
   origins: ReadonlyMap<LayeredEntry, ExplainedOrigin>,
@@ -117,13 +117,13 @@ function loser(field: string, value: string, origin: ExplainedOrigin, reason: st
   return create(ExplainedLoserSchema, { field, value, origin, reason });
 }
 
-/** An object at which records have an address, with its context. */
+/** An object of records that has an address, with its context. */
 interface ContextPlace {
   readonly object: string;
   readonly applies: UdmContext;
 }
 
-/** By their names in requests. */
+/** The contexts by their names in requests. */
 const contexts: Readonly<Record<string, ContextPlace>> = {
   src: { object: "flow.src", applies: "endpoint" },
   dst: { object: "flow.dst", applies: "endpoint" },
@@ -131,18 +131,18 @@ const contexts: Readonly<Record<string, ContextPlace>> = {
   system: { object: "system", applies: "exporter" },
 };
 
-/** A request, checked. */
+/** A checked request. */
 interface ExplainQuestion {
   readonly address: Address;
   /** The names of contexts. */
   readonly names: readonly string[];
-  /** The part of the question that is about ends of flows alone. */
+  /** The part of the question that applies only to ends of flows. */
   readonly end: Pick<ObjectQuestion, "port" | "netif">;
 }
 
 const tcp = 6;
 
-/** @throws ConnectError `invalid_argument` naming all that is wrong. */
+/** Checks a request. @throws ConnectError `invalid_argument` with all violations. */
 function readQuestion(request: ExplainAddressRequest): ExplainQuestion {
   const violations: FieldViolation[] = [];
   const refuse = (field: string, description: string): void => void violations.push({ field, description });
@@ -181,12 +181,12 @@ function readQuestion(request: ExplainAddressRequest): ExplainQuestion {
 const text = String.raw`"(?:[^"\\]|\\.)*"`;
 const pair = new RegExp(String.raw`(${text}):(\[[^\]"]*(?:${text}[^\]"]*)*\]|${text}|[^,}]+)`, "gs");
 
-/** The fields of a flat JSON object, their values as they stand in it: numbers may be longer than JavaScript has them. */
+/** Returns the fields of a flat JSON object with the raw texts of their values, because numbers may exceed the precision of JavaScript. */
 export function rawFields(json: string): readonly (readonly [name: string, value: string])[] {
   return Array.from(json.matchAll(pair), ([, name = "", value = ""]) => [JSON.parse(name) as string, value] as const);
 }
 
-/** The sources of fields that are no metadata, by what follows the object in their names. */
+/** The sources of fields other than metadata, by the suffix of their names after the object. */
 const sources: readonly (readonly [suffix: string, source: string])[] = [
   ["geo.", "mmdb"],
   ["as.", "mmdb"],
@@ -194,11 +194,13 @@ const sources: readonly (readonly [suffix: string, source: string])[] = [
   ["locality", "locality"],
 ];
 
-/** What is known of exporters and their interfaces is in no scope. */
+/** The access to data of exporters and their interfaces, which belong to no scope. */
 const ofWhole = { role: "viewer", area: undefined } as const;
 
 /**
- * @param principal who asks; one who is limited to scopes cannot ask for interfaces.
+ * Explains the fields of an address.
+ *
+ * @param principal the caller. A caller limited to scopes cannot ask for interfaces.
  * @throws ConnectError `invalid_argument`; `permission_denied`; `unimplemented` where nothing is enriched.
  */
 export async function explainAddress(
@@ -210,12 +212,12 @@ export async function explainAddress(
   if (context.explainObject === undefined)
     throw apiError("unimplemented", "API_DISABLED", "nothing is known of addresses here");
   const { address, names, end } = readQuestion(request);
-  // What an interface is called may say whose it is.
+  // The name of an interface may reveal its customer.
   const lack = end.netif && principal && lacks(principal, ofWhole);
   if (lack !== undefined) throw apiError("permission_denied", "ROLE_NEEDED", `if_index: ${lack}`);
   const covering = store.layers.covering(address);
   const ip = formatAddress(address);
-  // The same in all contexts. Asked for first: another thread finds the lines, and has done so when the rest is done.
+  // The origins are the same in all contexts. Start this first, because another thread finds the lines meanwhile.
   const finding = originsOf(covering, store);
   const explain = await context.explainObject();
   const objects = names.map((name) => askObject(name, { address: ip, ...end }, explain));
@@ -223,7 +225,7 @@ export async function explainAddress(
   const origins = await finding;
   const explained: ExplainedContext[] = [];
   for (const one of objects) {
-    // An exporter may be in a scope by itself: what it gets then follows from the entries of that.
+    // An exporter may be in a scope by its own address. Its fields then come from the entries of that scope.
     const own = storeIn(context, one);
     explained.push(
       explainContext(one, own === undefined ? origins : await originsOf(own.layers.covering(address), own)),
@@ -232,7 +234,7 @@ export async function explainAddress(
   return create(ExplainAddressResponseSchema, { ip, contexts: explained, entries });
 }
 
-/** The store of the scope in which an object is without being asked for there; undefined: it is in none that has entries. */
+/** Returns the store of an object's scope that the question did not name; undefined where it is in no scope with entries. */
 function storeIn(context: ToolsContext, { name, shown }: AskedObject): ToolsStore | undefined {
   const field = `${(contexts[name] as ContextPlace).object}.scope`;
   const scope = shown.find(([of]) => of === field)?.[1];
@@ -274,7 +276,7 @@ function explainContext(
   return create(ExplainedContextSchema, { context: name, object: given.json, fields, ignored });
 }
 
-/** Returns what metadata says under names that other names are in the way of. */
+/** Returns metadata whose names conflict with other names. */
 function unplaced({ claims }: Merged, shown: ReadonlySet<string>): readonly ExplainedLoser[] {
   return [...claims].flatMap(([field, { loserAs }]) =>
     shown.has(field)

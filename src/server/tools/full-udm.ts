@@ -28,25 +28,25 @@ import {
   type FullUdm,
 } from "../gen/udm/v1/tools_pb.ts";
 
-/** Elements that are made at once. */
+/** The elements that are made at once. */
 const elementsAtOnce = 100;
 
 /** A message with a list that may be long. */
 interface ListedMessage<D extends DescMessage, E extends DescMessage> {
   readonly desc: D;
-  /** The message, its list empty. */
+  /** The message with an empty list. */
   readonly rest: MessageShape<D>;
-  /** The list: a field of messages, whose number is below 16. */
+  /** The name of the list, a field of messages with a number below 16. */
   readonly field: keyof MessageShape<D> & string;
   readonly element: E;
   readonly count: number;
-  /** Made when it is needed. */
+  /** Returns an element, which is made on demand. */
   readonly at: (i: number) => MessageShape<E>;
-  /** The same as JSON, where it is known without the message. */
+  /** Returns the JSON of an element, where it is known without the message. */
   readonly jsonAt?: ((i: number) => string) | undefined;
 }
 
-/** The answer of a message with a list: at once when that is short, else in chunks. */
+/** Returns the answer for a message with a list, encoded at once if the list is short, otherwise in chunks. */
 export function listedAnswer<D extends DescMessage, E extends DescMessage>(message: ListedMessage<D, E>): Encodable {
   return { encode: (codec) => encodeListed(codec, message) };
 }
@@ -66,10 +66,10 @@ function encodeListed<D extends DescMessage, E extends DescMessage>(
 }
 
 /**
- * A message that is made in chunks, in several cycles of the event loop.
+ * Returns a message that is made in chunks, in several turns of the event loop.
  *
- * @param chunks may be empty, where something was made that only comes with a later one.
- * @param isShared whether several clients get it: it is made once for all of them then, whoever has gone.
+ * @param chunks returns the chunks. A chunk may be empty where its content follows with a later one.
+ * @param isShared true where several clients get it. It is then made once for all of them, even if some disconnect.
  */
 export function longMessage(chunks: () => Iterable<Buffer>, isShared = false): LongMessage {
   let made: Buffer[] | undefined;
@@ -92,7 +92,7 @@ export function longMessage(chunks: () => Iterable<Buffer>, isShared = false): L
   };
 }
 
-/** The tag and the length of a field of bytes, whose number is below 16. */
+/** Returns the tag and the length of a field of bytes with a number below 16. */
 export function fieldHead(number: number, length: number): Buffer {
   const head = Buffer.alloc(1 + varintSize(length));
   head[0] = (number << 3) | 2;
@@ -135,13 +135,13 @@ function protoChunks<D extends DescMessage, E extends DescMessage>(
   };
 }
 
-/** Changes compared in one cycle of the event loop. */
+/** The changes that are compared in one turn of the event loop. */
 const changesPerTurn = 2000;
 
-/** The message of an entry. @param layer "" for what people write. */
+/** Returns the message of an entry. @param layer "" for entries that people write. */
 export function fullUdm(entry: UdmEntry, layer = ""): FullUdm {
   const { key, name, tags, vlan, internal, metadata, fileOnly } = entry;
-  // Without a prototype `__proto__` is a key like any other.
+  // Without a prototype, `__proto__` is an ordinary key.
   const pairs = Object.create(null) as Record<string, string>;
   for (const [at, value] of metadata) pairs[at] = value;
   return create(FullUdmSchema, {
@@ -156,7 +156,7 @@ export function fullUdm(entry: UdmEntry, layer = ""): FullUdm {
   });
 }
 
-/** The JSON of {@link fullUdm}, many times faster than by way of the message. */
+/** Returns the JSON of {@link fullUdm}, many times faster than from the message. */
 export function fullUdmJson(entry: UdmEntry, layer = ""): string {
   const { fileOnly } = entry;
   const json = udmJson(entry);
@@ -170,7 +170,7 @@ export function fullUdmJson(entry: UdmEntry, layer = ""): string {
   return `${json.slice(0, -1)}${more}}`;
 }
 
-/** The JSON of {@link entryChange}. */
+/** Returns the JSON of {@link entryChange}. */
 export function entryChangeJson({ before, after }: EntryChange, layer = ""): string {
   let json = `{"key":${JSON.stringify((after ?? before)?.key.text ?? "")}`;
   if (before !== undefined) json += `,"before":${fullUdmJson(before, layer)}`;
@@ -186,21 +186,21 @@ export function entryChange({ before, after }: EntryChange, layer = ""): EntryCh
   });
 }
 
-/** An entry, as a request describes it. */
+/** An entry as a request describes it. */
 export interface RequestedEntry {
   readonly entry: UdmEntry;
-  /** As the request has them, where it names any. */
+  /** The contexts of the request, if it names any. */
   readonly contexts: readonly UdmContext[];
-  /** The other fields of an import, where it has any. */
+  /** The unknown fields of an import, if it has any. */
   readonly otherFields?: string;
 }
 
 /**
  * Checks an entry of a request by the rules of the eight methods, and its contexts.
  *
- * @param fields those that the request changes.
- * @param parse reads its key; left out: it is one of addresses.
- * @returns the entry without its contexts; or all that is wrong, the fields without their path.
+ * @param fields the fields that the request changes.
+ * @param parse reads its key, by default one of addresses.
+ * @returns the entry without its contexts, or all violations, whose fields have no path.
  */
 export function readFullUdm(
   udm: FullUdm | undefined,
@@ -215,7 +215,7 @@ export function readFullUdm(
   for (const [i, text] of faults.length > 0 ? [] : udm.contexts.entries()) {
     if (!isContext(text) && faults.push(contextFault(text, i)) === maxViolations) break;
   }
-  // An entry of a layer, as searches answer with it, is another entry than the one of the same key that people write.
+  // An entry of a layer, which searches may return, differs from the entry of the same key that people write.
   if (udm.layer !== "") {
     const description = `layer ${quote(udm.layer)} cannot be written: its entries come from the source of that name`;
     faults.push({ field: "layer", description });
@@ -225,7 +225,7 @@ export function readFullUdm(
   return { entry: { key: checked.key, ...checked.values }, contexts: udm.contexts.filter(isContext) };
 }
 
-/** Returns what is wrong with a list of a request that has more items than an entry may have. */
+/** Returns a violation where a list of a request has more items than an entry may have. */
 export function tooManyItems(field: string, items: readonly unknown[]): readonly FieldViolation[] {
   if (items.length <= maxItems) return [];
   return [{ field, description: `${field} has ${items.length} items, more than ${maxItems}` }];
@@ -240,7 +240,7 @@ function contextFault(text: string, i: number): FieldViolation {
   return { field: `contexts[${i}]`, description };
 }
 
-/** The entry with its own contexts and other fields where it says any, else with what the file alone knows of the one before. */
+/** Returns the entry with its own contexts and unknown fields, or with the file-only fields of the previous entry where it names none. */
 export function afterReplacement(
   before: UdmEntry | undefined,
   { entry, contexts, otherFields: others }: RequestedEntry,
@@ -251,7 +251,7 @@ export function afterReplacement(
   return contexts.length === 0 ? whole : withContexts(whole, contexts);
 }
 
-/** Counts entries by what changes do to them. Takes several cycles of the event loop when there are many. */
+/** Counts entries by the effect of changes. Many changes take several turns of the event loop. */
 export async function countChanges(
   changes: readonly EntryChange[],
 ): Promise<Readonly<Record<"created" | "updated" | "deleted" | "unchanged", number>>> {
@@ -266,7 +266,7 @@ export async function countChanges(
   return counts;
 }
 
-/** Returns the changes that make a difference. Takes several cycles of the event loop when there are many. */
+/** Returns the changes that make a difference. Many changes take several turns of the event loop. */
 export async function realChanges(changes: readonly EntryChange[]): Promise<readonly EntryChange[]> {
   const real: EntryChange[] = [];
   for (const [i, change] of changes.entries()) {

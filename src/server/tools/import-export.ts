@@ -46,7 +46,7 @@ import {
 } from "./full-udm.ts";
 import { replaceEntries, readScope, scopeFaults, type Scope } from "./replace-udms.ts";
 
-/** @throws ConnectError */
+/** Exports entries. @throws ConnectError */
 export async function exportUdms(
   context: ToolsContext,
   { format: formatText, filter: expression, text, allScopes }: ExportUdmsRequest,
@@ -64,16 +64,16 @@ export async function exportUdms(
   return exportAnswer(() => entriesOf(parts), format, count);
 }
 
-/** Entries that are written out. */
+/** A part of the exported entries. */
 interface ExportedPart {
-  /** Undefined: rows name none. */
+  /** The scope that rows name; undefined where they name none. */
   readonly scope: string | undefined;
   readonly index: UdmIndex;
-  /** Undefined: of all of them. */
+  /** The keys of the entries; undefined for all. */
   readonly keys: readonly Key[] | undefined;
 }
 
-/** The entries of every scope that has some of its own. @throws ConnectError */
+/** Returns the entries of every scope that has its own. @throws ConnectError */
 function scopesOf(
   context: ToolsContext,
   format: ExchangeFormat,
@@ -88,7 +88,7 @@ function scopesOf(
   if ("disabled" in definitions) throw refuse(definitions.disabled);
   return definitions.list().flatMap(({ name: scope }) => {
     const found = context.inScope(scope);
-    // One without a file of entries has none, and one may have gone.
+    // A scope without a file has no entries, and a scope may have been removed.
     return found === undefined || found.isDisabled() ? [] : [{ scope, index: found.current() }];
   });
 }
@@ -115,7 +115,7 @@ async function keysFor(
   return keys;
 }
 
-/** @throws ConnectError `invalid_argument` */
+/** Reads the name of a format. @throws ConnectError `invalid_argument` */
 function readFormat(text: string): ExchangeFormat {
   const format = exchangeFormats.find((one) => one === text);
   if (format !== undefined) return format;
@@ -134,7 +134,7 @@ function* entriesAt(index: UdmIndex, keys: readonly Key[]): Iterable<UdmEntry> {
   for (const key of keys) yield index.get(key) as UdmEntry;
 }
 
-/** The message ExportUdmsResponse, made while it is sent: a plan may be longer than what can be held. */
+/** Returns the message ExportUdmsResponse, which is made while it is sent, because an address plan may not fit into memory. */
 function exportAnswer(entries: () => Iterable<ExchangeEntry>, format: ExchangeFormat, count: number): Encodable {
   return { encode: (codec: CodecName) => messages[codec](() => exportEntries(entries, format), count) };
 }
@@ -198,12 +198,12 @@ type EditWrite = Extract<UdmWrite, { op: "edit" }>;
 type ImportCaller = ToolsCaller & Pick<CallContext, "signal">;
 
 const method = "ImportUdms";
-/** Characters of a chunk of text; chunks are handed over between cycles of the event loop. */
+/** The characters of a chunk of text. Other work can run between chunks. */
 const chunkLength = 32_768;
-/** Entries that are only handed on, in one cycle of the event loop. */
+/** The entries that are only passed on in one turn of the event loop. */
 const entriesPerTurn = 5000;
 
-/** @throws ConnectError `invalid_argument` for a text with faults, and all that ReplaceUdms throws. */
+/** Imports entries. @throws ConnectError `invalid_argument` for a text with faults, and all errors of ReplaceUdms. */
 export async function importUdms(
   context: ToolsContext,
   request: ImportUdmsRequest,
@@ -258,7 +258,7 @@ async function runImport(
     for (const [of, rest] of [[context, entries] as const, ...ofScopes]) {
       const done = await upsert(of, rest, dryRun, caller, task);
       for (const one of done.changes) all.push(one);
-      // Each scope has numbers of its own.
+      // Each scope has its own numbers of changes.
       change = ofScopes.length === 0 ? done.change : 0;
     }
     changes = await realChanges(all);
@@ -313,7 +313,7 @@ async function read(
   }
 }
 
-/** Says why rows of a scope cannot be imported by a call; undefined: they can. */
+/** Returns the reason why a call cannot import rows of a scope; undefined where it can. */
 function scopeFault(context: ToolsContext, scope: string, isReplacement: boolean): string | undefined {
   if (scope === context.scopeName) return undefined;
   if (context.scopeName !== undefined) {
@@ -331,7 +331,7 @@ function scopeFault(context: ToolsContext, scope: string, isReplacement: boolean
   }
 }
 
-/** Entries that rows name no other scope for, then those of each scope that they name. */
+/** Groups entries: first those whose rows name no other scope, then those of each named scope. */
 function byScope(
   context: ToolsContext,
   entries: readonly ExchangeEntry[],
@@ -347,7 +347,7 @@ function byScope(
       continue;
     }
     const of = contexts.get(scope) ?? context.inScope(scope);
-    // It has gone since its first row was read.
+    // The scope was removed after its first row was read.
     if (of === undefined) throw badRequest([{ field: "scope", description: `there is no scope ${quote(scope)}` }]);
     contexts.set(scope, of);
     const there = found.get(of) ?? [];
@@ -369,7 +369,7 @@ function selectOf(
 function* chunksOf(text: string, task: Task): Iterable<Uint8Array> {
   for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + chunkLength);
-    // A pair of surrogates is one character.
+    // Do not split a surrogate pair.
     if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
     yield Buffer.from(text.slice(at, end));
     at = end;
@@ -377,7 +377,7 @@ function* chunksOf(text: string, task: Task): Iterable<Uint8Array> {
   }
 }
 
-/** A map by its name, or as JSON. @throws ExchangeError */
+/** Reads a column map from its name, or from JSON. @throws ExchangeError */
 function readMap(text: string): ColumnMap {
   if (text === "") return readColumnMap(undefined);
   if (!text.trimStart().startsWith("{")) return readColumnMap(text);

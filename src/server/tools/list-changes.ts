@@ -42,10 +42,10 @@ import {
 
 const mostChanges = 1000;
 const changesByDefault = 100;
-/** A page ends early when its changes have this many entries. */
+/** The number of entries at which a page of changes ends early. */
 const mostEntries = 20_000;
 
-/** The message of a change. */
+/** Returns the message of a change. */
 export function changeMessage(change: UdmChange, withEntries = true): Change {
   const { number, time, author, method, entries, layer = "", collector = "", isCut, scope } = change;
   return create(ChangeSchema, {
@@ -62,7 +62,7 @@ export function changeMessage(change: UdmChange, withEntries = true): Change {
   });
 }
 
-/** A scope as answers have it. */
+/** Returns the message of a scope. */
 export function scopeMessage({
   match,
   inherit,
@@ -89,12 +89,12 @@ const noBytes = Buffer.alloc(0);
 /** Entries that are encoded at once. */
 const entriesAtOnce = 100;
 
-/** Tells whether a change takes longer to encode than others should wait. */
+/** Reports whether a change takes too long to encode at once. */
 export function isLongChange({ changes }: UdmChange): boolean {
   return changes.length > entriesAtOnce;
 }
 
-/** The message of a change in chunks, as JSON or as the bytes of its fields. */
+/** Yields the message of a change in chunks, as JSON or as the bytes of its fields. */
 export function* changeChunks(codec: CodecName, change: UdmChange): Generator<Buffer, void> {
   const head = changeMessage(change, false);
   const { layer = "", changes } = change;
@@ -117,7 +117,7 @@ export function* changeChunks(codec: CodecName, change: UdmChange): Generator<Bu
   if (codec === "json") yield Buffer.from(changes.length > 0 ? "]}" : "}");
 }
 
-/** A field that is a message made in chunks; its length comes before it, so that all are made first. */
+/** Yields a field that is a message in chunks. It makes all chunks first, because the length comes before them. */
 export function* messageField(number: number, chunks: Iterable<Buffer>): Generator<Buffer, void> {
   const made: Buffer[] = [];
   let size = 0;
@@ -185,7 +185,7 @@ export async function listChanges(context: ToolsContext, request: ListChangesReq
   });
 }
 
-/** A history in a database that is away is no fault of ours. */
+/** Converts errors of a history whose database is unavailable, which is not an internal fault. */
 async function asApiError<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -200,7 +200,7 @@ function firstPage(found: readonly UdmChange[], limit: number): readonly UdmChan
   return found.slice(0, end < 0 ? limit : Math.min(limit, end));
 }
 
-/** @throws ConnectError `not_found` for a change that is not kept, `failed_precondition` when it cannot be undone. */
+/** Undoes a change. @throws ConnectError `not_found` for a change that is not kept, `failed_precondition` when it cannot be undone. */
 export async function undoChange(
   context: ToolsContext,
   { id, dryRun }: UndoChangeRequest,
@@ -275,8 +275,10 @@ function keyOf(before: UdmEntry | undefined, after: UdmEntry | undefined): Key {
 }
 
 /**
- * @param last the last change of the entry, when the undoing began.
- * @param undone gets what the write does, at the same position.
+ * Returns the write that undoes a change of an entry.
+ *
+ * @param last the last change of the entry when the undo began.
+ * @param undone receives the effect of the write, at the same position.
  */
 function undoOf(
   change: EntryChange,
@@ -302,9 +304,9 @@ function undoOf(
 }
 
 /**
- * Takes a change of an entry back: field by field, for later changes may have touched other ones, and metadata key by key.
+ * Undoes a change of an entry field by field, and metadata key by key, because later changes may have touched other fields.
  *
- * @returns the entry without the change; or what a later change has touched, "" for the whole entry.
+ * @returns the entry without the change, or the name of a field that a later change has touched ("" for the whole entry).
  */
 function takeBack(
   { before, after }: EntryChange,

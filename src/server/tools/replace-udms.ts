@@ -34,18 +34,18 @@ import {
 } from "./full-udm.ts";
 import { below, elementsPerTurn, turn, type ToolsCaller, type ToolsContext } from "./tools-context.ts";
 
-/** The entries that a replacement is about. */
+/** The set of entries that a replacement covers. */
 export interface Scope {
-  /** They lie within this key. */
+  /** The key within which the entries lie. */
   readonly within: Key | undefined;
   /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf: readonly (readonly FindBytes[])[];
   has(entry: UdmEntry): boolean;
-  /** For messages: `within 10.0.0.0/8`. */
+  /** The text for messages, such as `within 10.0.0.0/8`. */
   readonly description: string;
 }
 
-/** @throws ConnectError `invalid_argument` when not exactly one scope is given. */
+/** Reads the scope of a replacement. @throws ConnectError `invalid_argument` unless exactly one is given. */
 export function readScope(context: ToolsContext, scope: UdmScope | undefined): Scope {
   const { all = false, within = "", tag = "", metadataName = "", metadataValue = "" } = scope ?? {};
   const given = [all, within !== "", tag !== "", metadataName !== ""].filter(Boolean).length;
@@ -75,12 +75,12 @@ export function readScope(context: ToolsContext, scope: UdmScope | undefined): S
   };
 }
 
-/** Returns what is wrong with a key whose entry is not in the scope. */
+/** Returns the message for a key outside of the scope. */
 function outsideOf(scope: Scope, key: string): string {
   return `the entry of ${quote(key)} is not in the scope: ${scope.description}`;
 }
 
-/** The entries that are not in the scope, at most {@link maxViolations}. */
+/** Returns violations for entries outside of the scope, at most {@link maxViolations}. */
 export function scopeFaults(
   scope: Scope,
   wanted: ReadonlyMap<string, { readonly entry: UdmEntry }>,
@@ -102,13 +102,13 @@ function scopeWithin(key: Key): Scope {
   };
 }
 
-/** Most times that a difference is made before it is saved: the last time while the others' writes wait. */
+/** The most times that a difference is computed before it is saved. The last time, all other writes wait. */
 const attempts = 3;
 const defaultMaxDeletes = "20%";
-/** Writes made in one cycle of the event loop. */
+/** The writes that are made in one turn of the event loop. */
 const writesPerTurn = 5000;
 
-/** @throws ConnectError `invalid_argument`; `failed_precondition` for more deletions than are allowed, or entries that are not in the scope. */
+/** Replaces entries. @throws ConnectError `invalid_argument`; `failed_precondition` for too many deletions, or entries outside of the scope. */
 export async function replaceUdms(
   context: ToolsContext,
   { udms, scope: given, dryRun, maxDeletes }: ReplaceUdmsRequest,
@@ -134,18 +134,18 @@ export async function replaceUdms(
   }
 }
 
-/** Names the position of a key in a request. */
+/** Returns the path of a key in a request. */
 type PathOf = (key: string, index: number) => string;
 
 interface Replacement {
   readonly method: string;
-  /** The entries that are to be in the scope, by key. */
+  /** The wanted entries of the scope, by key. */
   readonly wanted: ReadonlyMap<string, RequestedEntry>;
   readonly scope: Scope;
   readonly dryRun: boolean;
   readonly maxDeletes: string;
   readonly caller: ToolsCaller;
-  /** Returns the path at which a key was given, for errors; `index` is the one that it has in `wanted`. */
+  /** Returns the path of a key in the request, for errors. `index` is its position in `wanted`. */
   readonly pathOf: PathOf;
   readonly task: Task;
 }
@@ -156,7 +156,7 @@ interface Replaced extends Difference {
   readonly change: number;
 }
 
-/** @throws ConnectError as {@link replaceUdms} does. */
+/** Replaces the entries of a scope. @throws ConnectError as {@link replaceUdms} does. */
 export async function replaceEntries(context: ToolsContext, replacement: Replacement): Promise<Replaced> {
   const { scope, dryRun, caller, task } = replacement;
   const mayDelete = readMaxDeletes(replacement.maxDeletes);
@@ -181,7 +181,7 @@ export async function replaceEntries(context: ToolsContext, replacement: Replace
       if (!isOvertaken || context.current().version === index.version) throw error;
     }
   }
-  // Whoever writes all the time, elsewhere or here, waits for this one.
+  // Constant writers, here or elsewhere, wait for this replacement.
   let difference: Difference | undefined;
   const change = await save(async (index) => writesOf((difference = await compare(index)).changes));
   return { ...(difference as Difference), change };
@@ -194,7 +194,7 @@ interface Difference {
   readonly before: number;
 }
 
-/** @returns the entries of the request by key. */
+/** Reads the wanted entries. @returns the entries of the request by key. */
 async function readWanted(
   context: ToolsContext,
   udms: readonly FullUdm[],
@@ -241,7 +241,7 @@ async function differenceOf(
     before++;
     const requested = wanted.get(entry.key.text);
     if (requested !== undefined) met.add(entry.key.text);
-    // Entries that are alike in all that the API shows differ at most in what the file alone knows.
+    // Entries that are equal in the API can differ only in file-only fields.
     const isOfFile = requested !== undefined && (requested.contexts.length > 0 || requested.otherFields !== undefined);
     if (requested !== undefined && !isOfFile && !isChange({ before: entry, after: requested.entry })) return true;
     const found = index.get(entry.key) as UdmEntry;
@@ -254,7 +254,7 @@ async function differenceOf(
   return { changes, unchanged, before };
 }
 
-/** Adds the wanted entries that were not met in the scope. @throws ConnectError when one is there all the same, outside of the scope. */
+/** Adds the wanted entries that the scope does not have yet. @throws ConnectError when such an entry exists outside of the scope. */
 async function addNew(
   index: UdmIndex,
   wanted: ReadonlyMap<string, RequestedEntry>,
@@ -283,10 +283,10 @@ async function addNew(
   throw apiError("failed_precondition", "NOT_IN_SCOPE", `${first.description}${more}`, { violations: strangers });
 }
 
-/** Returns how many of this many entries may be deleted. */
+/** Returns the number of entries that may be deleted, out of a total. */
 type MayDelete = (entries: number) => { readonly count: number; readonly text: string };
 
-/** @throws ConnectError `invalid_argument` */
+/** Reads the limit of deletions. @throws ConnectError `invalid_argument` */
 function readMaxDeletes(given: string): MayDelete {
   const text = given === "" ? defaultMaxDeletes : given;
   const [, digits, percent] = /^(\d{1,15}(?:\.\d{1,6})?)(%?)$/.exec(text) ?? [];

@@ -10,15 +10,15 @@ import {
 } from "../../metadata/index.ts";
 import { turn } from "./tools-context.ts";
 
-/** Finds the offset at which a text begins within some bytes, the case of ASCII letters not counting; -1 when it is not there. */
+/** Finds the offset of a text within bytes, regardless of the case of ASCII letters; returns -1 where it is not there. */
 export type FindBytes = (bytes: Uint8Array, start: number, end: number) => number;
 
-/** @param text of ASCII characters, at least one. */
+/** Returns a search for a text. @param text at least one ASCII character. */
 export function createFindBytes(text: string): FindBytes {
   const lower = Buffer.from(text.toLowerCase(), "latin1");
   const upper = Buffer.from(text.toUpperCase(), "latin1");
   const last = lower.length - 1;
-  // The bytes that the offset can move on by the byte at its end (Horspool); 0 where it is the last one of the text.
+  // The shift of the offset for each byte at its end (Horspool); 0 for the last byte of the text.
   const shifts = new Uint8Array(256).fill(Math.min(lower.length, 255));
   for (let i = Math.max(0, lower.length - 255); i < last; i++) {
     shifts[lower[i] as number] = last - i;
@@ -46,7 +46,7 @@ export function createFindBytes(text: string): FindBytes {
   };
 }
 
-/** A search for the longest part of a text that has ASCII characters only, as JSON has it; undefined when there is none. */
+/** Returns a search for the longest ASCII part of a text, in its JSON form; undefined where there is none. */
 export function findInJson(text: string): FindBytes | undefined {
   const escaped = JSON.stringify(text).slice(1, -1);
   const parts = escaped.split(/[^\x20-\x7e]+/).toSorted((a, b) => b.length - a.length);
@@ -54,25 +54,25 @@ export function findInJson(text: string): FindBytes | undefined {
   return longest === "" ? undefined : createFindBytes(longest);
 }
 
-/** The facts about the entries that match a filter that are known before they are looked into. */
+/** The conditions for matching entries that can be checked before the entries are read. */
 export interface Narrowed {
   /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf: readonly (readonly FindBytes[])[];
-  /** They lie within this key. */
+  /** The key within which the entries lie. */
   readonly within: Key | undefined;
-  /** They are in one of these layers. */
+  /** The layers of the entries. */
   readonly layers: readonly string[] | undefined;
-  /** True if the filter asks which layer an entry is in. */
+  /** True where the filter uses the layer of an entry. */
   readonly asksForLayers: boolean;
-  /** They have this tag. */
+  /** A tag that all entries have. */
   readonly tag: string | undefined;
-  /** True if they all have contexts in which they apply. */
+  /** True where all entries have contexts. */
   readonly haveContexts: boolean;
-  /** True if the filter asks for fields that the JSON of entries does not have. */
+  /** True where the filter uses fields that the JSON of entries does not have. */
   readonly asksForContexts: boolean;
 }
 
-/** More alternatives take longer to be looked for than entries to be looked into. */
+/** The most alternatives. Searching for more would take longer than reading the entries. */
 const mostAlternatives = 4;
 const nothing: Narrowed = {
   anyOf: [],
@@ -104,7 +104,7 @@ export function narrowFilter(filter: Filter | undefined): Narrowed {
   };
 }
 
-/** An entry that matches the filter has one of these; undefined: nobody knows. */
+/** Returns texts of which every matching entry has at least one; undefined where they are unknown. */
 function alternatives(filter: Filter): readonly FindBytes[] | undefined {
   if (filter.kind === "or") {
     const all = filter.filters.map(alternatives);
@@ -118,7 +118,7 @@ function alternatives(filter: Filter): readonly FindBytes[] | undefined {
 }
 
 function textsOf(filter: Filter): readonly string[] | undefined {
-  // The JSON does not have the values of contexts and layers, and numbers may be written in other ways.
+  // The JSON does not have contexts and layers, and numbers may have several spellings.
   if (!("fields" in filter) || filter.fields.includes("contexts") || filter.fields.includes("layer")) return undefined;
   if (filter.kind === "texts") return filter.values;
   return filter.kind === "pattern" && !/[*?^$\\]/.test(filter.pattern) ? [filter.pattern] : undefined;
@@ -131,28 +131,28 @@ function hasField(filter: Filter, name: string): boolean {
 }
 
 interface ScanOptions {
-  /** Only entries that lie within this key. */
+  /** Limits the scan to entries within this key. */
   readonly within?: Key | undefined;
-  /** Only the entry with this key and those behind it in the order of lists. */
+  /** Limits the scan to the entry with this key and those after it in list order. */
   readonly from?: Key | undefined;
   /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf?: readonly (readonly FindBytes[])[];
-  /** Called between cycles of the event loop. @throws to end the scan. */
+  /** Is called between turns of the event loop. @throws to end the scan. */
   readonly check?: () => void;
 }
 
-/** JSON taken at a time, in bytes. */
+/** The bytes of JSON that are read at a time. */
 const portionBytes = 262_144;
 /** Milliseconds after which the scan yields to other requests. */
 const turnMs = 5;
-/** After how many entries that were taken the clock is looked at. */
+/** The number of accepted entries between two checks of the clock. */
 const entriesByClock = 64;
 
 /**
- * Entries in the order of lists, without what the file alone knows of them. Takes many cycles of the event loop; the state stays
+ * Scans entries in list order, without their file-only fields. It takes many turns of the event loop; the state stays
  * the same meanwhile.
  *
- * @param take @returns whether to go on.
+ * @param take receives an entry. It returns true to go on.
  */
 export async function scanEntries(
   index: UdmIndex,
@@ -187,7 +187,7 @@ export async function scanEntries(
   }
 }
 
-/** Plain loops: this is asked of each entry. */
+/** Reports whether a text has one of each group. It uses plain loops, because it runs for each entry. */
 function hasAll(anyOf: readonly (readonly FindBytes[])[], bytes: Uint8Array, start: number, end: number): boolean {
   for (let i = 0; i < anyOf.length; i++) {
     const finds = anyOf[i] as readonly FindBytes[];
@@ -198,7 +198,7 @@ function hasAll(anyOf: readonly (readonly FindBytes[])[], bytes: Uint8Array, sta
   return true;
 }
 
-/** Keys that hold all that is asked for, in order. */
+/** Returns keys that together cover the requested entries, in order. */
 function boundsOf({ within, from }: ScanOptions): readonly (Key | "all")[] {
   if (from === undefined) return [within ?? "all"];
   const { family, first } = from;
@@ -215,16 +215,16 @@ function rangeKey(family: Family, first: bigint, last: bigint): Key {
 }
 
 const mostTags = 64;
-/** Pages of a tag that more entries have fill up soon without its keys. */
+/** The most keys of a tag. For a more frequent tag, pages fill up quickly without them. */
 const mostKeys = 50_000;
 
 interface Keys {
   readonly keys: Key[];
-  /** The version of the state that they are of. */
+  /** The version of the state of the keys. */
   version: number;
 }
 
-/** The keys of entries by tag, for tags that were asked for: found once, then kept up to date by the changes. */
+/** The keys of entries by tag, for tags of earlier searches. They are found once and then updated by changes. */
 export class TagKeys {
   readonly #store: () => UdmStoreWithHistory;
   readonly #known = new Map<string, Keys>();
@@ -234,7 +234,7 @@ export class TagKeys {
     this.#store = store;
   }
 
-  /** In the order of lists; undefined for a tag that very many entries have. */
+  /** Returns the keys in list order; undefined for a tag of too many entries. */
   async of(tag: string, index: UdmIndex, check: () => void): Promise<readonly Key[] | undefined> {
     const found = this.#known.get(tag);
     if (found?.version === index.version) return found.keys;
@@ -255,7 +255,7 @@ export class TagKeys {
     if (layer !== undefined) return;
     const { version } = this.#store().current();
     for (const [tag, list] of this.#known) {
-      // Changes that came together are reported one by one, all after the last.
+      // Changes of one commit group are reported one by one, after the last of them.
       if (list.version < version - 1) {
         this.#known.delete(tag);
         continue;
@@ -281,7 +281,7 @@ export class TagKeys {
   }
 }
 
-/** Returns the index of a key, or where it would be. */
+/** Returns the index of a key, or its place if it is not there. */
 export function indexOfKey(keys: readonly Key[], key: Key): number {
   let low = 0;
   let high = keys.length;

@@ -26,11 +26,11 @@ import type { Encodable } from "../rpc/protocol.ts";
 import { fullUdm, fullUdmJson, listedAnswer } from "./full-udm.ts";
 import { findInJson, narrowFilter, type Narrowed, scanEntries, indexOfKey, type TagKeys } from "./scan-entries.ts";
 
-/** A position in an order: behind the entry with this value and key, whether it is still there or not. */
+/** A position in an order: after the entry with this value and key, which need not exist any more. */
 interface Position {
   readonly value: string;
   readonly key: Key;
-  /** "" for what people write. */
+  /** The layer; "" for entries that people write. */
   readonly layer: string;
 }
 
@@ -43,15 +43,15 @@ interface FoundEntry {
 const values: Readonly<Record<string, (entry: UdmEntry) => string>> = {
   key: () => "",
   name: ({ name }) => name,
-  // All have one length, so that texts are in the order of numbers.
+  // All texts have the same length, so that their order is that of the numbers.
   vlan: ({ vlan }) => vlan.toString().padStart(20, "0"),
 };
 
-/** An order of entries; those of one value are in the order of lists, those of one key by their layers. */
+/** An order of entries. Equal values are in list order, equal keys in the order of their layers. */
 class Order {
   readonly isOfKeys: boolean;
   readonly isReversed: boolean;
-  /** Returns what {@link Position} says of an entry. */
+  /** Returns the value of an entry for {@link Position}. */
   readonly valueOf: (entry: UdmEntry) => string;
 
   /** @throws ConnectError `invalid_argument` */
@@ -76,13 +76,13 @@ class Order {
   }
 }
 
-/** The first entries of an order behind a position. */
+/** The first entries of an order after a position. */
 class FoundPage {
   readonly entries: (Position & FoundEntry)[] = [];
   readonly #order: Order;
   readonly #limit: number;
   readonly #after: Position | undefined;
-  /** Entries before this key cannot be in it. In any other order the page itself leaves out what is before the position. */
+  /** The key before which no entry can be in the page. In other orders, the page itself leaves out entries before the position. */
   readonly from: Key | undefined;
 
   constructor(order: Order, limit: number, after: Position | undefined) {
@@ -92,7 +92,7 @@ class FoundPage {
     this.from = order.isOfKeys && !order.isReversed ? after?.key : undefined;
   }
 
-  /** @returns whether entries of this layer that come later in the order of lists can change the page. */
+  /** Adds an entry. @returns true where later entries of this layer, in list order, can change the page. */
   add({ entry, layer }: FoundEntry): boolean {
     const { entries } = this;
     const order = this.#order;
@@ -120,16 +120,16 @@ class FoundPage {
   }
 }
 
-/** The bytes that stand in the text of every entry that has contexts; quoted or not. */
+/** The bytes that the text of every entry with contexts contains, quoted or not. */
 const contextsBytes = Buffer.from("contexts");
 const lineFeed = 0x0a;
 const blank = 0x20;
-/** Bytes of text looked through before the search yields to other requests. */
+/** The bytes of text that are searched before the search yields to other requests. */
 const portionBytes = 262_144;
 
 /**
- * The keys of all entries that say where they apply, and perhaps of others, in the order of lists. They are found in the text of the file,
- * for few entries do, and looking into all takes long.
+ * Returns the keys of all entries with contexts, and perhaps of others, in list order. It searches the text of the file,
+ * because few entries have contexts and reading all would take long.
  */
 async function contextKeys(index: UdmIndex, check: () => void): Promise<readonly Key[]> {
   const keys = new Map<string, Key>();
@@ -145,7 +145,7 @@ async function contextKeys(index: UdmIndex, check: () => void): Promise<readonly
   return [...keys.values()];
 }
 
-/** The key of the entry that has this byte: it stands in the last line that is neither indented nor empty. */
+/** Returns the key of the entry with this byte. The key is in the last line before it that is neither indented nor empty. */
 function keyBefore(bytes: Buffer, at: number): Key {
   let end = at;
   let start = bytes.lastIndexOf(lineFeed, end - 1) + 1;
@@ -158,7 +158,7 @@ function keyBefore(bytes: Buffer, at: number): Key {
 
 const metadataPrefix = "metadata.";
 
-/** The fields of an entry as filters name them. What holds its zero value is not set. @param layer "" for what people write. */
+/** Returns the fields of an entry by their names in filters. Zero values are not set. @param layer "" for entries that people write. */
 function entryValues(entry: UdmEntry, layer: string): FieldValues {
   return { get: (name) => (name === "layer" ? layer || undefined : entryValue(entry, name)) };
 }
@@ -225,7 +225,7 @@ export async function searchUdms(
   });
 }
 
-/** Returns the states to search: what people write, and layers if they are asked for. */
+/** Returns the states to search: entries that people write, and the requested layers. */
 function statesOf(context: ToolsContext, { asksForLayers, layers: wanted }: Narrowed, all: boolean): readonly State[] {
   const own = { layer: "", index: context.current() };
   if (!all && !asksForLayers) return [own];
@@ -236,7 +236,7 @@ function statesOf(context: ToolsContext, { asksForLayers, layers: wanted }: Narr
   return wanted === undefined ? [own, ...others] : others.filter(({ layer }) => wanted.includes(layer));
 }
 
-/** @param readKey reads keys of the entries. @throws ConnectError `invalid_argument`, which shows where it is wrong. */
+/** Reads a filter. @param readKey reads keys of the entries. @throws ConnectError `invalid_argument` with the position of the fault. */
 export function readFilter(text: string, readKey: ReadKey = keyReaders.addresses): Filter | undefined {
   const field = "filter";
   if (text.trim() === "") return undefined;
@@ -249,7 +249,7 @@ export function readFilter(text: string, readKey: ReadKey = keyReaders.addresses
   }
 }
 
-/** Returns a function that tells whether an entry is one of those asked for. */
+/** Returns a function that reports whether an entry matches. */
 export function matcherOf(filter: Filter | undefined, text: string): (entry: UdmEntry, layer?: string) => boolean {
   const matches = filter && compileFilter(filter, parseStoredKey);
   const wanted = text.toLowerCase();
@@ -292,11 +292,11 @@ async function findEntries(
     else await scanEntries(index, { within, from, anyOf: needles(anyOf, text), check }, take);
   }
   const indexOf = new Map(states.map(({ layer, index }) => [layer, index]));
-  // With what the file alone knows of them.
+  // Read the entries again, with their file-only fields.
   return page.entries.map(({ entry, layer }) => ({ layer, entry: indexOf.get(layer)?.get(entry.key) ?? entry }));
 }
 
-/** Keys of entries that include all that match a filter, where these are found without reading all entries. */
+/** Returns keys that include those of all matching entries, if they can be found without reading all entries. */
 async function knownKeys(
   index: UdmIndex,
   { tag, haveContexts }: Narrowed,
@@ -319,7 +319,7 @@ async function takeKeys(
   check: () => void,
   take: (entry: UdmEntry) => boolean,
 ): Promise<void> {
-  // The list may change between cycles of the event loop.
+  // The list may change between turns of the event loop.
   const rest = keys.slice(from === undefined ? 0 : indexOfKey(keys, from));
   for (const [i, key] of rest.entries()) {
     if (i % elementsPerTurn === elementsPerTurn - 1) {

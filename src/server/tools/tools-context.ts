@@ -16,7 +16,7 @@ import { apiError, type FieldViolation } from "../api-error.ts";
 import type { Waiting } from "../http/call.ts";
 
 /**
- * A token for the next page: where it begins, and a digest of the question, so that a token of another question is refused.
+ * Returns a token for the next page: its start, and a digest of the question, so that a token of another question is refused.
  *
  * @param question the fields of the request that must not change.
  */
@@ -24,7 +24,7 @@ export function writePageToken(question: readonly unknown[], at: readonly string
   return Buffer.from(JSON.stringify([digest(question), ...at])).toString("base64url");
 }
 
-/** @returns where the page begins; undefined for the first. @throws ConnectError `invalid_argument` for what is no token of this question. */
+/** Reads a token. @returns the start of the page; undefined for the first. @throws ConnectError `invalid_argument` for a token of another question. */
 export function readPageToken(token: string, question: readonly unknown[]): readonly string[] | undefined {
   if (token === "") return undefined;
   const parts = parse(token);
@@ -54,57 +54,57 @@ function parse(token: string): string[] | undefined {
   }
 }
 
-/** The store of the metadata, or why there is none: a sentence that says which setting is missing. */
+/** The store of the metadata, or a sentence about the missing setting. */
 export type ToolsSource = ToolsStore | { readonly disabled: string };
 export type ToolsStore = UdmStoreWithHistory & Pick<CollectorUdmStore, "layers" | "places">;
 
 /** A question about an address that records have. */
 export interface ObjectQuestion {
-  /** The object at which records have the address: at `<object>.ip.addr`. */
+  /** The object of a record that has the address in `<object>.ip.addr`. */
   readonly object: string;
   readonly address: string;
-  /** The scope of the metadata in which the address is; left out: as the question has it. */
+  /** The metadata scope of the address. If left out, the enrichment finds it from the other parts of the question. */
   readonly scope?: string | undefined;
   /** The port and protocol of an end of a flow. */
   readonly port?: { readonly number: number; readonly protocol: number } | undefined;
-  /** The interface of an end of a flow, through which it comes, or leaves. */
+  /** The interface of an end of a flow, for incoming or outgoing traffic. */
   readonly netif?: { readonly exporter: string; readonly index: number } | undefined;
 }
 
-/** The fields that records get of an address, its port and its interface. */
+/** The fields that records get for an address, its port and its interface. */
 export interface ExplainedObject {
   /** A JSON object of fields: the address first, then the port and the interface. */
   readonly json: string;
-  /** The fields that only say what was asked. */
+  /** The fields that only repeat the question. */
   readonly asked: ReadonlySet<string>;
-  /** The sources of fields that the address alone does not have: a word for each. */
+  /** The sources of fields that do not come from the address, with one word for each. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
-/** Returns what records get of an address now, as the enrichment of records makes it. */
+/** Returns the fields that the enrichment adds to records for an address now. */
 export type ExplainObject = (question: ObjectQuestion) => ExplainedObject;
 
 export interface ToolsOptions {
-  /** Most elements of a batch. */
+  /** The most elements of a batch. */
   readonly maxBatchSize: number;
-  /** Resolves when it can be asked; undefined where nothing is enriched. */
+  /** Returns the explanation function when it is ready; undefined where nothing is enriched. */
   readonly explainObject?: (() => Promise<ExplainObject>) | undefined;
-  /** Gives the store of a scope in which addresses may be, though the question names none; undefined where there is none. */
+  /** Returns the store of a scope, for addresses that are in a scope although the question names none; undefined where there are no scopes. */
   readonly scopes?: ((scope: string) => ToolsSource | undefined) | undefined;
-  /** The scope whose entries these are; undefined: none, they are global. */
+  /** The scope of the entries; undefined where they are global. */
   readonly scopeName?: string | undefined;
-  /** The scopes themselves, which are exported together and whose changes are undone with those of entries; undefined: there are none. */
+  /** The definitions of scopes, for exports of all scopes and for undoing their changes; undefined where there are none. */
   readonly definitions?: Pick<Scopes, "list" | "takeBack"> | { readonly disabled: string } | undefined;
-  /** Selects the rows of a text to import; undefined where nothing is imported by an expression. */
+  /** Selects rows of a text to import; undefined where imports cannot use expressions. */
   readonly select?: Select | undefined;
-  /** Shows how far an import or a replacement is. */
+  /** The progress of an import or a replacement. */
   readonly progress?: Progress | undefined;
 }
 
 /** The caller of a method. */
 export type ToolsCaller = Waiting & WriteCaller;
 
-/** Holds what every method of the service needs. */
+/** The context that every method of the service needs. */
 export class ToolsContext implements ToolsOptions {
   readonly maxBatchSize: number;
   readonly explainObject: ToolsOptions["explainObject"];
@@ -137,18 +137,18 @@ export class ToolsContext implements ToolsOptions {
     this.progress = progress;
   }
 
-  /** @throws ConnectError `unimplemented` when the API is not enabled. */
+  /** Returns the store. @throws ConnectError `unimplemented` when the API is not enabled. */
   store(): ToolsStore {
     if ("disabled" in this.#source) throw apiError("unimplemented", "API_DISABLED", this.#source.disabled);
     return this.#source;
   }
 
-  /** Tells whether there are no entries to work on, as of a scope without a file of them. */
+  /** Reports whether there is no store, as in a scope without a file of entries. */
   isDisabled(): boolean {
     return "disabled" in this.#source;
   }
 
-  /** The same over the entries of a scope; undefined: there is no such scope. */
+  /** Returns the context of a scope; undefined where the scope does not exist. */
   inScope(scope: string): ToolsContext | undefined {
     if (scope === this.scopeName) return this;
     const source = this.scopes?.(scope);
@@ -161,7 +161,7 @@ export class ToolsContext implements ToolsOptions {
     return (this.store().parseKey ?? keyReaders.addresses)(text);
   }
 
-  /** @throws ConnectError `unavailable` */
+  /** Returns the current state. @throws ConnectError `unavailable` */
   current(): UdmIndex {
     try {
       return this.store().current();
@@ -173,7 +173,7 @@ export class ToolsContext implements ToolsOptions {
   /**
    * Commits writes.
    *
-   * @param fieldPath what stands before the fields of the n-th write in errors.
+   * @param fieldPath returns the prefix of the fields of the n-th write in errors.
    * @returns the number of the change; 0 for none.
    * @throws ConnectError
    */
@@ -194,15 +194,15 @@ export class ToolsContext implements ToolsOptions {
   }
 }
 
-/** Violations with a path before their fields; a field that is empty is the path itself. */
+/** Returns violations with a path before their fields. An empty field gives the path itself. */
 export function below(path: string, violations: readonly FieldViolation[]): readonly FieldViolation[] {
   return violations.map(({ field, description }) => ({ field: field === "" ? path : `${path}.${field}`, description }));
 }
 
-/** Elements that are worked on before a method yields to other requests. */
+/** The elements that are processed before a method yields to other requests. */
 export const elementsPerTurn = 100;
 
-/** Lets other requests go first. */
+/** Lets other requests run first. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

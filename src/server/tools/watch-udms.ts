@@ -16,7 +16,7 @@ import type { ApiMetrics } from "../http/call-log.ts";
 import type { ApiLimits } from "../http/limits.ts";
 import { turn } from "./tools-context.ts";
 
-/** Each change is encoded once for all who get the whole of it. */
+/** The encoded changes. Each is encoded once for all followers that get the whole change. */
 const encodedChanges = new WeakMap<object, Map<CodecName, Encoded>>();
 
 export async function* watchUdms(
@@ -38,7 +38,7 @@ export async function* watchUdms(
   for await (const followed of changes) yield watchAnswer(followed);
 }
 
-/** The message of a change that is followed. */
+/** Returns the message of a followed change. */
 export function watchAnswer({ change, last, epoch }: FollowedChange): Encodable {
   const make = (codec: CodecName): Encoded => {
     const message = create(WatchUdmsResponseSchema, {
@@ -72,12 +72,12 @@ function* responseChunks(codec: CodecName, change: UdmChange, last: number): Gen
   yield Buffer.from(`,"last":${last}}`);
 }
 
-/** Milliseconds between the lines that are sent while nothing changes, so that nothing on the way takes the connection for dead. */
+/** The milliseconds between keep-alive lines, so that no intermediary takes the connection for dead. */
 const keepAliveMs = 15_000;
 
 /**
- * Answers a GET with changes as server-sent events: the data of each is what WatchUdms answers with, its id the number of the change, from
- * which a browser goes on by itself (`Last-Event-ID`). What ends it is an event `error`, when the client is still there.
+ * Answers a GET with changes as server-sent events. The data of each event is an answer of WatchUdms, and its id the number of the change, from
+ * which a browser continues by itself (`Last-Event-ID`). A failure ends the stream with an event `error`.
  */
 export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   const filterText = call.query.get("filter") ?? "";
@@ -92,7 +92,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   call.code = "ok";
   const withoutLayers = readFlag(call.query.get("without_layers"));
   const changes = feed.follow({ ...from, filter, filterText, withoutLayers, signal: call.signal });
-  // A request that is refused at once is refused with its status.
+  // If the request is refused at once, the answer has the proper HTTP status.
   let next = await changes.next();
   call.begin(200, header, { hasTrailers: false });
   if (call.method === "HEAD") {
@@ -131,7 +131,7 @@ export async function serveEvents(call: Call, feed: ChangeFeed): Promise<void> {
   return undefined;
 }
 
-/** @throws ConnectError `invalid_argument` */
+/** Reads a Boolean parameter. @throws ConnectError `invalid_argument` */
 function readFlag(text: string | null): boolean {
   if (text === null || text === "false") return false;
   if (text === "true") return true;
@@ -139,7 +139,7 @@ function readFlag(text: string | null): boolean {
   throw badRequest([{ field: "without_layers", description }]);
 }
 
-/** The id of an event, or the number of a change; none is from now on. @throws ConnectError `invalid_argument` */
+/** Reads the id of an event, or the number of a change; without one, the stream starts now. @throws ConnectError `invalid_argument` */
 function positionOf(text: string | undefined): { readonly after: number | undefined; readonly epoch?: string } {
   if (text === undefined || text === "") return { after: undefined };
   const [, epoch = "", number] = /^(?:([0-9a-z]{1,64})\.)?(\d{1,10})$/.exec(text) ?? [];
@@ -149,42 +149,42 @@ function positionOf(text: string | undefined): { readonly after: number | undefi
   ]);
 }
 
-/** Changes that all who follow share, the last ones, as far as they fit into the memory for them; those further behind read them from the history. */
+/** The most of the last changes that all followers share, if they fit into the memory for them. Followers further behind read the history. */
 const mostShared = 256;
-/** A change of more entries is read from the history by each. */
+/** The most entries of a shared change. Each follower reads larger changes from the history. */
 const mostSharedEntries = 1000;
-/** Changes read from the history at a time; big ones one by one. */
+/** The changes that are read from the history at a time. Big changes are read one by one. */
 const changesAtOnce = 50;
-/** Entries narrowed in one cycle of the event loop. */
+/** The entries that are filtered in one turn of the event loop. */
 const entriesPerTurn = 1000;
-/** Most changes that a follower may be behind; one that is further behind is ended. */
+/** The most changes that a follower may be behind. One that is further behind is ended. */
 const mostBehind = 5000;
 
-/** An item that a follower gets: a change, or how far all is that was passed over. */
+/** An item for a follower: a change, or the position after skipped changes. */
 export interface FollowedChange {
   readonly change: UdmChange | undefined;
   readonly last: number;
-  /** {@link UdmHistory.epoch} */
+  /** The {@link UdmHistory.epoch}. */
   readonly epoch: string;
 }
 
 interface FollowOptions {
-  /** Changes with higher numbers; undefined: those behind the last one of now. */
+  /** The number after which changes are sent; undefined starts after the present last change. */
   readonly after: number | undefined;
-  /** The numbering that `after` is from; undefined or empty: not known. */
+  /** The epoch of the number `after`; undefined or empty where it is not known. */
   readonly epoch?: string | undefined;
   readonly filter: Filter | undefined;
-  /** The text of the filter: who has the same gets the same. */
+  /** The text of the filter. Followers with the same text share the result. */
   readonly filterText?: string;
-  /** Leaves out what sources change. */
+  /** True leaves out changes of sources. */
   readonly withoutLayers?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** What is counted of those who follow changes, whichever store's. */
+/** The metrics of followers of changes, over all stores. */
 export class FeedMeters {
   readonly ended: Counter;
-  /** Feeds that somebody follows. */
+  /** The feeds with followers. */
   readonly followed = new Set<ChangeFeed>();
 
   constructor(metrics: Metrics) {
@@ -211,7 +211,7 @@ export class FeedMeters {
   }
 }
 
-/** Hands changes of one history to many. */
+/** A feed that distributes changes of one history to many followers. */
 export class ChangeFeed {
   readonly #history: () => UdmHistory;
   readonly #limits: Pick<ApiLimits, "maxWatchers" | "maxWatchedBytes">;
@@ -219,7 +219,7 @@ export class ChangeFeed {
   readonly #metrics: Pick<ApiMetrics, "reject">;
   readonly #held = new HeldChanges();
   readonly #narrowings = new WeakMap<UdmChange, Map<string, Promise<UdmChange | undefined>>>();
-  /** The reads of the history under way, by the position before what they read. */
+  /** The reads of the history in progress, by the position after which they read. */
   readonly #readings = new Map<string, Promise<readonly UdmChange[]>>();
   readonly #shared = new Map<number, UdmChange>();
   #sharedBytes = 0;
@@ -227,7 +227,7 @@ export class ChangeFeed {
   followers = 0;
   #isWatching = false;
 
-  /** @param limits how many may follow, and how many bytes of changes all who are behind may hold together. */
+  /** @param limits the most followers, and the most bytes of changes that all slow followers together may hold. */
   constructor(
     history: () => UdmHistory,
     limits: Pick<ApiLimits, "maxWatchers" | "maxWatchedBytes">,
@@ -241,11 +241,11 @@ export class ChangeFeed {
   }
 
   /**
-   * The changes in order, each when it is asked for. It begins with how far the feed is.
+   * Yields the changes in order, on demand. The first item is the present position of the feed.
    *
-   * @throws ConnectError `failed_precondition` for one who asks for what is not kept any more, or is too slow;
-   * `resource_exhausted` for one too many, and for one who is behind while changes that others have not taken fill the memory for them;
-   * `unavailable` when the store was stopped, as that of a scope that goes;
+   * @throws ConnectError `failed_precondition` for a follower that requests changes no longer kept, or is too slow;
+   * `resource_exhausted` for too many followers, and for one that is behind while changes for other followers fill the memory;
+   * `unavailable` when the store was stopped, for example because its scope was removed;
    * the reason of the signal.
    */
   async *follow(options: FollowOptions): AsyncGenerator<FollowedChange, never> {
@@ -259,7 +259,7 @@ export class ChangeFeed {
     this.#meters.followed.add(this);
     try {
       this.#watch();
-      /** A big change is read alone: several may not fit into the memory. */
+      /** The most changes to read. A big change is read alone, because several may not fit into memory. */
       let most = 1;
       let position = after ?? this.#history().last();
       const epoch = this.#history().epoch();
@@ -282,20 +282,20 @@ export class ChangeFeed {
         }
         requireKept(position, this.#history());
         const changes = await this.#next(position, most);
-        // A gap: lines of the history were damaged.
+        // Damaged lines of the history leave a gap.
         if (changes.length === 0) position = Math.min(position + most, this.#history().last());
         const isBig = changes.some(({ entries }) => entries > mostSharedEntries);
         most = isBig ? 1 : Math.min(2 * most, changesAtOnce);
         for (const change of changes) {
-          // Nothing is done for a follower that has gone.
+          // Stop when the follower has disconnected.
           signal.throwIfAborted();
           const before = position;
           position = change.number;
           if (withoutLayers && change.layer !== undefined) continue;
           const seen = filter === undefined ? change : await this.#narrow(change, filter, filterText);
           if (seen === undefined) continue;
-          // The newest change is for everybody; whoever is behind must not fill the memory with older ones.
-          // One that alone is larger goes to whoever asks while there is no other.
+          // The newest change goes to everybody. Followers that are behind must not fill the memory with older changes.
+          // A change that alone exceeds the limit is sent while no other change is held.
           if (
             this.#held.bytes > 0 &&
             this.#held.bytes + this.#held.cost(seen) > this.#limits.maxWatchedBytes &&
@@ -318,7 +318,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Returns about what the changes take that followers have not taken whole, in bytes. */
+  /** Returns the approximate bytes of changes that followers have not received completely. */
   get heldBytes(): number {
     return this.#held.bytes;
   }
@@ -364,7 +364,7 @@ export class ChangeFeed {
     });
   }
 
-  /** The next changes behind a position. All who ask at the same time get the same. */
+  /** Reads the next changes after a position. Concurrent callers share one read. */
   #next(position: number, most: number): Promise<readonly UdmChange[]> {
     const near = this.#shared.get(position + 1);
     if (near !== undefined) return Promise.resolve([near]);
@@ -389,10 +389,10 @@ export class ChangeFeed {
   }
 }
 
-/** Entries of a change that are measured; the others are taken for as long. */
+/** The entries of a change that are measured. The others count as equally long. */
 const measuredEntries = 100;
 
-/** The changes that are on their way to followers, each counted once however many it is for. */
+/** The changes that are being sent to followers. Each counts once, for any number of followers. */
 class HeldChanges {
   readonly #counts = new Map<UdmChange, number>();
   readonly #costs = new WeakMap<UdmChange, number>();
@@ -414,7 +414,7 @@ class HeldChanges {
     else if (this.#counts.delete(change)) this.bytes -= this.cost(change);
   }
 
-  /** About what a change takes as a message, in bytes. */
+  /** Returns the approximate bytes of a change as a message. */
   cost(change: UdmChange): number {
     const known = this.#costs.get(change);
     if (known !== undefined) return known;
@@ -427,9 +427,9 @@ class HeldChanges {
   }
 }
 
-/** The change with the entries that matched, before or after; undefined when none did. */
+/** Returns the change with only the entries that match before or after it; undefined where none does. */
 async function narrowed(change: UdmChange, isMatch: ReturnType<typeof matcherOf>): Promise<UdmChange | undefined> {
-  // Nobody knows what one without its entries was about.
+  // A change without its entries may have had matching ones.
   if (change.isCut) return change;
   const changes: EntryChange[] = [];
   for (const [i, entry] of change.changes.entries()) {

@@ -36,7 +36,7 @@ import type {
 
 const setting = "SVC_API_MAX_BATCH_SIZE";
 
-/** @throws ConnectError `resource_exhausted` for a batch that is too long. */
+/** Checks the length of a batch. @throws ConnectError `resource_exhausted` for a batch that is too long. */
 export function requireBatchSize(length: number, most: number): void {
   if (length <= most) return;
   const message = `the batch has ${length} entries: ${setting} allows ${most}; send several batches`;
@@ -44,11 +44,11 @@ export function requireBatchSize(length: number, most: number): void {
 }
 
 /**
- * The fields that an update changes: undefined for all of them (no mask, an empty one, or `*`), else those named,
- * without `key`, which does nothing in a mask. A mask of `key` alone is a list of none.
+ * Returns the fields that an update changes. Undefined means all fields (no mask, an empty one, or `*`). `key` has no effect
+ * in a mask and is left out; a mask of only `key` gives an empty list.
  *
- * @param more names that the method takes besides, for the message.
- * @returns violations, their field ending in the given path, for what names no field.
+ * @param more further names that the method accepts, for the message.
+ * @returns the fields, or violations for unknown names. The field of each violation ends in the given path.
  */
 export function parseUpdateMask(
   mask: FieldMask | undefined,
@@ -77,31 +77,31 @@ function describe(name: string, more: readonly string[]): string {
   return `${quote(name)} is not a field: expected ${[...udmFields, ...more].join(", ")}`;
 }
 
-/** The form of each entry in an answer: itself, or its key. */
+/** The form of each entry in an answer: the whole entry or its key. */
 export type ListItems = "udms" | "keys";
 
-/** Entries of one snapshot in list order, as the texts that they are kept as. Each call begins at the first entry; what it gives is gone through once. */
+/** The entries of one snapshot in list order, as stored texts. Each call begins at the first entry. Its result can be iterated once. */
 export interface EntryList {
   /** Yields the JSON texts, up to {@link portionBytes} at a time. */
   texts(): Iterable<EntryTexts>;
-  /** The texts as JSON with commas between them, in chunks of up to {@link portionBytes}. */
+  /** Yields the texts as JSON with commas between them, in chunks of up to {@link portionBytes}. */
   rendered(items: ListItems): Iterable<Uint8Array>;
 }
 
-/** Bytes of JSON that are taken at a time: some hundred entries, less than a millisecond. */
+/** The bytes of JSON that are processed at a time: some hundred entries, in less than a millisecond. */
 export const portionBytes = 32_768;
 
-/** Entries of an index. */
+/** Returns selected entries of an index. */
 export function listOf(index: UdmIndex, selection: UdmSelection): EntryList {
   return new IndexList(index, selection);
 }
 
-/** Entries that are at hand. */
+/** Returns a list of the given entries. */
 export function listOfEntries(entries: readonly UdmEntry[]): EntryList {
   return { texts: () => textsOf(entries), rendered: (items) => renderedOf(entries, items) };
 }
 
-/** A class, because closures of their own cost too much for each call. */
+/** A list of an index. It is a class, because new closures would cost too much for each call. */
 class IndexList implements EntryList {
   readonly #index: UdmIndex;
   readonly #selection: UdmSelection;
@@ -148,10 +148,10 @@ function* renderedOf(entries: readonly UdmEntry[], items: ListItems): Generator<
   }
 }
 
-/** The caller: what is needed of a call to say where a write came from. */
+/** The part of a call that identifies the origin of a write. */
 export type WriteCaller = Pick<CallContext, "headers" | "peer" | "principal">;
 
-/** Returns what a write of a method is logged with, and what the history says of it. */
+/** Returns the origin of a write, for the log and the history. */
 export function originOf(method: string, { headers, peer, principal }: WriteCaller): WriteOrigin {
   return {
     method,
@@ -161,12 +161,12 @@ export function originOf(method: string, { headers, peer, principal }: WriteCall
   };
 }
 
-/** @param violations at least one. */
+/** Returns the error for violations. @param violations at least one. */
 export function badRequest(violations: readonly FieldViolation[]): ConnectError {
   return violationsError("invalid_argument", "INVALID_FIELD", violations.slice(0, maxViolations));
 }
 
-/** The key of a field. @param parse reads keys of the store; left out: they are addresses. @throws ConnectError `invalid_argument` */
+/** Reads the key of a field. @param parse reads keys of the store, by default addresses. @throws ConnectError `invalid_argument` */
 export function requestKey(text: string, field = "key", parse: ReadKey = keyReaders.addresses): Key {
   try {
     return parse(text);
@@ -186,9 +186,9 @@ const reasons = {
 } as const;
 
 /**
- * An error of the store as one of the API. Anything but a refusal of the store stays as it is: a fault of ours.
+ * Converts an error of the store to one of the API. Any error that is not a refusal stays unchanged, because it is an internal fault.
  *
- * @param fieldPath what stands before the fields of the n-th write.
+ * @param fieldPath returns the prefix of the fields of the n-th write.
  */
 export function toApiError(error: unknown, fieldPath: (index: number) => string): unknown {
   if (!(error instanceof UdmError)) return error;
@@ -201,29 +201,29 @@ export function toApiError(error: unknown, fieldPath: (index: number) => string)
   return violationsError(code, reasons[code], violations);
 }
 
-/** The store of the metadata, or why there is none: a sentence that says which setting is missing. */
+/** The store of the metadata, or a sentence about the missing setting. */
 export type UdmSource = UdmStore | { readonly disabled: string };
 
-/** The selection of a list: everything, one entry, or what is related to a key. */
+/** The selection of a list: all entries, one entry, or the entries related to a key. */
 type ListSelector = Omit<ListUdmsRequest | ListUdmKeysRequest, "$typeName">;
 
 /** A caller that waits for a write. */
 type Caller = Waiting & WriteCaller;
 
-/** Path of the n-th write of a request: empty, or `requests[n].`. */
+/** Returns the path of the n-th write of a request: empty, or `requests[n].`. */
 type PathOf = (index: number) => string;
 
 const single: PathOf = () => "";
 const batch: PathOf = (index) => `requests[${index}].`;
 
-/** Writes of a batch that are checked before the service yields to other requests. */
+/** The number of writes of a batch that are checked before the service yields to other requests. */
 const checkedPerTurn = 100;
 
 /**
- * The eight methods, whatever the transport. Each throws a ConnectError by the table of docs/api.md. `caller` says whether
- * somebody waits for the answer: a write that has not begun when nobody does does not happen.
+ * The eight methods, independent of the transport. Each throws a ConnectError by the table of docs/api.md. `caller` shows whether
+ * somebody still waits for the answer. If not, a write that has not begun is dropped.
  *
- * @param maxBatchSize most elements of a batch.
+ * @param maxBatchSize the most elements of a batch.
  */
 export class UdmService {
   readonly #source: UdmSource;
@@ -234,7 +234,7 @@ export class UdmService {
     this.#maxBatchSize = maxBatchSize;
   }
 
-  /** Called before a request is looked at. @throws ConnectError `unimplemented` when the API is not enabled. */
+  /** Is called before a request is processed. @throws ConnectError `unimplemented` when the API is not enabled. */
   requireEnabled(): void {
     this.#store();
   }
@@ -243,7 +243,7 @@ export class UdmService {
     return Math.min(this.#current().size, 0x7fffffff);
   }
 
-  /** The entries of one snapshot in list order. */
+  /** Returns the entries of one snapshot in list order. */
   listUdms(request: ListSelector): EntryList {
     return listOf(this.#current(), selectionOf(request, this.#store().parseKey));
   }
@@ -312,7 +312,7 @@ export class UdmService {
     }
   }
 
-  /** One create or update for each element, or an error with all that is wrong with them. */
+  /** Creates or updates each element, or throws an error with all violations. */
   async #writeAll(
     method: string,
     op: "create" | "update",
@@ -348,7 +348,7 @@ export class UdmService {
   }
 }
 
-/** Returns which entries a list is of. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */
+/** Returns the selection of a list. @throws ConnectError `invalid_argument` for a key that cannot be parsed. */
 function selectionOf({ key: text, exact }: ListSelector, parse: ReadKey | undefined): UdmSelection {
   if (text === "") return "all";
   const key = requestKey(text, "key", parse);

@@ -1,4 +1,4 @@
-/** Writes a number below 2^32 as a varint. @returns where the next byte goes. */
+/** Writes a number below 2^32 as a varint. @returns the position of the next byte. */
 export function writeVarint(value: number, into: Uint8Array, start: number): number {
   let at = start;
   let rest = value;
@@ -7,7 +7,7 @@ export function writeVarint(value: number, into: Uint8Array, start: number): num
   return at;
 }
 
-/** Bytes of a number below 2^32 as a varint. */
+/** Returns the bytes of a number below 2^32 as a varint. */
 export function varintSize(value: number): number {
   if (value < 0x80) return 1;
   if (value < 0x4000) return 2;
@@ -15,7 +15,7 @@ export function varintSize(value: number): number {
 }
 
 /**
- * Returns the bytes that the messages of texts of this many bytes may need. A message is shorter than its text, unless it is full of
+ * Returns the most bytes that the messages of texts of this size need. A message is shorter than its text, unless it has many
  * long strings.
  */
 export function mostMessageBytes(jsonBytes: number): number {
@@ -40,7 +40,7 @@ const closingBracket = 0x5d;
 const closingBrace = 0x7d;
 const letter = (text: string): number => text.charCodeAt(0);
 
-// The distance of the value's first character from the comma before the field's name; strings begin behind their quote.
+// The distance between the comma before the field's name and the value's first character. Strings begin after their quote.
 const keyAt = '{"key":"'.length;
 const nameAt = ',"name":"'.length;
 const tagsAt = ',"tags":["'.length;
@@ -52,17 +52,17 @@ const metadataAt = ',"metadata":{"'.length;
 const shortDigits = 9;
 
 /**
- * Makes the message udm.v1.Udm of the JSON text that an entry is kept as ({@link udmJson}: its fields in their order, no blanks),
- * bytes into bytes. It believes that the text is such a one.
+ * Converts the stored JSON text of an entry ({@link udmJson}: fields in order, no blanks) to the message udm.v1.Udm,
+ * from bytes to bytes. It does not check that the text has this form.
  */
 export class UdmTranscoder {
   #from: Uint8Array = new Uint8Array(0);
   #out: Uint8Array = this.#from;
-  /** The next byte of the text, and of the message. */
+  /** The next position in the text. The following field is that in the message. */
   #at = 0;
   #to = 0;
 
-  /** Bytes of the message of the text from `start` on. */
+  /** Returns the bytes of the message for the text from `start` on. */
   size(json: Uint8Array, start: number): number {
     this.#from = json;
     this.#at = start + keyAt;
@@ -102,9 +102,9 @@ export class UdmTranscoder {
   }
 
   /**
-   * Writes the message. What lies behind it within {@link mostMessageBytes} may be written over.
+   * Writes the message. Bytes after it, within {@link mostMessageBytes}, may be overwritten.
    *
-   * @returns where the next byte goes.
+   * @returns the position of the next byte.
    */
   write(json: Uint8Array, start: number, into: Uint8Array, first: number): number {
     this.#from = json;
@@ -145,7 +145,7 @@ export class UdmTranscoder {
     return this.#to;
   }
 
-  /** Bytes in UTF-8 of the string that is here; its closing quote is passed. */
+  /** Measures the string at this position in bytes of UTF-8, and skips its closing quote. */
   #measure(): number {
     const begin = this.#at;
     let saved = 0;
@@ -160,7 +160,7 @@ export class UdmTranscoder {
     }
   }
 
-  /** Writes the string that is here as a field. */
+  /** Writes the string at this position as a field. */
   #writeString(tag: number): void {
     this.#out[this.#to] = tag;
     // Most lengths take one byte.
@@ -188,7 +188,7 @@ export class UdmTranscoder {
       this.#out[this.#to++] = 0xc0 | (unit >> 6);
       this.#out[this.#to++] = 0x80 | (unit & 63);
     } else {
-      // Half of a pair, which is escaped only when it stands alone, has no form in UTF-8.
+      // Half of a surrogate pair, which is escaped only when it is alone, has no form in UTF-8.
       const shown = (unit & 0xf800) === 0xd800 ? 0xfffd : unit;
       this.#out[this.#to++] = 0xe0 | (shown >> 12);
       this.#out[this.#to++] = 0x80 | ((shown >> 6) & 63);
@@ -196,7 +196,7 @@ export class UdmTranscoder {
     }
   }
 
-  /** Writes the length of what goes from `start` to here into the `reserved` bytes before it, and moves it where they do not fit. */
+  /** Writes the length of the bytes from `start` to here into the `reserved` bytes before them, and moves the bytes if the length does not fit. */
   #closeLength(start: number, reserved: number): number {
     const length = this.#to - start;
     const needed = varintSize(length);
@@ -215,7 +215,7 @@ export class UdmTranscoder {
     return text;
   }
 
-  /** The vlan that is here, whose digits are passed; below 2^31 as a number. */
+  /** Reads the VLAN at this position and skips its digits. Below 2^31 it is a number. */
   #readVlan(): number | bigint {
     const start = this.#at;
     let value = 0;
@@ -264,12 +264,12 @@ export class UdmTranscoder {
   }
 }
 
-/** By what stands behind the backslash. */
+/** The escaped characters, by the character after the backslash. */
 const escaped = Uint8Array.from({ length: 256 }, (_, byte) => byte);
 for (const [name, value] of ["b\b", "f\f", "n\n", "r\r", "t\t"])
   escaped[letter(name as string)] = letter(value as string);
 
-/** Bytes of a field of the wire type LEN, with a tag of one byte. */
+/** Returns the bytes of a field of wire type LEN, with a tag of one byte. */
 function fieldSize(length: number): number {
   return 1 + varintSize(length) + length;
 }
@@ -280,7 +280,7 @@ function varint64Size(value: bigint): number {
   return size;
 }
 
-/** The four hexadecimal digits here. */
+/** Reads the four hexadecimal digits at this position. */
 function unitAt(bytes: Uint8Array, at: number): number {
   let unit = 0;
   for (let i = at; i < at + 4; i++) {
