@@ -402,7 +402,7 @@ function layersAlone(host: ScopeHost, { behind, showLayers }: WithinScope): UdmL
   return new UdmLayers(host.shared, nobody, host.alone, async () => {}, behind, showLayers);
 }
 
-/** Returns metrics that the stores of all scopes share, under their own names. Gauges that describe a single store are left out. */
+/** Returns metrics that the stores of all scopes share, under their own names. Callback metrics, which describe a single store, are left out. */
 function sharedMetrics(metrics: Metrics): Metrics {
   const own = renamedMetrics(
     metrics,
