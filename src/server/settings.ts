@@ -43,7 +43,7 @@ const claimedRoles: SettingType<ReadonlyMap<string, Role>> = {
 
 const callback = "/login/callback";
 
-/** Reports whether requests to a URL are not encrypted. */
+/** Reports whether others on the way can read requests to a URL: it is plain http, and not on this host. */
 function isClear(url: string): boolean {
   if (url === "") return false;
   const { protocol, hostname } = new URL(url);

@@ -15,7 +15,7 @@ export interface AddressIndex {
   covering(address: Address): UdmEntry[];
   /**
    * Reads the JSON texts of the entries that cover addresses, all from one view. The most specific comes first ({@link compareSpecificity}).
-   * All addresses share one wait.
+   * The memory of all addresses is read in parallel.
    *
    * @param addresses four words for each address, IPv4 in its mapped form.
    * @param use receives a function that reads the texts of the address at a position. It must not keep those texts.

@@ -196,8 +196,9 @@ export class Mirror {
   /** The milliseconds by which the database's clock is ahead of the local clock. */
   #clockOffset = 0;
   #firstKept = 1;
-  /** The number of the last change of each scope. The next field has the oldest kept one. */
+  /** The number of the last change of each scope. */
   #lasts = new Map<string, number>();
+  /** The number of the oldest kept change of each scope. */
   #firsts: ReadonlyMap<string, number> = new Map();
 
   constructor(options: MirrorOptions) {

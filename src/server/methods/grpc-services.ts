@@ -144,7 +144,7 @@ function symbolsOf({ proto }: DescFile): string[] {
   const scoped = (scope: string, name: string): string => (scope === "" ? name : `${scope}.${name}`);
   const ofEnum = (scope: string, { name, value }: EnumDescriptorProto): string[] => [
     scoped(scope, name),
-    // In protobuf, the values of an enum are in the scope of the enum itself.
+    // In protobuf, the values of an enum are its siblings: their names are in the scope around the enum.
     ...value.map((one) => scoped(scope, one.name)),
   ];
   const ofMessage = (scope: string, message: DescriptorProto): string[] => {

@@ -58,15 +58,15 @@ export function findInJson(text: string): FindBytes | undefined {
 export interface Narrowed {
   /** Groups of texts: the JSON of an entry has to contain one of each group. */
   readonly anyOf: readonly (readonly FindBytes[])[];
-  /** The key within which the entries lie. */
+  /** The key within which all matching entries lie. */
   readonly within: Key | undefined;
-  /** The layers of the entries. */
+  /** The layers that matching entries may be in. */
   readonly layers: readonly string[] | undefined;
   /** True where the filter uses the layer of an entry. */
   readonly asksForLayers: boolean;
-  /** A tag that all entries have. */
+  /** A tag that all matching entries have. */
   readonly tag: string | undefined;
-  /** True where all entries have contexts. */
+  /** True where all matching entries have contexts. */
   readonly haveContexts: boolean;
   /** True where the filter uses fields that the JSON of entries does not have. */
   readonly asksForContexts: boolean;

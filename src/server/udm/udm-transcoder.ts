@@ -58,8 +58,9 @@ const shortDigits = 9;
 export class UdmTranscoder {
   #from: Uint8Array = new Uint8Array(0);
   #out: Uint8Array = this.#from;
-  /** The next position in the text. The following field is that in the message. */
+  /** The next position in the text. */
   #at = 0;
+  /** The next position in the message. */
   #to = 0;
 
   /** Returns the bytes of the message for the text from `start` on. */
