@@ -13,23 +13,23 @@ import type { Top } from "./close-look.ts";
 import type { Verdict } from "./rule-watch.ts";
 import type { Rule } from "./rule.ts";
 
-/** Where the evidence of a key comes from. */
+/** The source of the evidence of a key. */
 export interface Evidence {
   top(key: readonly string[]): Top;
   series(key: readonly string[]): readonly number[];
   readonly stepMs: number;
 }
 
-/** The alerts that are shown, and how many there are by state. */
+/** The alerts to show, and their number by state. */
 export type AlertList = ReturnType<AlertBook["list"]>;
 
-/** The same, where evidence may not be asked for. */
+/** The alerts to show, where the evidence may be left out. */
 export type FoundAlerts = Omit<AlertList, "alerts"> & { readonly alerts: readonly (BriefAlert & Partial<Alert>)[] };
 
-/** Alerts that have not ended, at a time; and those that have, which are kept for people. */
+/** Maximum number of alerts that have not ended. A second limit applies to ended alerts, which are kept for people to read. */
 const maxAlerts = 10_000;
 const maxCleared = 1000;
-/** Each has some kilobytes of evidence, and pages ask again and again. */
+/** Each alert has several kilobytes of evidence, and pages poll the list. */
 const maxShown = 1000;
 const all: AlertFilter = () => true;
 
@@ -63,20 +63,20 @@ function unitOf({ measure, when }: Rule): string {
 /** The alerts of all rules: those that begin, go on and have ended. */
 export class AlertBook {
   readonly #newId: () => string;
-  /** By rule and key. */
+  /** Open alerts by rule and key. */
   readonly #open = new Map<string, Alert>();
-  /** Where an alert is, by its id. */
+  /** The place of each alert, by its id. */
   readonly #places = new Map<string, string>();
   #cleared: Alert[] = [];
-  /** Alerts for which there was no place. */
+  /** The number of alerts for which there was no room. */
   refused = 0;
 
-  /** @param newId gives a name that no other alert has. */
+  /** @param newId returns an id that no other alert has. */
   constructor(newId: () => string) {
     this.#newId = newId;
   }
 
-  /** Takes what was kept of another run. */
+  /** Restores the alerts of an earlier run. */
   restore(alerts: readonly Alert[]): void {
     for (const alert of alerts) {
       if (alert.state === "cleared") this.#cleared.push(alert);
@@ -84,15 +84,15 @@ export class AlertBook {
     }
   }
 
-  /** Those that are kept over a restart. */
+  /** Returns the alerts to keep over a restart. */
   kept(): readonly Alert[] {
     return [...this.firing(), ...this.#cleared];
   }
 
   /**
-   * How many there are by state, and the first ones: those that fire, then the pending, then the ended ones, the newest first.
+   * Returns the number of alerts by state, and the first of them: firing, then pending, then ended, each newest first.
    *
-   * @param elsewhere alerts that fire for other collectors, and may fire here, too.
+   * @param elsewhere alerts that fire for other collectors, and may fire here as well.
    */
   list(elsewhere: readonly Alert[] = [], passes: AlertFilter = all, limit = maxShown) {
     const open = [...this.#open.values()];
@@ -113,24 +113,24 @@ export class AlertBook {
     };
   }
 
-  /** Those that have not ended. */
+  /** Returns the alerts that have not ended. */
   open(): Iterable<Alert> {
     return this.#open.values();
   }
 
-  /** The alert of an id, also one that has ended. */
+  /** Returns the alert with an id, even if it has ended. */
   find(id: string): Alert | undefined {
     return this.change(id, (alert) => alert);
   }
 
-  /** How many there are of a state. */
+  /** Returns the number of alerts in a state. */
   count(state: "pending" | "firing"): number {
     let count = 0;
     for (const alert of this.#open.values()) if (alert.state === state) count++;
     return count;
   }
 
-  /** Those that fire, of a rule or of all. */
+  /** Returns the firing alerts of a rule, or of all rules. */
   firing(rule?: string): readonly Alert[] {
     return [...this.#open.values()].filter(
       (alert) => alert.state === "firing" && (rule === undefined || alert.rule === rule),
@@ -142,10 +142,10 @@ export class AlertBook {
   }
 
   /**
-   * Takes all verdicts of one judgement of a rule.
+   * Applies all verdicts of one judgement of a rule.
    *
-   * @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds.
-   * @returns what has begun or ended.
+   * @param ahead milliseconds by which the wall clock is ahead of the clock of verdicts.
+   * @returns the alerts that began or ended.
    */
   judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, now: number, ahead: number): Notice[] {
     const notices: Notice[] = [];
@@ -173,7 +173,7 @@ export class AlertBook {
     return notices;
   }
 
-  /** Ends the alerts of rules that are there no more. */
+  /** Ends the alerts of rules that no longer exist. */
   end(isThere: (rule: string) => boolean, because: string, now: number): Notice[] {
     const notices: Notice[] = [];
     for (const [place, alert] of this.#open) {
@@ -187,7 +187,7 @@ export class AlertBook {
     return notices;
   }
 
-  /** Changes what people say of an alert that has not ended. @returns it; one that has ended as it is; undefined where there is none of this id. */
+  /** Changes what people noted about an alert that has not ended. @returns the alert, unchanged where it has ended; undefined for an unknown id. */
   change(id: string, changed: (alert: Alert) => Alert): Alert | undefined {
     const place = this.#places.get(id);
     const alert = place === undefined ? undefined : this.#open.get(place);
@@ -197,7 +197,7 @@ export class AlertBook {
     return after;
   }
 
-  /** Gives an alert that fires the id that it has elsewhere, and what people said of it there. */
+  /** Gives a firing alert the id that it has elsewhere, and what people noted about it there. */
   adopt(place: string, { id, acknowledged, snoozed, untold }: Alert): void {
     const known = this.#open.get(place);
     if (known?.state !== "firing") return;
@@ -213,7 +213,7 @@ export class AlertBook {
     });
   }
 
-  /** Keeps an alert that has ended elsewhere. */
+  /** Keeps an alert that ended elsewhere. */
   keepEnded(alert: Alert): void {
     this.#cleared = this.#cleared.filter(({ id }) => id !== alert.id);
     this.#keep(alert);
@@ -277,7 +277,7 @@ export class AlertBook {
   }
 }
 
-/** An alert that fires on; undefined where there is more to it. Most are such, each second. */
+/** Returns the updated alert where it only fires on, which is the usual case each second. Undefined where more has to be done. */
 function goesOn(known: Alert | undefined, verdict: Verdict, evidence: Evidence): Alert | undefined {
   if (known?.state !== "firing" || verdict.state !== "firing") return undefined;
   const { key, value, note = known.note } = verdict;
@@ -292,12 +292,12 @@ function placeOfKey(rule: string, key: readonly string[]): string {
   return [rule, ...key].join("\0");
 }
 
-/** The rule and key of an alert as one text. */
+/** Returns the rule and key of an alert as one text. */
 export function placeOf({ rule, key }: Alert): string {
   return placeOfKey(rule, Object.values(key));
 }
 
-/** The text of an alert, as the rule words it. What it does not know stands as a question mark. */
+/** Returns the text of an alert by the template of its rule. An unknown value becomes a question mark. */
 function say({ say: template, when }: Rule, alert: Omit<Alert, "text">, compared = 0): string {
   const limit =
     when.kind === "compare"
@@ -316,34 +316,37 @@ function say({ say: template, when }: Rule, alert: Omit<Alert, "text">, compared
   });
 }
 
-/** Such as `512.3 Mbits/s`. */
+/** Returns a text such as `512.3 Mbits/s`. */
 function amountText(value: number, unit: string): string {
   const power = Math.min(4, Math.max(0, Math.floor(Math.log10(Math.max(1, Math.abs(value))) / 3)));
   const shown = Number((value / 1000 ** power).toPrecision(4));
   return `${shown} ${["", "k", "M", "G", "T"][power] ?? ""}${unit}`;
 }
 
-/** What was told last of an alert. */
+/** The state of an alert when it was last reported. */
 interface Told {
   readonly alert: Alert;
   readonly silence: Alert["silence"];
 }
 
-/** Finds what has happened to alerts since the last time. */
+/** Finds what happened to alerts since the last call. */
 export class AlertNews {
   readonly #silenceOf: (alert: Alert) => Alert["silence"];
   #told = new Map<string, Told>();
   #inForce = "";
 
-  /** @param silenceOf the silence that an alert has now. */
+  /** @param silenceOf returns the silence that an alert has now. */
   constructor(silenceOf: (alert: Alert) => Alert["silence"]) {
     this.#silenceOf = silenceOf;
   }
 
   /**
-   * Looks at all alerts. Whether one has a silence is asked when it begins to fire, and when other silences are in force than before.
+   * Compares all alerts with their state at the last call. It asks for the silence of an alert when the alert begins to fire, and when other silences
+   * are in force than before.
    *
-   * @param open those that have not ended. @param get the alert of an id, also one that has ended. @param inForce a text that is another one when other silences are in force.
+   * @param open the alerts that have not ended.
+   * @param get returns the alert with an id, even if it has ended.
+   * @param inForce a text that differs when other silences are in force.
    */
   take(
     open: Iterable<Alert>,

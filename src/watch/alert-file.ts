@@ -3,7 +3,7 @@ import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 import type { Alert, Notice } from "./alerts.ts";
 import type { Silence } from "./silences.ts";
 
-/** A notice that its receiver refuses though it takes others. */
+/** A notice that its receiver refuses although it takes others. */
 export interface RefusedNotice {
   readonly notice: Notice;
   readonly because: string;
@@ -11,10 +11,10 @@ export interface RefusedNotice {
   readonly at: number;
 }
 
-/** What outlives a restart; lists of notices are by action. */
+/** State that is kept over a restart. The lists of notices are by action. */
 export interface KeptAlerts {
   readonly alerts: readonly Alert[];
-  /** Notices that nobody has taken yet. */
+  /** Notices that no receiver has taken yet. */
   readonly waiting: Readonly<Record<string, readonly Notice[]>>;
   /** Notices that were set aside. */
   readonly refused?: Readonly<Record<string, readonly RefusedNotice[]>>;
@@ -28,24 +28,21 @@ function hasLists(given: unknown): boolean {
 const version = 1;
 const nothing: KeptAlerts = { alerts: [], waiting: {} };
 
-/** Thrown for a file that is none of alerts. */
+/** Thrown for a file that does not contain alerts. */
 class BrokenFile extends Error {}
 
-/**
- * Keeps alerts in a file, so that a restart forgets none and tells of none twice. A file that cannot be understood is renamed, and never
- * overwritten.
- */
+/** Keeps alerts in a file, so that a restart neither forgets nor repeats any. It renames a file that it cannot read, and never overwrites it. */
 export class AlertFile {
   readonly #path: string;
   readonly #io: FileIo;
   readonly #run: string;
   #number = 0;
-  /** Undefined: what is there may be replaced. */
+  /** Why the file could not be read. Undefined where it may be replaced. */
   #unread: string | undefined;
-  /** Files that were set aside. */
+  /** The number of files that were set aside. */
   setAside = 0;
 
-  /** @param run letters and digits that no other run has. */
+  /** @param run letters and digits that are unique to this run. */
   constructor(directory: string, io: FileIo, run: string) {
     this.#path = join(directory, "alerts.json");
     this.#io = io;
@@ -53,9 +50,9 @@ export class AlertFile {
   }
 
   /**
-   * Reads what was kept. A broken file is set aside.
+   * Reads the kept alerts. It sets a broken file aside.
    *
-   * @returns what was kept, and what is wrong with the file, in a sentence.
+   * @returns the alerts, and a sentence that says what is wrong with the file.
    */
   async read(): Promise<KeptAlerts & { readonly fault?: string }> {
     try {
@@ -70,7 +67,7 @@ export class AlertFile {
     }
   }
 
-  /** @throws SaveError, or Error while a file that could not be read is in the way; the file is as it was. */
+  /** Writes the alerts. @throws SaveError, or Error while an unreadable file is in the way; the file is then unchanged. */
   async write(kept: KeptAlerts): Promise<void> {
     if (this.#unread !== undefined && !(await this.#moveTo(`${this.#path}.broken-${this.#run}`)))
       throw new Error(`${this.#unread}; it is in the way`);
@@ -80,7 +77,7 @@ export class AlertFile {
     await replaceContent(this.#io, { target: this.#path, temporary, mode: 0o600 }, content);
   }
 
-  /** @returns whether the file has gone from its place. */
+  /** @returns true where the file is no longer in its place. */
   async #moveTo(aside: string): Promise<boolean> {
     try {
       await this.#io.rename(this.#path, aside);

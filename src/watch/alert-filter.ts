@@ -4,27 +4,27 @@ import { columnOf, compileFilter, FilterError, parseFilter, type Filter } from "
 import type { Alert, AlertFilter } from "./alerts.ts";
 import { sources } from "./sources.ts";
 
-/** Which alerts somebody asks for; plain data. What is left out asks for nothing. */
+/** A query for alerts; plain data. A missing condition matches all alerts. */
 export interface AlertQuery {
   readonly states?: readonly Alert["state"][];
   readonly rule?: string;
   /** An expression over the fields of keys, and those of alerts. */
   readonly filter?: string;
-  /** Only those that went on at some time from here, milliseconds since the epoch. */
+  /** Passes alerts that went on at this time or later, in milliseconds since the epoch. */
   readonly from?: number;
-  /** Only those that began before. */
+  /** Passes alerts that began before this time. */
   readonly to?: number;
-  /** A value of their key, or one of the largest in their evidence; an address is in its network, too. */
+  /** A value of the key, or one of the largest values in the evidence. An address also matches the networks around it. */
   readonly names?: string;
   readonly limit?: number;
-  /** False: without series and largest values, which are most of an alert. */
+  /** False leaves out the series and the largest values, which are most of an alert. */
   readonly hasEvidence?: boolean;
 }
 
-/** Keys of alerts have names of any kind of record; which of them there are is asked of the rules. */
+/** Keys of alerts use the names of every kind of record. The rules tell which of them exist. */
 const alertVocabulary = sources.snmp.vocabulary;
 
-/** Fields of alerts beside those of their keys. */
+/** Fields of alerts in addition to those of their keys. */
 const ownFields = new Map<string, (alert: Alert) => string | number>([
   ["alert.rule.name", ({ rule }: Alert) => rule],
   ["alert.id", ({ id }: Alert) => id],
@@ -36,8 +36,8 @@ const ownFields = new Map<string, (alert: Alert) => string | number>([
 /**
  * Reads a filter over alerts.
  *
- * @param keys the fields that keys of alerts have: one that asks for none of them would never pass any. Left out: that is not looked at.
- * @returns the filter, or what is wrong with it, a line for each fault.
+ * @param keys the fields that keys of alerts have; a filter that asks for none of them would never pass any. Left out: no check.
+ * @returns the filter, or one line for each fault.
  */
 export function readAlertFilter(text: string, keys?: ReadonlySet<string>): AlertFilter | { readonly fault: string } {
   try {
@@ -52,7 +52,7 @@ export function readAlertFilter(text: string, keys?: ReadonlySet<string>): Alert
   }
 }
 
-/** Makes what tells which alerts are asked for. @param keys the fields that keys of alerts have. */
+/** Returns a function that reports whether an alert matches a query. @param keys the fields that keys of alerts have. */
 export function readAlertQuery(
   { states, rule, filter, from = -Infinity, to = Infinity, names }: AlertQuery,
   keys: ReadonlySet<string>,
@@ -69,7 +69,10 @@ export function readAlertQuery(
     read?.(alert) !== false;
 }
 
-/** Tells whether alerts name a value: it is in their key, or their evidence. Addresses and networks are named by those around and in them, too. */
+/**
+ * Returns a function that reports whether an alert names a value in its key or its evidence. Addresses and networks also match those that contain them
+ * or lie within them.
+ */
 function namer(wanted: string): (alert: Alert) => boolean {
   const network = keyOf(wanted);
   const isIt = (value: string): boolean => {
@@ -81,7 +84,7 @@ function namer(wanted: string): (alert: Alert) => boolean {
     Object.values(key).some(isIt) || Object.values(top).some((values) => values.some(({ value }) => value === wanted));
 }
 
-/** An address or a network; undefined for any other text. */
+/** Returns an address or a network as a key; undefined for any other text. */
 function keyOf(text: string): Key | undefined {
   if (!/^[\da-f.:]{2,45}(?:\/\d{1,3})?$/i.test(text)) return undefined;
   try {
@@ -92,7 +95,7 @@ function keyOf(text: string): Key | undefined {
   }
 }
 
-/** The value that a filter sees of an alert. */
+/** Returns the value of a field of an alert for a filter. */
 function valueOf(alert: Alert, field: string): string | number | undefined {
   const text = alert.key[field];
   if (text === undefined) return ownFields.get(field)?.(alert);
@@ -100,7 +103,7 @@ function valueOf(alert: Alert, field: string): string | number | undefined {
   return type === undefined || type === "text" || type === "address" ? text : Number(text);
 }
 
-/** What is wrong with a filter that asks for what no alert has: it would never hold back any. */
+/** Returns a fault for each part of a filter that asks only for fields that no alert has. A silence with such a filter would never match. */
 function unknownFields(filter: Filter, known: ReadonlySet<string>): readonly string[] {
   if (filter.kind === "not") return unknownFields(filter.filter, known);
   if (!("fields" in filter)) return filter.filters.flatMap((one) => unknownFields(one, known));

@@ -21,27 +21,27 @@ import type { Rule } from "./rule.ts";
 import { readSnooze, Silences, type Refused, type Silence } from "./silences.ts";
 import { answersOf, type WatchConfig } from "./watch-file.ts";
 
-/** Where alerts live: the clock, the disk, and the receivers of what happens to them. */
+/** Dependencies of alerts: the clock, the disk, and the receivers of events. */
 export interface AlertingSurroundings {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly io: FileIo;
-  /** Gives texts that were never given before. */
+  /** Returns texts that are never repeated. */
   readonly newId: () => string;
-  /** Is given a record for each alert that has begun or ended: a line of JSON. */
+  /** Receives a record, as a line of JSON, for each alert that began or ended. */
   readonly onRecord: (line: string) => void;
-  /** Is given what has happened to alerts: once a second, and at once what a person did. */
+  /** Receives what happened to alerts: once a second, and at once for what a person did. */
   readonly onNews: (events: readonly AlertEvent[]) => void;
 }
 
-/** After a save this many times as long as it took is none. */
+/** After a save, the next one waits this many times as long as the save took. */
 const restOfSave = 9;
 
-/** The alerts of all rules, and who is told of them: not those that are silenced or snoozed. All of it outlives a restart. */
+/** The alerts of all rules, and who gets notices of them. Silenced and snoozed alerts send none. All of it survives a restart. */
 export class Alerting {
   readonly #around: AlertingSurroundings;
-  /** Limited: a disk that is full fails every save. */
+  /** A log with a rate limit: every save fails on a full disk. */
   readonly #log: Log;
   readonly #onFault: (fault: string | undefined) => void;
   readonly #book: AlertBook;
@@ -49,17 +49,19 @@ export class Alerting {
   readonly #silences: Silences;
   readonly #news = new AlertNews((alert) => this.#silenceOf(alert));
   readonly #file: AlertFile | undefined;
-  /** The other collectors; undefined: there are none. */
+  /** The other collectors. Undefined where there are none. */
   readonly fleet: FleetAlerts | undefined;
   #rules: readonly Rule[] = [];
   #isChanged = false;
-  /** By the monotonic clock: a large file is not written all the time. */
+  /** Time of the next save, by the monotonic clock. A large file must not be written all the time. */
   #saveFrom = 0;
   #saving: Promise<void> | undefined;
 
   /**
-   * @param directory undefined: alerts end with the run. @param isShared whether this is a collector of a fleet.
-   * @param log for what happens again and again. @param onFault is given what is wrong with the file, and undefined when all is well again.
+   * @param directory undefined: alerts do not survive the run.
+   * @param isShared true for a collector of a fleet.
+   * @param log for messages that repeat.
+   * @param onFault receives what is wrong with the file, and undefined when that is over.
    */
   constructor(
     { directory, isShared = false }: { readonly directory: string | undefined; readonly isShared?: boolean },
@@ -97,7 +99,7 @@ export class Alerting {
     this.notifier.restore(kept);
     this.#onFault(kept.fault);
     if (kept.fault !== undefined) this.#log.error({}, kept.fault);
-    // They are no news.
+    // Restored alerts are no news.
     this.#news.take(this.#book.open(), (id) => this.#book.find(id), "", this.#around.clock.now());
   }
 
@@ -108,7 +110,7 @@ export class Alerting {
     await this.#saving;
   }
 
-  /** Has these rules and actions from now on; alerts of rules that are gone end. */
+  /** Replaces the rules and actions. Alerts of removed rules end. */
   use({ rules, actions }: WatchConfig): void {
     const there = new Set(rules.map(({ name }) => name));
     const ended = this.#book.end((rule) => there.has(rule), "its rule was removed", this.#around.clock.now());
@@ -118,12 +120,12 @@ export class Alerting {
     this.notifier.use(new Map([...actions].filter(([name]) => !answers.has(name))));
   }
 
-  /** Takes all verdicts of one judgement of a rule. @param ahead how far the clock on the wall is ahead of that of verdicts, milliseconds. */
+  /** Applies all verdicts of one judgement of a rule. @param ahead milliseconds by which the wall clock is ahead of the clock of verdicts. */
   judge(rule: Rule, verdicts: Iterable<Verdict>, evidence: Evidence, ahead: number): void {
     this.#heard(this.#book.judge(rule, verdicts, evidence, this.#around.clock.now(), ahead));
   }
 
-  /** Tells of what was held back, sends what is due and saves what has changed. */
+  /** Sends notices that were held back, sends what is due, and saves changes. */
   tick(): void {
     const others = this.#others;
     if (others === undefined) this.#tellHeld(this.#around.clock.now());
@@ -132,20 +134,20 @@ export class Alerting {
       if (others !== undefined)
         return others.held().flatMap(({ alert, act }) => (act.includes(action) && !alert.untold ? [alert] : []));
       const acting = this.#rules.filter(({ act }) => act.includes(action));
-      // Also those that are silenced by now: an Alertmanager takes what it does not hear of for over, and says so.
+      // This includes alerts that are silenced by now: an Alertmanager resolves an alert that it does not hear of, and sends notices of that.
       return acting.flatMap(({ name }) => this.#book.firing(name)).filter(({ untold }) => untold === undefined);
     });
     if (this.#isChanged && this.#around.clock.monotonic() >= this.#saveFrom) this.#save();
   }
 
-  /** Those of a rule that this collector answers. */
+  /** Returns the alerts of a rule that this collector answers. */
   toAnswer(rule: string): readonly Alert[] {
     const held = this.#others?.held();
     if (held === undefined) return this.firing(rule);
     return held.flatMap(({ alert }) => (alert.rule === rule ? [alert] : []));
   }
 
-  /** Takes what the others of the fleet say; undefined: they were not reached. @returns whether alerts are shared with them. */
+  /** Applies what the other collectors of the fleet wrote; undefined where they were not reached. @returns true where alerts are shared with them. */
   fleetTake(answer: FleetAnswer | undefined, own: OwnAnswers): boolean {
     this.fleet?.take(answer, own);
     return this.#others !== undefined;
@@ -155,18 +157,18 @@ export class Alerting {
     return this.#book.isFiring(rule, key);
   }
 
-  /** Those of a rule that fire. */
+  /** Returns the firing alerts of a rule. */
   firing(rule: string): readonly Alert[] {
     return this.#book.firing(rule);
   }
 
-  /** Those that pass a filter, or all; up to a number. */
+  /** Returns the alerts that pass a filter, or all, up to a number. */
   list(filter?: AlertFilter, limit?: number): AlertList {
     const { alerts, ...counts } = this.#book.list(this.#others?.firing(), filter, limit);
     return { ...counts, alerts: alerts.map((alert) => this.#shown(alert)) };
   }
 
-  /** The alerts that somebody asks for. */
+  /** Returns the alerts that a query asks for. */
   find(query: AlertQuery): FoundAlerts | Refused {
     const filter = readAlertQuery(query, this.#keyFields());
     if (typeof filter === "object") return { refused: filter.fault.split("\n") };
@@ -174,13 +176,13 @@ export class Alerting {
     return query.hasEvidence === false ? { ...list, alerts: list.alerts.map(briefOf) } : list;
   }
 
-  /** The alert of an id, also one that has ended. */
+  /** Returns the alert with an id, even if it has ended. */
   get(id: string): Alert | undefined {
     const alert = this.#book.find(id) ?? this.#others?.firing().find((each) => each.id === id);
     return alert && this.#shown(alert);
   }
 
-  /** Notes who has seen an alert. @returns undefined where there is none. */
+  /** Records who has seen an alert. @returns undefined for an unknown id. */
   acknowledge(id: string, by: string): Alert | undefined {
     const acknowledged = { by, at: this.#around.clock.now() };
     this.#isChanged = true;
@@ -190,7 +192,7 @@ export class Alerting {
     return alert;
   }
 
-  /** Sends no notices of an alert for a time; of one that fires on they are sent again. @returns undefined where there is none. */
+  /** Holds back the notices of an alert for a time. They are sent afterwards if it still fires. @returns undefined for an unknown id. */
   snooze(id: string, by: string, given: unknown): Alert | Refused | undefined {
     const read = readSnooze(given);
     if ("refused" in read) return read;
@@ -206,7 +208,7 @@ export class Alerting {
     return this.#silences.list();
   }
 
-  /** Sends no notices of some alerts for a time, as a request has it. */
+  /** Holds back the notices of some alerts for a time, as a request says. */
   silence(by: string, given: unknown): Silence | Refused {
     this.#isChanged = true;
     const silence = this.#silences.add(given, by, this.#keyFields(), this.#around.clock.now());
@@ -217,7 +219,7 @@ export class Alerting {
     return silence;
   }
 
-  /** Ends a silence. @returns undefined where there is none that goes on. */
+  /** Ends a silence. @returns undefined where no such silence is in force. */
   endSilence(id: string, by: string): Silence | undefined {
     this.#isChanged = true;
     const ended = this.#silences.end(id, this.#around.clock.now());
@@ -228,14 +230,14 @@ export class Alerting {
     return ended;
   }
 
-  /** Sends an action a made alert. @throws Error when it does not take it; undefined where there is no such action. */
+  /** Sends a sample alert to an action. @returns undefined where there is no such action. @throws Error when the action does not take it. */
   async test(name: string): Promise<true | undefined> {
     const now = this.#around.clock.now();
     const alert = madeAlert(this.#around.newId(), "test", `a test of the action ${name}`, now);
     return (await this.notifier.test(name, alert)) || undefined;
   }
 
-  /** Files of alerts that were set aside. */
+  /** The number of alert files that were set aside. */
   get setAside(): number {
     return this.#file?.setAside ?? 0;
   }
@@ -250,7 +252,7 @@ export class Alerting {
     this.notifier.reportMetrics(metrics);
   }
 
-  /** The fleet, while its others are reached. */
+  /** The fleet, while its other collectors are reached. */
   get #others(): FleetAlerts | undefined {
     return this.fleet?.isAlone === false ? this.fleet : undefined;
   }
@@ -259,7 +261,7 @@ export class Alerting {
     return this.#rules.find(({ name }) => name === rule)?.act ?? [];
   }
 
-  /** Takes what has begun and ended here. */
+  /** Processes the alerts that began or ended here. */
   #heard(notices: readonly Notice[]): void {
     if (this.fleet === undefined) this.#tell(notices);
     else this.fleet.judged(notices);
@@ -287,7 +289,7 @@ export class Alerting {
 
   #tellNews(): void {
     const now = this.#around.clock.now();
-    // Those that fire for other collectors only are told of, too.
+    // News also covers alerts that fire only for other collectors.
     const [here, elsewhere] = [this.#book.open(), this.#others?.firing() ?? []];
     const open =
       elsewhere.length === 0 ? here : new Map([...elsewhere, ...here].map((alert) => [alert.id, alert])).values();
@@ -295,7 +297,7 @@ export class Alerting {
     if (events.length > 0) this.#around.onNews(events);
   }
 
-  /** The fields that keys of alerts have. */
+  /** Returns the fields that keys of alerts have. */
   #keyFields(): ReadonlySet<string> {
     return new Set(this.#rules.flatMap((rule) => rule.by.map(({ field }) => field)));
   }
@@ -310,7 +312,7 @@ export class Alerting {
     return silence === undefined ? alert : { ...alert, silence };
   }
 
-  /** Tells of alerts that fire on when their silence, or the time for which they were to be left alone, is over. */
+  /** Sends notices of alerts that still fire after their silence or snooze has ended. */
   #tellHeld(now: number): void {
     for (const alert of this.#book.firing()) {
       const again = againOf(alert, now, (each) => this.#isHeld(each, now));
@@ -325,7 +327,7 @@ export class Alerting {
     return (alert.snoozed?.until ?? 0) > now || this.#silences.of(alert, now) !== undefined;
   }
 
-  /** Keeps alerts, one write at a time; what changes meanwhile is in the next one. */
+  /** Saves alerts, one write at a time. A change during a write is part of the next one. */
   #save(): void {
     if (this.#file === undefined || this.#saving !== undefined) return;
     this.#isChanged = false;

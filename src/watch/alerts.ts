@@ -1,43 +1,43 @@
 import type { Top } from "./close-look.ts";
 
-/** An alert of one rule and one key; plain data, as it is shown, kept and sent. */
+/** An alert of one rule and one key; plain data, as shown, kept and sent. */
 export interface Alert {
   readonly id: string;
   readonly rule: string;
   /** The fields of the rule's `by` with their values. */
   readonly key: Readonly<Record<string, string>>;
   readonly state: "pending" | "firing" | "cleared";
-  /** When what it is about began, milliseconds since the epoch. */
+  /** When the observed condition began, in milliseconds since the epoch. */
   readonly since: number;
   readonly firedAt?: number;
   readonly clearedAt?: number;
   readonly value: number;
   readonly peak: number;
-  /** What the value was compared with when it fired, in its unit. */
+  /** The limit when it fired, in the unit of the value. */
   readonly limit?: number;
   readonly unit: string;
   readonly text: string;
-  /** The largest values of some fields of the records that it is about, with their share, 0 to 1. */
+  /** The largest values of some fields in the records behind the alert, each with its share, 0 to 1. */
   readonly top: Top;
-  /** The values before it, one for each step, oldest first. */
+  /** Earlier values, one for each step, oldest first. */
   readonly series: { readonly stepMs: number; readonly values: readonly number[] };
   readonly acknowledged?: { readonly by: string; readonly at: number };
-  /** Who wants to hear no more of it until a time, milliseconds since the epoch. */
+  /** Who snoozed it, and until when, in milliseconds since the epoch. */
   readonly snoozed?: { readonly by: string; readonly until: number };
-  /** Of an alert that fires: nobody was told, because of a silence. */
+  /** Present while it fires and a silence kept all notices back. */
   readonly untold?: true;
-  /** The silence that it has at present. */
+  /** The silence that covers it now. */
   readonly silence?: { readonly id: string; readonly until: number };
-  /** How the value, or the limit, was come by, where that is not plain. */
+  /** An explanation of the value or the limit, where it is not obvious. */
   readonly note?: string;
-  /** Why it ended, where its value did not. */
+  /** Why it ended, where its value is not the reason. */
   readonly because?: string;
 }
 
-/** Tells which alerts pass. */
+/** Reports whether an alert passes. */
 export type AlertFilter = (alert: Alert) => boolean;
 
-/** An alert without its evidence, which is most of it. */
+/** An alert without its evidence, which is most of its size. */
 export type BriefAlert = Omit<Alert, "top" | "series">;
 
 /** Something that happened to an alert. */
@@ -45,41 +45,41 @@ export interface AlertEvent {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /**
-   * A state that it has now; `gone`: it was pending, and the condition holds no more. Acknowledged, snoozed, silenced: by a person; `resumed`:
-   * a silence or a snooze of it is over.
+   * The state that it has now. `gone`: it was pending and the condition no longer holds. `acknowledged`, `snoozed`, `silenced`: by a person. `resumed`:
+   * a silence or snooze has ended.
    */
   readonly change: Alert["state"] | "gone" | "acknowledged" | "snoozed" | "silenced" | "resumed";
-  /** As it is after that. */
+  /** The alert after the change. */
   readonly alert: BriefAlert;
 }
 
-/** A message to receivers: an alert has begun or ended, or many of one rule have. */
+/** A message to receivers: an alert began or ended, or many alerts of one rule did. */
 export interface Notice {
-  /** The same when it is sent again. */
+  /** An id that stays the same when the notice is sent again. */
   readonly id: string;
   readonly kind: "firing" | "cleared" | "summary";
-  /** Of a summary the one with the greatest value. */
+  /** The alert. In a summary, the one with the greatest value. */
   readonly alert: Alert;
-  /** Of a summary: how many alerts began that have no notice of their own. */
+  /** In a summary, the number of alerts that began without a notice of their own. */
   readonly began?: number;
-  /** The same of those that ended. */
+  /** In a summary, the number of alerts that ended without a notice of their own. */
   readonly ended?: number;
 }
 
-/** The words of a notice for people. */
+/** Returns the text of a notice for people. */
 export function textOf({ kind, alert, began = 0, ended = 0 }: Notice): string {
   if (kind !== "summary") return `${kind === "firing" ? "ALERT" : "over"}: ${alert.text}`;
   return `MORE of ${alert.rule}: ${began} further began, ${ended} ended; the largest: ${alert.text}`;
 }
 
-/** An alert that no rule has found: for what is sent as a notice is. */
+/** Returns an alert that no rule has found, for a message that is sent like a notice. */
 export function madeAlert(id: string, rule: string, text: string, now: number): Alert {
   const evidence = { top: {}, series: { stepMs: 0, values: [] } };
   const begun = { state: "firing", since: now, firedAt: now, value: 0, peak: 0, unit: "" } as const;
   return { id, rule, key: {}, text, ...begun, ...evidence };
 }
 
-/** The record of an alert that has begun or ended. */
+/** Returns the record of an alert that began or ended. */
 export function recordOf(notice: Notice, now: number): string {
   const { kind, alert } = notice;
   const { id, rule, value, peak, unit, since, key } = alert;
@@ -97,7 +97,7 @@ export function recordOf(notice: Notice, now: number): string {
   })}\n`;
 }
 
-/** An alert that is over. @param last as the collector knows it for which it fired last. @param because why, where its value is not. */
+/** Returns an alert as ended. @param last the alert as known to the collector for which it fired last. @param because the reason, where its value is not. */
 export function endedAs(alert: Alert, last: Alert | undefined, now: number, because = last?.because): Alert {
   return {
     ...alert,
@@ -109,10 +109,10 @@ export function endedAs(alert: Alert, last: Alert | undefined, now: number, beca
   };
 }
 
-/** What people say of an alert. */
+/** The part of an alert that people set. */
 export type Said = Pick<Alert, "acknowledged" | "snoozed">;
 
-/** An alert with what somebody says of it: who has seen it first, and the last one who wants to hear no more. The same where that is in it. */
+/** Returns an alert with what somebody noted: the first to acknowledge it, and the last snooze. Returns the same object where nothing changes. */
 export function withSaid(alert: Alert, { acknowledged, snoozed }: Said): Alert {
   const isKnown = alert.acknowledged !== undefined || acknowledged === undefined;
   const isSnoozed = snoozed === undefined || alert.snoozed?.until === snoozed.until;
@@ -120,7 +120,7 @@ export function withSaid(alert: Alert, { acknowledged, snoozed }: Said): Alert {
   return { ...alert, ...(!isKnown && { acknowledged }), ...(!isSnoozed && { snoozed }) };
 }
 
-/** Returns an alert whose notices are held back no more. */
+/** Returns an alert whose notices are no longer held back. */
 export function resumedOf(alert: Alert): Alert {
   const told: { -readonly [Name in keyof Alert]: Alert[Name] } = { ...alert };
   delete told.untold;
@@ -134,10 +134,10 @@ export function noticeOf(kind: Notice["kind"], alert: Alert): Notice {
 }
 
 /**
- * Returns the notice that tells again of an alert that fires on, when its silence, or the time for which it was to be left alone, is over. It has
- * another id than the first one, or it would be taken for a repetition.
+ * Returns a further notice of an alert that still fires when its silence or snooze ends. It has an id of its own, or receivers would take it for a
+ * repetition.
  *
- * @returns undefined where there is nothing to be told, or something holds it back.
+ * @returns undefined where there is nothing to send, or something holds it back.
  */
 export function againOf(alert: Alert, now: number, isHeld: (alert: Alert) => boolean): Notice | undefined {
   const { id, snoozed, untold } = alert;
@@ -147,12 +147,12 @@ export function againOf(alert: Alert, now: number, isHeld: (alert: Alert) => boo
   return { id: `${id}-firing-${again}`, kind: "firing", alert: resumedOf(alert) };
 }
 
-/** A value of a device or an exporter as part of a text for people: it makes no lines of its own, and does not turn the others around. */
+/** Returns a value from a device or an exporter as a single line for a text. Control characters cannot add lines or reverse the text around it. */
 export function oneLine(value: string): string {
   return value.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]+/gu, " ");
 }
 
-/** The alert without its evidence. */
+/** Returns the alert without its evidence. */
 export function briefOf({ top: _top, series: _series, ...brief }: Alert): BriefAlert {
   return brief;
 }

@@ -3,32 +3,32 @@ import type { BatchColumn, Column, ColumnBatch, FieldValues, TextTable, Value } 
 import { ValueCodes } from "./value-codes.ts";
 import { hashOf, mixed } from "./windows.ts";
 
-/** One field of the records that are in use, by their numbers. */
+/** A reader of one field of the records in use, by their row numbers. */
 export interface Reader {
   has(row: number): boolean;
-  /** The value as a number; 0 where there is none. Of a time nanoseconds since the epoch. */
+  /** Returns the value as a number; 0 where there is none. A time is in nanoseconds since the epoch. */
   number(row: number): number;
-  /** The value as text; undefined where there is none. */
+  /** Returns the value as text; undefined where there is none. */
   text(row: number): string | undefined;
-  /** A hash of 32 bits of the value; 0 where there is none. */
+  /** Returns a 32-bit hash of the value; 0 where there is none. */
   hash(row: number): number;
 }
 
-/** Records that are in use: their single values, for keys, filters and evidence. */
+/** The records in use. Keys, filters and evidence read single values of them. */
 export interface Rows extends FieldValues {
-  /** The row that filters are asked about. */
+  /** The row that filters read. */
   row: number;
-  /** Another number for other rows. */
+  /** A number that changes with the rows in use. */
   readonly batch: number;
-  /** The reader of a field that a rule names. */
+  /** Returns the reader of a field that a rule names. */
   reader(field: string): Reader;
-  /** The codes of a field in the rows in use; undefined where it has none. */
+  /** Returns the codes of a field for the rows in use; undefined where it has none. */
   codes(field: string): ValueCodes | undefined;
-  /** What is computed of each row. @param name another one for whatever is computed otherwise. */
+  /** Returns values computed from each row. @param name unique for each way of computing. */
   derive(name: string, compute: (row: number) => number): DerivedValues;
 }
 
-/** What is computed of rows: when it is asked for first, for all of them. */
+/** Values computed from rows: for all rows at once, on first use. */
 export class DerivedValues {
   readonly #rows: { readonly batch: number; readonly count: number };
   readonly #compute: (row: number) => number;
@@ -40,7 +40,7 @@ export class DerivedValues {
     this.#compute = compute;
   }
 
-  /** By row of those in use. */
+  /** Returns the values by row. */
   values(): Float64Array {
     const { batch, count } = this.#rows;
     if (this.#batch === batch) return this.#values;
@@ -51,7 +51,7 @@ export class DerivedValues {
   }
 }
 
-/** Records as columns, as flows are read. */
+/** Records as columns, the form in which flows are read. */
 export class BatchRows implements Rows {
   row = 0;
   batch = 0;
@@ -59,7 +59,7 @@ export class BatchRows implements Rows {
   #readers: ReadonlyMap<string, ColumnReader> = new Map();
   readonly #derived = new Map<string, DerivedValues>();
 
-  /** Has these columns from now on, in the order of batches. Readers of fields that stay go on. */
+  /** Replaces the columns, in the order of batches. Readers of remaining fields stay valid. */
   have(columns: readonly Column[]): void {
     const before = this.#readers;
     this.#readers = new Map(columns.map(({ field }) => [field, before.get(field) ?? new ColumnReader()]));
@@ -93,7 +93,7 @@ export class BatchRows implements Rows {
   }
 }
 
-/** Returns the network of an address as text: of so many bits, of IPv6 twice as many. Of another text the text. */
+/** Returns the network of an address as text. An IPv6 network has twice as many bits. Any other text is returned unchanged. */
 function networkOf(text: string, bits: number): string {
   const address = parseAddress(text);
   if (address === undefined) return text;
@@ -103,21 +103,21 @@ function networkOf(text: string, bits: number): string {
   return `${formatAddress({ family, value: (value >> shift) << shift })}/${length}`;
 }
 
-/** Stands between the values of a key, and in none of them. */
+/** The separator between the values of a key. No value contains it. */
 export const keySeparator = "\0";
-/** What is longer is cut: exporters send texts of 60 KB, too, and a rule keeps as many keys as there are. */
+/** Maximum characters of a value in a key. Exporters also send texts of 60 KB, and a rule keeps all of its keys. */
 const maxKeyLength = 256;
 
-/** A value as part of a key: not too long, and without what separates the parts. */
+/** Returns a value as part of a key: cut to the maximum length, and without the separator. */
 export function keyPart(text: string | undefined): string | undefined {
   if (text === undefined || (text.length <= maxKeyLength && !text.includes(keySeparator))) return text;
-  // A copy: a slice would hold the whole text in memory.
+  // The copy is needed: a slice would keep the whole text in memory.
   return Buffer.from(text.slice(0, maxKeyLength).replaceAll(keySeparator, "\ufffd")).toString();
 }
 
 const maxNetworks = 10_000;
 
-/** Reads values as parts of keys: of addresses their networks. */
+/** Returns a reader of key parts, which turns addresses into their networks. */
 export function keyReader(reader: Reader, bits: number | undefined): Reader {
   if (bits === undefined) return reader;
   const networks = new Map<string, string>();
@@ -138,7 +138,7 @@ export function keyReader(reader: Reader, bits: number | undefined): Reader {
   };
 }
 
-/** What rows add to a sum; undefined: one each. */
+/** Returns the amount that each row adds to a sum; undefined where each row counts as one. */
 export function amountsOf(kind: string, rows: Rows): DerivedValues | undefined {
   if (kind !== "bits" && kind !== "packets") return undefined;
   const name = kind === "bits" ? "bytes" : "packets";
@@ -147,22 +147,22 @@ export function amountsOf(kind: string, rows: Rows): DerivedValues | undefined {
   return rows.derive(kind, (row) => factor * (scaled.has(row) ? scaled.number(row) : plain.number(row)));
 }
 
-/** A clock is taken to be right within this. */
+/** Tolerance within which an exporter's clock counts as correct. */
 const aheadMs = 2000;
-/** Nanoseconds of a millisecond: readers give times in those. */
+/** Nanoseconds per millisecond: readers return times in nanoseconds. */
 export const timeFactor = 1e6;
 
-/** When flows flowed: by the clock of the exporter, where that can be. */
+/** The start and end of flows, by the clock of the exporter where possible. */
 export class FlowTimes {
-  /** How long after its end a flow was told, milliseconds: no number where it has no end, infinite where that is not known. */
+  /** Milliseconds from the end of a flow to its report: NaN without an end, infinite where the delay is unknown. */
   readonly #late: DerivedValues;
-  /** How long it lasted, milliseconds. */
+  /** Duration of a flow in milliseconds. */
   readonly #lasts: DerivedValues;
   #lates: Float64Array = new Float64Array(0);
   #spans: Float64Array = new Float64Array(0);
-  /** How far back a record may be booked, milliseconds. */
+  /** Maximum age in milliseconds at which a record still counts. */
   readonly #reachMs: number;
-  /** Set by {@link read}, milliseconds since the epoch. */
+  /** The start and, in `to`, the end of the flow in milliseconds since the epoch. {@link read} sets both. */
   from = 0;
   to = 0;
 
@@ -180,15 +180,15 @@ export class FlowTimes {
     this.#reachMs = reachMs;
   }
 
-  /** Has the rows that are in use now. */
+  /** Selects the rows that are in use now. */
   use(): void {
     this.#lates = this.#late.values();
     this.#spans = this.#lasts.values();
   }
 
   /**
-   * Reads when a flow flowed. One that ended when it cannot have, in the future or before all windows that are kept, is taken to have
-   * ended now: the clock of the exporter is wrong, or it waits for longer than a window is open.
+   * Reads the start and end of a flow. An end in the future, or before all kept windows, is replaced by the present time: the exporter's clock is wrong,
+   * or it reports later than a window stays open.
    */
   read(row: number, now: number): void {
     this.from = this.to = now;
@@ -201,7 +201,7 @@ export class FlowTimes {
 
 const rememberedAddresses = 4096;
 
-/** Records as objects, as devices give them: few, with fields that only definitions know. */
+/** Records as objects, the form in which devices give them. They are few, and their fields are known only to the definitions. */
 export class ObjectRows implements Rows {
   row = 0;
   batch = 0;
@@ -231,7 +231,7 @@ export class ObjectRows implements Rows {
   }
 }
 
-/** One field of objects. */
+/** A reader of one field of objects. */
 class ObjectReader implements Reader {
   readonly #value: (row: number) => unknown;
 
@@ -258,24 +258,24 @@ class ObjectReader implements Reader {
   }
 }
 
-/** One column of a batch. */
+/** A reader of one column of a batch. */
 class ColumnReader implements Reader {
   /** The place of its column in batches. */
   index = 0;
   #batch: BatchColumn | undefined;
-  /** Texts by their codes, as far as they were asked for. */
+  /** Texts by code, filled as they are read. */
   #texts: (string | undefined)[] = [];
   #table: TextTable | undefined;
-  /** Views of the batch: it makes new ones each time that it is asked. */
+  /** Views of the batch, kept here because the batch creates new ones at each access. */
   #presence: Uint8Array | undefined;
   #data: BatchColumn["data"] = new Uint32Array(0);
-  /** The values by 32 bits; undefined for those that cannot be read so. */
+  /** The values as 32-bit numbers; undefined for a type that cannot be read in this way. */
   #words: Uint32Array | undefined;
   #type: Column["type"] = "text";
-  /** Values are whole numbers of 64 bits. */
+  /** True for values that are 64-bit integers. */
   #isWhole = false;
   readonly #codes = new ValueCodes();
-  /** The batch whose codes were read, and whether its values have some. */
+  /** The batch whose codes were read, and whether its values have codes. */
   #coded = { batch: -1, hasCodes: false };
   readonly #numbers = new Uint32Array(rememberedAddresses);
   readonly #addresses: (string | undefined)[] = Array.from({ length: rememberedAddresses });
@@ -303,7 +303,7 @@ class ColumnReader implements Reader {
   number(row: number): number {
     if (!this.has(row)) return 0;
     const words = this.#words;
-    // A BigInt for each value would cost more than all that is done with it.
+    // A BigInt for each value would cost more than all other work on it.
     if (words !== undefined && this.#isWhole) {
       const high = words[2 * row + 1] as number;
       return (this.#type === "unsigned" ? high : high | 0) * 2 ** 32 + (words[2 * row] as number);
@@ -311,7 +311,7 @@ class ColumnReader implements Reader {
     return Number(this.#data[row]);
   }
 
-  /** @param batch the number of the one in use. @param rows how many it has. */
+  /** @param batch the number of the batch in use. @param rows its number of rows. */
   codes(batch: number, rows: number): ValueCodes | undefined {
     if (this.#coded.batch !== batch) {
       const texts = { count: this.#table?.count ?? 0, text: (code: number) => this.#text(code) };
@@ -330,7 +330,7 @@ class ColumnReader implements Reader {
     return hash;
   }
 
-  /** The value as records have it; undefined where there is none. */
+  /** Returns the value in the form of records; undefined where there is none. */
   value(row: number): Value | undefined {
     if (!this.has(row)) return undefined;
     const { column, offsets } = this.#batch as BatchColumn;
@@ -389,7 +389,7 @@ class ColumnReader implements Reader {
   }
 }
 
-/** The values of a column as numbers of 32 bits, the low ones first; undefined where it has others, or several for a row. */
+/** Returns the values of a column as 32-bit numbers, low ones first; undefined for other types, or for several values in a row. */
 function wordsOf({ type, isArray }: Column, data: BatchColumn["data"]): Uint32Array | undefined {
   const isWide = data.BYTES_PER_ELEMENT === 8 || type === "address" || type === "text";
   if (!isWide || isArray || (data.byteOffset & 3) !== 0) return undefined;
@@ -403,7 +403,7 @@ function isZero(bytes: Uint8Array, from: number, to: number): boolean {
   return true;
 }
 
-/** RFC 3339, with nanoseconds. */
+/** Returns a time as RFC 3339 text with nanoseconds. */
 function timeText(nanoseconds: bigint): string {
   const fraction = ((nanoseconds % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n;
   const seconds = new Date(Number((nanoseconds - fraction) / 1_000_000n)).toISOString().slice(0, 19);

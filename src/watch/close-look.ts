@@ -1,10 +1,10 @@
 import { FlowSample } from "./answers/index.ts";
 import type { Reader } from "./batch-rows.ts";
 
-/** Parts of what a key is made of: values of a field, with their bits or packets or flows. */
+/** The composition of a key's traffic: values of some fields, each with its share of the bits, packets or flows. */
 export type Top = Readonly<Record<string, readonly { readonly value: string; readonly share: number }[]>>;
 
-/** The fields that evidence is made of. */
+/** The fields of evidence. */
 export const evidenceFields: readonly string[] = [
   "flow.src.ip.addr",
   "flow.dst.ip.addr",
@@ -18,15 +18,15 @@ export const evidenceFields: readonly string[] = [
 
 const maxValues = 500;
 const topValues = 10;
-/** All alerts are asked for theirs each second, and to sort the values takes longer than to count them. */
+/** The list is sorted again only after the total grew by this factor. All alerts ask for their evidence each second, and sorting costs more than counting. */
 const moreShare = 1.05;
-/** Rows that are kept where they are asked for. */
+/** Maximum number of sampled rows, where rows are asked for. */
 const maxSampled = 1000;
 
-/** The values of a key by field, each with its amount. */
+/** Counts the values of a key by field, each with its amount. */
 export class CloseLook {
   readonly #tallies = evidenceFields.map(() => new Map<string, number>());
-  /** Rows to choose a flow specification by; undefined where none is asked for. */
+  /** Rows to choose a flow specification by; undefined where no rows are asked for. */
   readonly sample: FlowSample | undefined;
   readonly since: number;
   #total = 0;
@@ -49,7 +49,7 @@ export class CloseLook {
     }
   }
 
-  /** The largest values; those of a moment ago as long as not a twentieth more has come. */
+  /** Returns the largest values. It reuses the last result until the total has grown by a twentieth. */
   top(): Top {
     if (this.#top === undefined || this.#total > moreShare * this.#top.total)
       this.#top = { total: this.#total, values: this.#largest() };
@@ -68,7 +68,7 @@ export class CloseLook {
   }
 }
 
-/** Leaves the larger half of the amounts: one large value among many small ones is to be seen whenever it comes. */
+/** Keeps only the larger half of the amounts. One large value among many small ones must stay visible, whenever it comes. */
 function keepLargest(tally: Map<string, number>): void {
   const values = [...tally].sort(([, a], [, b]) => b - a);
   for (const [value] of values.slice(maxValues / 2)) tally.delete(value);

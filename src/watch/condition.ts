@@ -1,16 +1,16 @@
-/** A comparison with a limit that holds for a time, records that stay away, or a key that was never seen. */
+/** A condition: a comparison that holds for a time, missing records, or a key that was never seen. */
 export type Condition =
   | Comparison
   | { readonly kind: "silent"; readonly forMs: number }
-  /** Not seen for a month. Before `afterMs` of looking nothing is new. */
+  /** Fires for a key not seen for a month. Nothing is new before the rule has run for `afterMs`. */
   | { readonly kind: "new"; readonly afterMs: number };
 
-/** A comparison; what its limit is a number of. */
+/** A comparison, with the unit of its limit. */
 export interface Comparison {
   readonly kind: "compare";
   readonly operator: Operator;
   readonly limit: number;
-  /** `plain`: as the measure; `percent`: of a whole; `speed`: percent of the interface's; `usual`: times what is usual. */
+  /** `plain`: the unit of the measure. `percent`: percent of a whole. `speed`: percent of the interface speed. `usual`: a multiple of the usual value. */
   readonly unit: "plain" | "percent" | "speed" | "usual";
   readonly forMs: number;
 }
@@ -21,10 +21,10 @@ type Operator = (typeof operators)[number];
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 const factors: Readonly<Record<string, number>> = { "": 1, k: 1e3, K: 1e3, M: 1e6, G: 1e9, T: 1e12 };
 const dayMs = 86_400_000;
-/** What happens once a week is to be known before anything is called new. */
+/** Learning time before any key is new: weekly events must be known by then. */
 const usualAfterMs = 7 * dayMs;
 
-/** Reads a time such as `20s` or `5m`, up to 30 days or a given time. @returns milliseconds; undefined for another text. */
+/** Reads a time such as `20s` or `5m`, up to 30 days or a given maximum. @returns milliseconds; undefined for any other text. */
 export function readSpan(text: string, mostMs = 30 * dayMs): number | undefined {
   const [, digits, unit = ""] = /^(\d{1,8})\s?([smhd])$/.exec(text) ?? [];
   const ms = 1000 * Number(digits) * (units[unit] ?? Number.NaN);
@@ -37,7 +37,7 @@ export function readQuantity(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (factors[factor] ?? 1);
 }
 
-/** Reads what `when` says. @returns undefined for a text that says nothing. */
+/** Reads the text of `when`. @returns undefined for an invalid text. */
 export function readCondition(text: string): Condition | undefined {
   const silent = /^silent for (\S+)$/.exec(text);
   if (silent !== null) {
@@ -52,7 +52,7 @@ export function readCondition(text: string): Condition | undefined {
   return readComparison(text);
 }
 
-/** Reads a comparison such as `> 500M for 20s`. @returns undefined for another text. */
+/** Reads a comparison such as `> 500M for 20s`. @returns undefined for any other text. */
 export function readComparison(text: string): Comparison | undefined {
   const found =
     /^([<>]=?) ?(-?\d{1,15}(?:\.\d{1,6})?) ?(?:([kKMGT]?)|(% of speed)|(%)|([x×] ?usual))(?: for (\S+))?$/.exec(text);
@@ -78,16 +78,16 @@ const comparisons: Readonly<Record<Operator, (value: number, limit: number) => b
   "<=": (value, limit) => value <= limit,
 };
 
-/** Tells whether a value is as a comparison says of a limit; never of one that is no number. */
+/** Reports whether a comparison of a value with a limit holds. It never holds for NaN. */
 export function holds(operator: Operator, value: number, limit: number): boolean {
   return comparisons[operator](value, limit);
 }
 
-/** Alerts end where a value stays this part below, or above, the limit. */
+/** The share by which a value must stay below, or above, the limit to end an alert by default. */
 const hysteresis = 0.2;
 const usualClearMs = 60_000;
 
-/** The condition that ends an alert where the rule names none; undefined: the first record does, or the time. */
+/** Returns the condition that ends an alert of a rule without one. Undefined where the first record, or time, ends it. */
 export function usualClear(when: Condition): Comparison | undefined {
   if (when.kind !== "compare") return undefined;
   const isAbove = when.operator.startsWith(">");

@@ -14,35 +14,35 @@ import {
 import type { Notifier } from "./notifier.ts";
 import type { Silence, Silences } from "./silences.ts";
 
-/** Notices of an alert that actions have not taken yet. */
+/** The notices of an alert that actions have not taken yet. */
 interface Pending {
   readonly notice: Notice;
   readonly actions: readonly string[];
 }
 
-/** An alert of the fleet, as its note has it. */
+/** An alert of the fleet, in the form of its note. */
 interface SharedAlert {
-  /** Under the id that it has on all collectors. */
+  /** The alert, with the id that it has on all collectors. */
   readonly alert: Alert;
   /** The actions of its rule. */
   readonly act: readonly string[];
-  /** Who tells of it, and answers it. */
+  /** The collector that sends its notices and answers it. */
   readonly holder: FleetSession;
-  /** For whom it fires: sessions by the names of collectors. */
+  /** The collectors for which it fires: sessions by collector name. */
   readonly sees: Readonly<Record<string, string>>;
-  /** Since when all of those are dead, milliseconds since the epoch. */
+  /** Time since which all of those are dead, in milliseconds since the epoch. */
   readonly unseenSince?: number;
   readonly pending: readonly Pending[];
 }
 
-/** An alert that is over here. */
+/** An alert that has ended here. */
 interface Ended {
   readonly alert: Alert;
-  /** Whether receivers were told, without the fleet. */
+  /** True where receivers had the notice without the fleet. */
   readonly isTold: boolean;
 }
 
-/** What alerts of a fleet are made with. */
+/** Dependencies of the alerts of a fleet. */
 export interface FleetPorts {
   readonly clock: Clock;
   readonly metrics: Metrics;
@@ -50,21 +50,21 @@ export interface FleetPorts {
   readonly book: AlertBook;
   readonly silences: Silences;
   readonly notifier: Pick<Notifier, "tell" | "holds" | "takeBack">;
-  /** Whether nobody is to be told of an alert now. */
+  /** Reports whether the notices of an alert are held back now. */
   readonly isHeld: (alert: Alert) => boolean;
-  /** The actions of a rule. */
+  /** Returns the actions of a rule. */
   readonly actOf: (rule: string) => readonly string[];
-  /** Tells of a notice as a collector without a fleet does. */
+  /** Sends notices as a collector without a fleet does. */
   readonly tellAlone: (notices: readonly Notice[]) => void;
-  /** Is given each begin and end of which this collector tells. */
+  /** Receives each begin and end for which this collector sends notices. */
   readonly onNotice: (notice: Notice) => void;
-  /** Is called when what is to be kept has changed. */
+  /** Called when the state to keep has changed. */
   readonly changed: () => void;
 }
 
-/** Writes of one round: the renewal of the lease waits for its end. */
+/** Maximum number of writes in one round: the renewal of the lease waits for its end. */
 const writesAtOnce = 300;
-/** How long an alert goes on whose collectors all died: its traffic comes to others, or they come back. */
+/** Time for which an alert goes on after all of its collectors died. Other collectors may receive its traffic, or the dead ones come back. */
 const unseenMs = 5 * 60_000;
 
 function keyOf(place: string): string {
@@ -72,31 +72,36 @@ function keyOf(place: string): string {
 }
 
 /**
- * The alerts of a fleet. An alert of one rule and key is one note, which all collectors see: for whom it fires, and which notices are still to be
- * sent. One of them holds it: it tells the receivers and answers. When the holder dies, another one takes the note, with what is still to be sent.
- * Notes replace a version that their writer has seen, so there is one holder and one begin, however many collectors see it at a time.
+ * The alerts of a fleet.
  *
- * Who cannot reach the others goes on alone: it tells of what it sees itself.
+ * An alert of one rule and key is one note, which all collectors see. It says for whom the alert fires and which notices are still to be sent.
+ *
+ * One collector holds the note, sends the notices and answers the alert. When the holder dies, another collector takes the note, with the notices still
+ * to be sent.
+ *
+ * A note replaces a version that its writer has seen. So there is one holder and one begin, however many collectors see the alert at a time.
+ *
+ * A collector that cannot reach the others goes on alone and sends notices of what it sees itself.
  */
 export class FleetAlerts {
   readonly #ports: FleetPorts;
-  /** By rule and key. */
+  /** Alerts by rule and key. */
   readonly #alerts = new Map<string, Known<SharedAlert>>();
   readonly #silences = new Map<string, Known<Silence>>();
   readonly #answers: FleetAnswers;
-  /** The rule and key of a note. */
+  /** The rule and key of each note. */
   readonly #places = new Map<string, string>();
   #since = 0;
   #isComplete = false;
   #me: FleetSession | undefined;
   #living: ReadonlySet<string> = new Set();
   #isAlone = false;
-  /** Of which it has told alone, by rule and key. */
+  /** The alerts, by rule and key, of which it sent notices alone. */
   readonly #toldAlone = new Set<string>();
   readonly #ended = new Map<string, Ended>();
-  /** What people said here of an alert, by its id, until its note says it. */
+  /** Acknowledgements and snoozes made here, by the id of the alert, until its note has them. */
   readonly #said = new Map<string, Said>();
-  /** Silences that were begun or ended here, until their notes say it. */
+  /** Silences that began or ended here, until their notes have that. */
   readonly #silenced = new Map<string, Silence>();
   /** Notices that were handed to the actions here. */
   readonly #given = new Set<string>();
@@ -126,12 +131,12 @@ export class FleetAlerts {
     );
   }
 
-  /** True while the others are not reached: it tells of all that it sees itself. */
+  /** True while the others are not reached. It then sends notices of everything that it sees itself. */
   get isAlone(): boolean {
     return this.#isAlone;
   }
 
-  /** Takes what has begun and ended here. */
+  /** Processes the alerts that began or ended here. */
   judged(notices: readonly Notice[]): void {
     for (const { kind, alert } of notices) {
       const place = placeOf(alert);
@@ -144,14 +149,14 @@ export class FleetAlerts {
     if (this.#isAlone) this.#ports.tellAlone(notices);
   }
 
-  /** What is to be written, as one of the collectors that live. */
+  /** Returns the notes to write as one of the living collectors. */
   round(me: FleetSession, own: OwnAnswers): FleetRound {
     this.#me = me;
     const mayWrite = this.#isComplete && this.#living.has(me.session);
     return { since: this.#since, writes: mayWrite ? this.#writes(me, own) : [] };
   }
 
-  /** Takes what the others wrote; undefined: they were not reached, but this collector still counts as living. */
+  /** Applies what the others wrote; undefined where they were not reached but this collector still counts as living. */
   take(answer: FleetAnswer | undefined, own: OwnAnswers): void {
     const me = this.#me;
     const isMember = me !== undefined && answer?.living.includes(me.session) === true;
@@ -168,7 +173,10 @@ export class FleetAlerts {
     this.#answers.take(own, me, this.#living);
   }
 
-  /** The others are not reached, and this collector does not count as living any more: it tells what nobody may have told. */
+  /**
+   * Switches to working alone: the others are not reached, and this collector no longer counts as living. It sends every notice that may not have been
+   * sent.
+   */
   goAlone(): void {
     if (this.#isAlone) return;
     this.#isAlone = true;
@@ -189,34 +197,34 @@ export class FleetAlerts {
     }
   }
 
-  /** Takes the answers whose routes may be announced. @returns when the others know those that are to be announced, or cannot. */
+  /** Takes the answers whose routes may be announced. @returns when the others know the answers to be announced, or cannot know them. */
   async keepAnswers(answers: readonly Answer[]): Promise<void> {
     if (!this.#isAlone) await this.#answers.keep(answers, this.#me);
   }
 
-  /** The actions that are not to answer an alert here: others do, or somebody has ended an answer by them. */
+  /** Returns the actions that must not answer an alert here: others do, or somebody ended an answer by them. */
   answered(alert: string): readonly string[] {
     return this.#answers.answered(alert, this.#me, this.#isAlone);
   }
 
-  /** Nobody waits for the others any more. */
+  /** Ends all waiting for the others. */
   leave(): void {
     this.#answers.leave();
   }
 
-  /** Alerts that fire somewhere in the fleet. */
+  /** Returns the alerts that fire anywhere in the fleet. */
   firing(): readonly Alert[] {
     return [...this.#alerts.values()].flatMap(({ said }) => (said.alert.state === "firing" ? [said.alert] : []));
   }
 
-  /** Those that this collector tells of, and answers. */
+  /** Returns the alerts for which this collector sends notices and answers. */
   held(): readonly { readonly alert: Alert; readonly act: readonly string[] }[] {
     return [...this.#alerts.values()].flatMap(({ said }) =>
       said.alert.state === "firing" && this.#isMine(said) ? [said] : [],
     );
   }
 
-  /** Notes what somebody says of an alert. @returns the alert, where the fleet has it; undefined where it has not. */
+  /** Records what somebody noted about an alert. @returns the alert; undefined where the fleet does not have it. */
   say(id: string, said: Said): Alert | undefined {
     const known = this.firing().find((alert) => alert.id === id);
     if (known === undefined) return undefined;
@@ -225,12 +233,12 @@ export class FleetAlerts {
     return withSaid(known, all);
   }
 
-  /** Notes a silence that was begun or ended here. */
+  /** Records a silence that began or ended here. */
   silenced(silence: Silence): void {
     this.#silenced.set(silence.id, silence);
   }
 
-  /** Tells whether the note of an alert keeps a notice, by its id: then a file need not. */
+  /** Reports whether the note of an alert keeps a notice, by its id. The file need not keep it then. */
   keeps(id: string): boolean {
     return this.#given.has(id);
   }
@@ -244,7 +252,7 @@ export class FleetAlerts {
     return said?.alert.state === "firing" ? said : undefined;
   }
 
-  /** Whether it fires for one that lives. */
+  /** Reports whether it fires for a living collector. */
   #isSeen({ sees }: SharedAlert): boolean {
     return Object.values(sees).some((session) => this.#living.has(session));
   }
@@ -268,7 +276,7 @@ export class FleetAlerts {
     const pending = (before === undefined ? undefined : this.#alerts.get(before)?.said.pending) ?? [];
     if (text === undefined) {
       for (const { notice } of pending) this.#given.delete(notice.id);
-      // Of a note that came and went between two exchanges the place is not known.
+      // For a note that came and went between two exchanges, the place is unknown.
       const isOver = (place: string): boolean => (before === undefined ? keyOf(place) === key : place === before);
       for (const place of this.#ended.keys()) if (isOver(place)) this.#ended.delete(place);
       if (was !== undefined) book.keepEnded({ ...was.alert, state: "cleared", clearedAt: clock.now() });
@@ -288,14 +296,14 @@ export class FleetAlerts {
     if (this.#ended.get(place)?.alert.id === alert.id && alert.state === "cleared") this.#ended.delete(place);
     const left = new Set(said.pending.map(({ notice }) => notice.id));
     for (const { notice } of pending) if (!left.has(notice.id)) this.#given.delete(notice.id);
-    // Another one sends them now.
+    // Another collector sends them now.
     if (!this.#isMine(said))
       for (const { notice, actions } of said.pending)
         if (this.#given.delete(notice.id)) this.#ports.notifier.takeBack(actions, notice.id);
     changed();
   }
 
-  /** Gives alerts here the ids, and what people said, of those of the fleet. */
+  /** Gives alerts here the ids of those of the fleet, and what people noted there. */
   #adopt(): void {
     for (const [place, { said }] of this.#alerts) {
       if (said.alert.state === "firing") this.#ports.book.adopt(place, this.#withSaid(said).alert);
@@ -303,7 +311,7 @@ export class FleetAlerts {
     }
   }
 
-  /** Hands the notices of an alert to the actions, where it is held here. */
+  /** Hands the notices of an alert to the actions, where this collector holds it. */
   #give(said: SharedAlert): void {
     if (!this.#isMine(said)) return;
     for (const { notice, actions } of said.pending) {
@@ -317,7 +325,7 @@ export class FleetAlerts {
   #writes(me: FleetSession, own: OwnAnswers): FleetRound["writes"] {
     const holding = new Map(this.firing().map(({ id }) => [id, false]));
     for (const { alert } of this.held()) holding.set(alert.id, true);
-    // Answers first: they wait for it.
+    // Answers come first, because their announcements wait for the write.
     const writes = this.#answers.writes(own, me, this.#living, holding);
     const write = (key: string, after: number, said: unknown): void =>
       void writes.push({ key, after, text: said === undefined ? undefined : JSON.stringify(said) });
@@ -338,7 +346,7 @@ export class FleetAlerts {
     return writes;
   }
 
-  /** What the note of an alert is to say; undefined: there is to be none. @param local the alert, where it fires here. */
+  /** Returns the next note of an alert; undefined where the note is to be removed. @param local the alert, where it fires here. */
   #next(
     place: string,
     said: SharedAlert | undefined,
@@ -358,7 +366,7 @@ export class FleetAlerts {
     let next = this.#seen(said, local !== undefined, me);
     next = this.#taken(next, me, local !== undefined);
     next = this.#withSaid(next);
-    // Over for the last one that lives: of what the dead saw, nobody knows more.
+    // It ended for the last living collector. What dead ones saw is unknown.
     const isLast = said.sees[me.name] === me.session && next.sees[me.name] === undefined;
     if (isLast && !this.#isSeen(next)) return this.#over(next, ended);
     if (!this.#isMine(next)) return next;
@@ -366,7 +374,7 @@ export class FleetAlerts {
   }
 
   #begun(place: string, before: SharedAlert | undefined, local: Alert, me: FleetSession): SharedAlert {
-    // What it was before has ended under its id.
+    // The earlier alert has ended under its id.
     const id = before?.alert.id === local.id ? this.#ports.newId() : local.id;
     const isTold = this.#toldAlone.has(place);
     const isHeld = local.untold === true || (!isTold && this.#ports.isHeld(local));
@@ -379,16 +387,16 @@ export class FleetAlerts {
     return { alert, act, holder, sees, pending: [...(before?.pending ?? []), ...began] };
   }
 
-  /** Adds this collector to those for whom it fires, or takes it away. */
+  /** Adds this collector to those for which the alert fires, or removes it. */
   #seen(said: SharedAlert, fires: boolean, { name, session }: FleetSession): SharedAlert {
     const { [name]: mine, ...others } = said.sees;
     if (fires === (mine === session) || (!fires && mine === undefined)) return said;
     if (fires) return { ...said, sees: { ...others, [name]: session } };
-    // An earlier run of this collector saw it: what it does see is not known yet.
+    // An earlier run of this collector saw it. What this run sees is not known yet.
     return mine === session ? { ...said, sees: others } : said;
   }
 
-  /** Takes an alert whose holder is dead. Those for whom it fires come first: they know what it is made of. */
+  /** Takes an alert whose holder is dead. Collectors for which it fires come first, because they have its evidence. */
   #taken(said: SharedAlert, me: FleetSession, fires: boolean): SharedAlert {
     if (this.#living.has(said.holder.session)) return said;
     const isSeen = said.alert.state === "firing" && this.#isSeen(said);
@@ -401,7 +409,7 @@ export class FleetAlerts {
     return alert === said.alert ? said : { ...said, alert };
   }
 
-  /** Ends an alert that nobody living has seen for long. */
+  /** Ends an alert that no living collector has seen for long. */
   #unseen(said: SharedAlert, ended: Ended | undefined): SharedAlert {
     const now = this.#ports.clock.now();
     const { unseenSince, ...rest } = said;
@@ -410,7 +418,7 @@ export class FleetAlerts {
     return now - unseenSince < unseenMs ? said : this.#over(said, ended, "the collectors that saw it are gone");
   }
 
-  /** Tells again of what was held back, or to be left alone for a time, when that is over. */
+  /** Adds a further notice when a silence or snooze has ended. */
   #again(said: SharedAlert): SharedAlert {
     const { alert, act, pending } = said;
     const { clock, isHeld } = this.#ports;
@@ -426,7 +434,7 @@ export class FleetAlerts {
     return { ...said, alert, sees: {}, pending: [...said.pending, end] };
   }
 
-  /** Without the notices that actions have taken; undefined when it is over, and all is told. */
+  /** Removes the notices that actions have taken. Returns undefined when the alert is over and all notices are sent. */
   #settled(said: SharedAlert): SharedAlert | undefined {
     if (!this.#isMine(said) || (said.pending.length === 0 && said.alert.state === "firing")) return said;
     const { notifier } = this.#ports;

@@ -1,20 +1,20 @@
 import type { Clock } from "../base/report/index.ts";
 import { isLive, type Answer, type Answers } from "./answers/index.ts";
 
-/** A collector of the fleet, as long as it lives. */
+/** A living collector of the fleet. */
 export interface FleetSession {
   readonly name: string;
-  /** Another one after each time that it has joined. */
+  /** An id that changes each time that it joins. */
   readonly session: string;
 }
 
-/** What this collector writes to all others, and from which version on it wants to know what was written. */
+/** The notes that this collector writes for all others, and the version from which it wants to read theirs. */
 export interface FleetRound {
   readonly since: number;
   readonly writes: readonly { readonly key: string; readonly after: number; readonly text: string | undefined }[];
 }
 
-/** What was written, by version, and the sessions of collectors that live. */
+/** The notes written by others, by version, and the sessions of living collectors. */
 export interface FleetAnswer {
   readonly notes: readonly { readonly key: string; readonly version: number; readonly text: string | undefined }[];
   /** True if there are no more. */
@@ -22,7 +22,7 @@ export interface FleetAnswer {
   readonly living: readonly string[];
 }
 
-/** A note and what it says. */
+/** A note and its content. */
 export interface Known<T> {
   readonly version: number;
   readonly said: T;
@@ -36,12 +36,12 @@ interface SharedAnswer {
   readonly session: string;
 }
 
-/** Routes are announced again after this time: a collector that was started again withdraws what it had left. */
+/** Interval for announcing routes again: a collector that restarts withdraws what it had left. */
 const renewMs = 30_000;
 
 /**
- * The answers of a fleet. Each that may be announced is a note of the collector that announces it; when that one dies, the next holder of its
- * alert takes the note. What somebody has ended by hand stays a note as long as its alert fires: nobody proposes it again.
+ * The answers of a fleet. Each answer that may be announced is a note of the collector that announces it. When that collector dies, the next holder of
+ * the alert takes the note. An answer ended by hand stays a note as long as its alert fires, so that nobody proposes it again.
  */
 export class FleetAnswers {
   readonly #clock: Clock;
@@ -54,13 +54,13 @@ export class FleetAnswers {
     this.#clock = clock;
   }
 
-  /** Takes a note; without a text it was removed. */
+  /** Reads a note; one without a text was removed. */
   read(id: string, version: number, text: string | undefined): void {
     if (text === undefined) this.#notes.delete(id);
     else this.#notes.set(id, { version, said: JSON.parse(text) as SharedAnswer });
   }
 
-  /** Hands over what became this collector's, and withdraws what another one that lives has taken. */
+  /** Hands over the answers that became this collector's, and withdraws those that another living collector has taken. */
   take(own: OwnAnswers, me: FleetSession, living: ReadonlySet<string>): void {
     for (const [id, { said }] of this.#notes) {
       if (said.session === me.session) own.adopt(said.answer);
@@ -74,7 +74,7 @@ export class FleetAnswers {
     if (!this.#isAnyUnwritten(own.list(), me)) this.goOn();
   }
 
-  /** What is to be written. @param holding the ids of alerts that fire: whether they are held here. */
+  /** Returns the notes to write. @param holding the ids of firing alerts, each with whether it is held here. */
   writes(
     own: OwnAnswers,
     me: FleetSession,
@@ -94,7 +94,7 @@ export class FleetAnswers {
       if (said.session === me.session) {
         const isSame = mine?.state === said.answer.state && mine.endsAt === said.answer.endsAt;
         if (!isSame) write(id, version, mine);
-        // Of an alert that is over anybody takes it, and ends it.
+        // Any collector takes and ends the answer of an alert that is over.
       } else if (!living.has(said.session) && holding.get(said.answer.alert) !== false)
         write(id, version, mine ?? said.answer);
     }
@@ -102,13 +102,13 @@ export class FleetAnswers {
     return writes;
   }
 
-  /** Resolves when the others know which of these are to be announced. */
+  /** Resolves when the others know which of these answers are to be announced. */
   keep(answers: readonly Answer[], me: FleetSession | undefined): Promise<void> {
     if (this.#isLeft || !this.#isAnyUnwritten(answers, me)) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** The actions that others answer an alert by, or by which somebody has ended an answer. @param isAlone then others do not count. */
+  /** Returns the actions by which others answer an alert, or by which somebody ended an answer. @param isAlone true ignores the others. */
   answered(alert: string, me: FleetSession | undefined, isAlone: boolean): readonly string[] {
     return [...this.#notes.values()].flatMap(({ said: { answer, session } }) => {
       const counts = session !== me?.session && (!isAlone || answer.endedBy !== undefined);
@@ -116,14 +116,14 @@ export class FleetAnswers {
     });
   }
 
-  /** Those who wait for the others wait no more. */
+  /** Ends the waiting of those who wait for the others. */
   goOn(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const resolve of waiting) resolve();
   }
 
-  /** Nobody waits for the others any more. */
+  /** Ends all waiting for the others. */
   leave(): void {
     this.#isLeft = true;
     this.goOn();

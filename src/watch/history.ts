@@ -3,23 +3,23 @@ import { join } from "node:path";
 import type { Clock, Log } from "../base/report/index.ts";
 import { isMissing, replaceContent, type FileIo } from "../base/file/index.ts";
 
-/** What a rule keeps of the time before, over restarts. */
+/** The knowledge of a rule about earlier times, kept over restarts. */
 export interface History {
-  /** Keys that could not be kept, because there were too many. */
+  /** The number of keys refused for lack of room. */
   readonly refused: number;
-  /** Goes on to a time by the clock on the wall, milliseconds since the epoch; called once a second. */
+  /** Advances to a wall-clock time in milliseconds since the epoch. Called once a second. */
   advance(now: number): void;
-  /** In words: how much history there is. */
+  /** Returns a description of how much history there is. */
   text(now: number): string;
-  /** Lines of JSON, the first about all keys. */
+  /** Returns lines of JSON; the first is about all keys. */
   lines(): Iterable<string>;
-  /** Takes lines of another run, beside what it has. @throws Error for lines of another form. */
+  /** Adds the lines of another run to what it has. @throws Error for lines of another form. */
   restore(lines: readonly string[]): void;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** A key that was not seen for so many days is new. */
+/** A key is new when it was not seen for this many days. */
 const newDays = 30;
 
 /** Returns a length of time such as `3 days`. */
@@ -28,7 +28,7 @@ function spanText(ms: number): string {
   return `${Math.max(0, count)} ${unit}`;
 }
 
-/** Keys that were seen of late, by the day of the last time. */
+/** Keys seen recently, each with the day when it was last seen. */
 export class SeenKeys implements History {
   readonly #max: number;
   readonly #afterMs: number;
@@ -38,7 +38,7 @@ export class SeenKeys implements History {
   #today: number;
   refused = 0;
 
-  /** @param max keys. @param afterMs so long all keys are taken as known. */
+  /** @param max maximum number of keys. @param afterMs learning time, during which no key is new. */
   constructor(max: number, afterMs: number, now: number) {
     this.#max = max;
     this.#afterMs = afterMs;
@@ -55,10 +55,10 @@ export class SeenKeys implements History {
     for (const [key, day] of this.#days) if (day < today - newDays) this.#days.delete(key);
   }
 
-  /** Notes that a key was seen. @returns whether it is new. Where there is no place for it, it is not, but counted. */
+  /** Records that a key was seen. @returns true where it is new. A key for which there is no room counts as refused and is not new. */
   see(key: string, now: number): boolean {
     const day = this.#days.get(key);
-    // A day to come is one of a run whose clock was right: this one's is not set yet.
+    // A future day comes from a run whose clock was right; the clock of this run is not set yet.
     if (day !== undefined && day >= this.#today) return false;
     if (day === undefined && this.#days.size >= this.#max) {
       this.refused++;
@@ -83,7 +83,7 @@ export class SeenKeys implements History {
     const { since, until } = JSON.parse(head) as { readonly since?: number; readonly until?: number };
     if (typeof since !== "number" || typeof until !== "number") throw new Error("no time of the first record");
     const given = lines.map((line) => JSON.parse(line) as readonly [string, number]);
-    // How long it ran, and not since when: a clock that was not set yet is no time of learning.
+    // It restores the running time, not the start: a jump of a clock that was not set yet is no learning time.
     this.#since -= Math.max(0, until - since);
     for (const [key, day] of given) {
       if (this.#days.size < this.#max && day >= this.#today - newDays)
@@ -92,16 +92,16 @@ export class SeenKeys implements History {
   }
 }
 
-/** The hours that are kept: those of four weeks before the present hour. */
+/** The number of hours kept: those of four weeks before the present hour. */
 const keptHours = 5 * 168;
 const weekHours = 168;
-/** Fewer values say nothing of what is usual. */
+/** Fewer values cannot show what is usual. */
 const fewest = 3;
-/** An hour counts when the rule ran for this part of it. */
+/** An hour counts when the rule ran for this many seconds of it. */
 const wholeHour = 1800;
-/** A rate is kept when it reaches this part of what would be an alert at least. */
+/** A rate is kept when it reaches at least this share of the lowest alert value. */
 const keptPart = 1 / 8;
-/** Of normal values 99.7 % are within this many MADs of the median. */
+/** 99.7 % of normally distributed values lie within this many MADs of the median. */
 const madWidth = 3 * 1.4826;
 const codesPerDoubling = 1024;
 
@@ -120,25 +120,25 @@ function medianOf(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
 }
 
-/** What is usual for a key at an hour: the median of the greatest values of these hours, and how far they differ from it. */
+/** The usual value of a key at an hour: the median of the maxima of comparable hours, and how far these deviate from it. */
 export interface Usual {
   readonly median: number;
   readonly deviation: number;
 }
 
-/** The greatest value of each key in each hour of the last weeks. */
+/** The maximum of each key in each hour of the last weeks. */
 export class UsualValues implements History {
   readonly #max: number;
   readonly #from: number;
-  /** By key a code for each hour. */
+  /** A code for each hour, by key. */
   readonly #hours = new Map<string, Uint16Array>();
-  /** For how many seconds of each hour the rule ran. */
+  /** Seconds of each hour for which the rule ran. */
   readonly #covered = new Uint16Array(keptHours);
   #hour: number;
   #refusedAt = -Infinity;
   refused = 0;
 
-  /** @param max keys. @param least no alert is below it. */
+  /** @param max maximum number of keys. @param least value below which there is no alert. */
   constructor(max: number, least: number, now: number) {
     this.#max = max;
     this.#from = least * keptPart;
@@ -152,7 +152,7 @@ export class UsualValues implements History {
     this.#covered[at] = Math.min(3600, (this.#covered[at] as number) + 1);
   }
 
-  /** Notes a value of the present hour. */
+  /** Records a value of the present hour. */
   note(key: string, value: number): void {
     if (value <= this.#from) return;
     let hours = this.#hours.get(key);
@@ -168,13 +168,13 @@ export class UsualValues implements History {
     hours[at] = Math.max(hours[at] as number, encode(value));
   }
 
-  /** What is usual at this hour: of the same hour of the last four weeks, else of the last seven days; undefined: that is not known. */
+  /** Returns what is usual at this hour, from the same hour of the last four weeks, else from the last seven days. Undefined where that is unknown. */
   usual(key: string): Usual | undefined {
     const hours = this.#hours.get(key);
     if (hours === undefined && this.#hour - this.#refusedAt < keptHours) return undefined;
     const past = this.#pastHours();
     if (past === undefined) return undefined;
-    // An hour and its neighbours: what happens each day does not happen at the same minute, and some clocks change in summer.
+    // Neighbouring hours count as well: daily events vary by some minutes, and some clocks change in summer.
     const values = past.map((hour) =>
       hours === undefined ? 0 : Math.max(...[hour - 1, hour, hour + 1].map((each) => this.#value(hours, each))),
     );
@@ -205,7 +205,7 @@ export class UsualValues implements History {
       const [key, codes] = JSON.parse(line) as readonly [string, string];
       return [key, codesOf(codes)] as const;
     });
-    // A clock that was set back is waited for.
+    // After the clock was set back, it waits until the time is reached again.
     const present = Math.max(this.#hour, hour);
     const now = [...this.#hours].map(([key, hours]) => [key, this.#value(hours, this.#hour)] as const);
     this.#hour = hour;
@@ -246,7 +246,7 @@ export class UsualValues implements History {
   }
 }
 
-/** Returns the value above which a key is more than so many times as high as usual, and no usual difference. */
+/** Returns the bound above which a value exceeds the usual one by this factor, and by more than a usual deviation. */
 export function boundOf({ median, deviation }: Usual, times: number): number {
   return Math.max(times * median, median + madWidth * deviation);
 }
@@ -255,7 +255,7 @@ function textOf(codes: Uint16Array): string {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString("base64");
 }
 
-/** @throws Error for a text of another length. */
+/** Decodes the codes of all hours. @throws Error for a text of another length. */
 function codesOf(text: string): Uint16Array {
   const bytes = Buffer.from(text, "base64");
   if (bytes.length !== 2 * keptHours) throw new Error("other hours than expected");
@@ -267,21 +267,21 @@ function codesOf(text: string): Uint16Array {
 const version = 1;
 const nameLength = 32;
 const ending = ".ndjson";
-/** A rule that is gone for so long does not come back. */
+/** A rule that has been missing for this long does not come back. */
 const orphanMs = 30 * dayMs;
 
-/** Files in which the history of each rule outlives a restart. */
+/** Files in which the history of each rule survives a restart. */
 export class HistoryFiles {
   readonly #folder: string;
   readonly #io: FileIo;
   readonly #run: string;
   #number = 0;
-  /** Files that could not be read: nothing is written over them. */
+  /** Files that could not be read. They are not overwritten. */
   readonly #unread = new Set<string>();
-  /** Files that were set aside. */
+  /** The number of files that were set aside. */
   setAside = 0;
 
-  /** @param run letters and digits that no other run has. */
+  /** @param run letters and digits that are unique to this run. */
   constructor(directory: string, io: FileIo, run: string) {
     this.#folder = join(directory, "history");
     this.#io = io;
@@ -289,10 +289,10 @@ export class HistoryFiles {
   }
 
   /**
-   * Reads the history of a rule into it. One of another definition of the rule is left alone.
+   * Reads the history of a rule. It ignores the history of another definition of the rule.
    *
    * @param identity what the history is about.
-   * @throws Error that names the file, where it is not of this form; the errors of {@link FileIo}.
+   * @throws Error that names a file of another form; the errors of {@link FileIo}.
    */
   async read(rule: string, identity: string, history: History): Promise<void> {
     const path = this.#pathOf(rule);
@@ -309,7 +309,7 @@ export class HistoryFiles {
     }
   }
 
-  /** Writes the history of a rule; a file that could not be read is renamed before. @throws SaveError; the file is as it was. */
+  /** Writes the history of a rule. It renames a file that could not be read before. @throws SaveError; the file is then unchanged. */
   async write(rule: string, identity: string, history: History): Promise<void> {
     const target = this.#pathOf(rule);
     if (this.#unread.has(target)) {
@@ -324,7 +324,7 @@ export class HistoryFiles {
     await replaceContent(this.#io, { target, temporary, mode: 0o600 }, content);
   }
 
-  /** Removes the files of rules that were not there for a month. */
+  /** Removes the files of rules that have been missing for a month. */
   async tidy(rules: readonly string[], now: number): Promise<void> {
     const kept = new Set(rules.map((rule) => this.#pathOf(rule)));
     const names = await this.#io.list(this.#folder).catch((error: unknown) => {
@@ -343,30 +343,30 @@ export class HistoryFiles {
   }
 }
 
-/** How often what is usual, and what was seen, is written. */
+/** Interval for writing usual values and seen keys. */
 const historyMs = 600_000;
 
-/** Who has a history: a rule. */
+/** The owner of a history: a rule. */
 interface HistoryOwner {
   readonly rule: { readonly name: string };
   readonly identity: string;
   readonly history: History | undefined;
 }
 
-/** Hands the histories of rules on from those before them or from files, and writes them from time to time. */
+/** Gives rules the history of their predecessors or of files, and writes it periodically. */
 export class HistoryKeeper {
   readonly #files: HistoryFiles | undefined;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #onFault: (fault: string | undefined) => void;
   #owners: readonly HistoryOwner[] = [];
-  /** By the monotonic clock. */
+  /** Time of the next write, by the monotonic clock. */
   #from: number;
   #saving: Promise<void> | undefined;
-  /** Until it is done there is nothing to be written. */
+  /** Pending while rules take their history; nothing is written until then. */
   #taking: Promise<void> = Promise.resolve();
 
-  /** @param files undefined: histories end with the run. @param onFault is given what is wrong, and undefined when all is well again. */
+  /** @param files undefined: histories do not survive the run. @param onFault receives what is wrong, and undefined when that is over. */
   constructor(
     files: HistoryFiles | undefined,
     { clock, log }: { readonly clock: Clock; readonly log: Log },
@@ -379,7 +379,7 @@ export class HistoryKeeper {
     this.#from = clock.monotonic() + historyMs;
   }
 
-  /** Gives rules the history of those before them, or that of their files. */
+  /** Gives rules the history of the rules before them, or of their files. */
   use(owners: readonly HistoryOwner[]): void {
     const before = this.#owners;
     this.#owners = owners;
@@ -401,7 +401,7 @@ export class HistoryKeeper {
     await this.save();
   }
 
-  /** Writes the history of all rules, one after the other. */
+  /** Writes the history of all rules, one after another. */
   async save(): Promise<void> {
     const files = this.#files;
     if (files === undefined || this.#saving !== undefined) return;

@@ -3,34 +3,34 @@ import { holds, type Comparison } from "./condition.ts";
 import type { Measure, Rule } from "./rule.ts";
 import { DistinctWindows, SumWindows, windowSteps } from "./windows.ts";
 
-/** What is found of a key. */
+/** The state of a key under a condition. */
 export interface Look {
-  /** At present, in the unit of the measure. */
+  /** The present value, in the unit of the measure. */
   readonly value: number;
-  /** The longest time for which the condition held, milliseconds. */
+  /** The longest time for which the condition held, in milliseconds. */
   readonly run: number;
   /** The most extreme value while it held. */
   readonly peak: number;
-  /** The greatest value of all windows that are kept. */
+  /** The greatest value of all kept windows. */
   readonly most: number;
-  /** When the condition began that holds at present; undefined where it does not. */
+  /** When the present condition began to hold; undefined where it does not hold. */
   readonly began: number | undefined;
-  /** True if it holds in all windows that are kept. */
+  /** True if it holds in all kept windows. */
   readonly isWhole: boolean;
 }
 
-/** Room for what is found of the rows that a rule takes; rules use it one after the other. */
+/** Buffers for the rows that a rule takes. Rules use them one after another. */
 export class RowRoom {
-  /** Rows that pass the filter. */
+  /** The rows that pass the filter. */
   readonly passing: Uint32Array;
-  /** Of each of the rows that a rule takes, in their order: the slot, -1 for none; */
+  /** The slot of each taken row, in order; -1 for none. */
   readonly slots: Int32Array;
-  /** the part of it in evidence; */
+  /** The amount of each taken row in the evidence. */
   readonly amounts: Float64Array;
-  /** the greatest sum of a step that it changed. */
+  /** For each taken row, the greatest sum of a step that it changed. */
   readonly most: Float64Array;
 
-  /** @param count rows at a time. */
+  /** @param count maximum number of rows at a time. */
   constructor(count: number) {
     this.passing = new Uint32Array(count);
     this.slots = new Int32Array(count);
@@ -39,39 +39,40 @@ export class RowRoom {
   }
 }
 
-/** What a rule measures, by slot. */
+/** The measured values of a rule, by slot. */
 export interface Values {
-  /** How far a window slides, milliseconds. */
+  /** Distance in milliseconds by which a window slides. */
   readonly stepMs: number;
   /** Makes room for slots below a number. */
   reserve?(capacity: number): void;
   advance?(now: number): void;
-  /** Has the rows that are in use now. */
+  /** Selects the rows that are in use now. */
   use?(): void;
-  /** How long after it was taken a row may count, milliseconds; undefined: that is not known. */
+  /** Time in milliseconds for which a row may count after it was taken. Undefined where that is unknown. */
   readonly keptMs?: number;
-  /** What `most` of a row is where a key may be above a limit; undefined: that is not known. */
+  /** Returns the value of `most` for a row from which its key may be above a limit. Undefined where that is unknown. */
   nearFrom?(limit: number): number;
-  /** Takes rows of those that pass the filter, from a place to before another one; each stands for `weight` records. It writes `amounts` and `most`. */
+  /** Takes a range of the rows that pass the filter; each stands for `weight` records. It writes `amounts` and `most`. */
   take(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number, now: number): void;
-  /** What a row would add to a sum that is no less than the value; undefined where there is none. */
+  /** Returns an upper bound of what a row adds to a sum; undefined where there is none. */
   bound?(row: number, weight: number): number;
-  /** Tells whether a slot is below a bound in the present window. */
+  /** Reports whether a slot is below a bound in the present window. */
   isBelow?(slot: number, bound: number): boolean;
   /**
-   * Looks whether a value is as it should be.
+   * Compares the values of a slot with a limit.
    *
-   * @param first when the slot was seen first. @param after what held until then counts no more.
+   * @param first when the slot was seen first.
+   * @param after time before which a condition no longer counts.
    */
   look(slot: number, operator: Comparison["operator"], limit: number, first: number, now: number, after?: number): Look;
-  /** The values of the steps that are kept, oldest first; undefined where there are none. */
+  /** Returns the values of the kept steps, oldest first; undefined where there are none. */
   series?(slot: number): readonly number[];
   clear(slot: number): void;
 }
 
 const second = 1000;
 
-/** Makes what a rule measures. @param now milliseconds since the epoch. */
+/** Creates the measure of a rule. @param now milliseconds since the epoch. */
 export function createValues(rule: Rule, rows: Rows, now: number): Values {
   const { measure } = rule;
   switch (measure.kind) {
@@ -94,12 +95,12 @@ export function createValues(rule: Rule, rows: Rows, now: number): Values {
   return new SumValues(rule, rows, now);
 }
 
-/** The fields that a measure reads. */
+/** Returns the fields that a measure reads. */
 export function measuredFields({ measure }: Rule): readonly string[] {
   return "column" in measure ? [measure.column.field] : [];
 }
 
-/** Sums over a window: each second, in all, or as a share. */
+/** Sums over a window: per second, in all, or as a share. */
 class SumValues implements Values {
   readonly #sums: SumWindows;
   readonly #all: SumWindows | undefined;
@@ -108,10 +109,10 @@ class SumValues implements Values {
   #amounts: Float64Array | undefined;
   readonly #changing: Reader | undefined;
   readonly #least: number;
-  /** From a sum to the unit of the measure. */
+  /** Factor from a sum to the unit of the measure. */
   readonly #scale: number;
   readonly #seriesScale: number;
-  /** By slot the last value of what changes. */
+  /** The last value of a field whose changes count, by slot. */
   readonly #last: (string | undefined)[] = [];
 
   constructor({ measure, overMs, least, of }: Rule, rows: Rows, now: number) {
@@ -182,7 +183,7 @@ class SumValues implements Values {
   ): Look {
     const sums = this.#sums;
     const isAbove = operator.startsWith(">");
-    // A step that goes on is too small as yet: that says nothing of a value below.
+    // The present step is incomplete and its sum too small, so it says nothing about a value below the limit.
     const last = isAbove ? sums.now : sums.now - 1;
     const from = Math.max(sums.first + windowSteps - 1, isAbove ? 0 : Math.floor(first / sums.stepMs) + windowSteps);
     const counted = Math.max(from, Math.floor(after / sums.stepMs) + 1);
@@ -225,7 +226,7 @@ class SumValues implements Values {
     this.#last[slot] = undefined;
   }
 
-  /** @param all of a share the sum of all. */
+  /** @param all for a share, the sum of everything. */
   #valueOf(sum: number, all: number | undefined): number {
     if (all === undefined) return sum * this.#scale;
     if (sum * this.#scale < this.#least) return 0;
@@ -252,7 +253,7 @@ class SumValues implements Values {
   }
 }
 
-/** The number of different values in a window, an estimate. */
+/** An estimate of the number of different values in a window. */
 class DistinctValues implements Values {
   readonly stepMs: number;
   readonly #overMs: number;
@@ -315,10 +316,10 @@ function lookAt(value: number, does: boolean, now: number): Look {
   return { value, run: 0, peak: value, most: value, began: does ? now : undefined, isWhole: true };
 }
 
-/** A reading that is older says nothing of the present any more. */
+/** An older reading says nothing about the present. */
 const staleMs = 15 * 60_000;
 
-/** A counter of each slot. */
+/** The growth of a counter, by slot. */
 class CounterGrowth {
   readonly #reader: Reader;
   readonly #received: Reader;
@@ -330,7 +331,7 @@ class CounterGrowth {
     this.#received = received;
   }
 
-  /** Returns how much it grew each second since the record before; undefined for the first one, and where it was reset. */
+  /** Returns the growth per second since the record before; undefined for the first record and after a reset. */
   take(slot: number, row: number): number | undefined {
     if (!this.#reader.has(row)) return undefined;
     const [before, beforeAt = 0] = [this.#counts[slot], this.#at[slot]];
@@ -347,7 +348,7 @@ class CounterGrowth {
   }
 }
 
-/** The last reading of a key: a value, the growth of a counter each second, or how full an interface is. */
+/** The last reading of a key: a value, the growth of a counter per second, or the utilisation of an interface. */
 class ReadingValues implements Values {
   readonly stepMs = second;
   readonly #read: (slot: number, row: number) => number | undefined;
@@ -406,15 +407,15 @@ class ReadingValues implements Values {
   }
 }
 
-/** An interval is the same within this part of it, and one second. */
+/** Intervals are equal within this share of them plus one second. */
 const evenPart = 0.1;
-/** Flows that are longer are connections that are kept, whose records come at even intervals by themselves. */
+/** Longer flows are permanent connections, whose records come at even intervals anyway. */
 const shortMs = 10_000;
-/** What comes closer together is one beat. */
+/** Flows closer together count as one beat. */
 const shortestMs = 2000;
 const smoothing = 0.2;
 
-/** How often in a row a short flow of a key came at the same interval. */
+/** The number of consecutive short flows of a key at equal intervals. */
 class BeatValues implements Values {
   readonly stepMs = second;
   readonly #times: FlowTimes;

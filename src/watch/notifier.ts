@@ -6,55 +6,55 @@ import type { Letter, ReceiverSurroundings } from "./actions/receiver.ts";
 import type { KeptAlerts } from "./alert-file.ts";
 import type { Alert, Notice } from "./alerts.ts";
 
-/** The state of an action, as it is shown. */
+/** The state of an action, as shown. */
 export interface ActionStatus {
   readonly name: string;
   readonly waiting: number;
   readonly sent: number;
   readonly failures: number;
   readonly dropped: number;
-  /** Notices that were set aside and can be sent again. */
+  /** The number of notices that were set aside and can be sent again. */
   readonly aside: number;
   readonly fault?: string;
 }
 
-/** What became of a notice of an alert. */
+/** The outcome of a notice of an alert. */
 export interface NoticeState {
   readonly action: string;
   readonly kind: Notice["kind"];
-  /** Aside: its receiver refuses it. */
+  /** `aside`: the receiver refuses it. */
   readonly state: "waiting" | "sent" | "aside";
-  /** When it was taken or set aside, milliseconds since the epoch. */
+  /** When it was delivered or set aside, in milliseconds since the epoch. */
   readonly at?: number;
-  /** Why it waits, where a try failed, or why it was set aside. */
+  /** Why it waits after a failed try, or why it was set aside. */
   readonly because?: string;
 }
 
 type Lists<T> = Readonly<Record<string, readonly T[]>>;
 type KeptNotices = Pick<KeptAlerts, "waiting"> & Required<Pick<KeptAlerts, "refused">>;
 
-/** Tells actions of alerts: a queue for each action of the file of rules. */
+/** Sends notices of alerts: it has a queue for each action of the rules file. */
 export class Notifier {
   readonly #around: ReceiverSurroundings;
   readonly #changed: () => void;
-  /** Of all actions that there were, so that a counter does not fall when the file is read again. */
+  /** Counts of all actions so far, so that a counter does not fall when the file is read again. */
   readonly #counts = new Map<string, NoticeCounts>();
   #queues: readonly ActionQueue[] = [];
-  /** Notices of the last run, until a file of rules says which actions there are. */
+  /** Notices of the last run, until a rules file says which actions exist. */
   #kept: KeptNotices | undefined;
 
-  /** @param changed called when what is to be kept has changed. */
+  /** @param changed called when the state to keep has changed. */
   constructor(around: ReceiverSurroundings, changed: () => void) {
     this.#around = around;
     this.#changed = changed;
   }
 
-  /** Takes what waited in another run. */
+  /** Restores what waited in another run. */
   restore({ waiting, refused = {} }: KeptAlerts): void {
     this.#kept = { waiting, refused };
   }
 
-  /** Has these actions from now on. What waits for one that has gone is dropped and counted. */
+  /** Replaces the actions. Notices for a removed action are dropped and counted. */
   use(actions: ReadonlyMap<string, ActionConfig>): void {
     const { waiting, refused } = this.kept();
     this.#kept = undefined;
@@ -77,17 +77,17 @@ export class Notifier {
     for (const queue of this.#queues) if (actions.includes(queue.name)) queue.add(notice);
   }
 
-  /** Tells whether a notice waits for an action. */
+  /** Reports whether a notice waits for an action. */
   holds(action: string, id: string): boolean {
     return this.#queue(action)?.holds(id) === true;
   }
 
-  /** Takes a notice back that somebody else sends. */
+  /** Removes a notice that another collector sends. */
   takeBack(actions: readonly string[], id: string): void {
     for (const action of actions) this.#queue(action)?.takeBack(id);
   }
 
-  /** Sends what is due, and again what actions want to hear again. @param firing the alerts that an action is told of. */
+  /** Sends what is due, and repeats what actions want to hear again. @param firing returns the alerts of an action. */
   tick(firing: (action: string) => readonly Alert[]): void {
     for (const queue of this.#queues) {
       queue.repeat(() => firing(queue.name));
@@ -95,22 +95,22 @@ export class Notifier {
     }
   }
 
-  /** @throws Error when the action does not take it. @returns false where there is no such action. */
+  /** Sends a sample alert. @returns false where there is no such action. @throws Error when the action does not take it. */
   async test(name: string, alert: Alert): Promise<boolean> {
     const queue = this.#queue(name);
     await queue?.test(alert);
     return queue !== undefined;
   }
 
-  /** Names of the actions that take letters. */
+  /** Returns the names of the actions that take letters. */
   letterActions(): readonly string[] {
     return this.#queues.filter(({ takesLetters }) => takesLetters).map(({ name }) => name);
   }
 
   /**
-   * Sends a letter by an action, with the retries of notices. It is not kept over a restart: who posts it does that.
+   * Sends a letter by an action, with the retries of notices. It does not keep the letter over a restart; the caller does.
    *
-   * @returns why it was given up; undefined: it was sent.
+   * @returns why it was given up; undefined where it was sent.
    * @throws Error where it can be posted again: there is no such action now, it has changed, or the letter was taken back.
    */
   async post(name: string, letter: Letter): Promise<string | undefined> {
@@ -119,17 +119,17 @@ export class Notifier {
     return queue.post(letter);
   }
 
-  /** Takes back a letter that is not being sent yet, of all actions. */
+  /** Removes a letter that is not being sent yet from all actions. */
   takeBackLetter(id: string): void {
     for (const queue of this.#queues) queue.takeBackLetter(id);
   }
 
-  /** Sends again what was set aside. @returns how many; undefined where there is no such action. */
+  /** Sends again what was set aside. @returns the number of notices; undefined where there is no such action. */
   resend(name: string): number | undefined {
     return this.#queue(name)?.resend();
   }
 
-  /** What is to outlive a restart. @param isKept tells whether somebody else keeps a notice, by its id. */
+  /** Returns the state to keep over a restart. @param isKept reports whether somebody else keeps a notice, by its id. */
   kept(isKept: (id: string) => boolean = () => false): KeptNotices {
     if (this.#kept !== undefined) return this.#kept;
     const lists = <T>(of: (queue: ActionQueue) => T): Readonly<Record<string, T>> =>
@@ -137,7 +137,7 @@ export class Notifier {
     return { waiting: lists((queue) => queue.waitingBut(isKept)), refused: lists(({ refused }) => refused) };
   }
 
-  /** The notices of an alert: those that were taken, as far as they are remembered, those that wait, and those that were set aside. */
+  /** Returns the notices of an alert: the delivered ones that it remembers, the waiting ones, and those set aside. */
   noticesOf(alert: string): readonly NoticeState[] {
     const isOf = (notice: Notice): boolean => notice.alert.id === alert;
     return this.#queues.flatMap(({ name: action, waiting, refused, taken, fault }) => [

@@ -16,10 +16,10 @@ import {
 import { readComparison, readCondition, readQuantity, usualClear } from "./condition.ts";
 import { filterOf, overForm, ruleShape, sayText, type Rule } from "./rule.ts";
 
-/** A rule that comes with the program, for those who choose it by its name. */
+/** A rule that comes with the program. A file chooses it by name. */
 export interface ReadyRule {
   readonly rule: Rule;
-  /** In words: what it finds, what it does not, and how to choose its number. */
+  /** A description of what it finds, what it misses, and how to choose its number. */
   readonly sees: string;
   readonly misses: string;
   readonly number: string;
@@ -37,7 +37,7 @@ const readyShape = list(
   "ready rule",
 );
 
-/** Reads the file of ready rules. @throws Error with all that is wrong with it. */
+/** Reads the file of ready rules. @throws Error that lists all faults. */
 export function readReadyRules(source: string): readonly ReadyRule[] {
   const { value, findings, hasErrors } = readShape(source, readyShape);
   if (hasErrors || value === undefined) throw new Error(findings.map(formatShapeFinding).join("\n"));
@@ -54,13 +54,13 @@ const changes = mapping({
   act: defaulted(oneOrList(textLine), [], "As `rules[].act`."),
 });
 
-/** The ready rules that a file chooses, by name, with what is other there. */
+/** The shape of the ready rules that a file chooses, by name, each with its changes. */
 export const chosenShape = mapOf(textLine, changes.orEmpty(), { each: "ready rule" });
 
 type Changes = NonNullable<ReturnType<typeof changes.read>>;
 export type ChosenRules = ReadonlyMap<string, Changes>;
 
-/** Returns the ready rule of a name, as a file wants it; undefined where something is wrong, which is reported. */
+/** Returns the ready rule of a name with the changes of a file. It reports faults and then returns undefined. */
 export function chooseReady(
   name: string,
   change: Changes,

@@ -3,16 +3,16 @@ import type { Rows } from "./batch-rows.ts";
 import type { ValueCodes } from "./value-codes.ts";
 import { longer } from "./windows.ts";
 
-/** A filter over rows in use. */
+/** A filter over the rows in use. */
 export interface RowFilter {
   passes(row: number): boolean;
-  /** Writes the rows that pass, of the first `count`, to a list, which may be the same one. @returns how many. */
+  /** Writes those of the first `count` rows that pass to a list, which may be the same one. @returns their number. */
   keep(from: Uint32Array, count: number, to: Uint32Array): number;
 }
 
 const [isUnknown, isRefused, isPassed] = [0, 1, 2];
 
-/** What asks one field: decided once for each value, as long as values have codes. */
+/** A condition on one field. It is decided once for each value, as long as values have codes. */
 class FieldPart implements RowFilter {
   readonly #rows: Rows;
   readonly #field: string;
@@ -20,7 +20,7 @@ class FieldPart implements RowFilter {
   #batch = -1;
   #codes: ValueCodes | undefined;
   #epoch = -1;
-  /** By code. */
+  /** Decisions by code. */
   #decided = new Uint8Array(0);
 
   constructor(rows: Rows, field: string, filter: Filter) {
@@ -66,7 +66,7 @@ class FieldPart implements RowFilter {
   }
 }
 
-/** Parts of which all must pass, or one, as it says; or of one that must not. */
+/** Parts of which all or one must pass, or a part that must not pass. */
 class JoinedPart implements RowFilter {
   readonly #kind: "and" | "or" | "not";
   readonly #parts: readonly RowFilter[];
@@ -116,7 +116,7 @@ export function compileRowFilter(filter: Filter, rows: Rows): RowFilter {
   );
 }
 
-/** The fields that a filter asks. */
+/** Returns the fields that a filter reads. */
 export function filterFields(filter: Filter): readonly string[] {
   if ("fields" in filter) return filter.fields;
   return filter.kind === "not" ? filterFields(filter.filter) : filter.filters.flatMap(filterFields);

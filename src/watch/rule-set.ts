@@ -33,19 +33,19 @@ const flowFields: readonly string[] = [
 ];
 
 const maxRows = 2048;
-/** Rules whose attacks are told from what is usual: as many as there are bits. */
+/** Maximum number of rules with flow specifications: one for each bit. */
 const maxAsking = 31;
-/** More rows than this are waited for, so long after an alert. */
+/** With fewer rows than this, choosing waits until this long after the alert began. */
 const [fewRows, fewRowsMs] = [30, 5000];
 
 /**
- * The rows by which flow specifications are chosen: a sample of all that is usual. Each row says by a bit for each rule whether the rule
- * counts it; a bit that goes to another rule counts from then on.
+ * The rows by which flow specifications are chosen: a sample of all usual traffic. Each row has a bit for each rule that counts it. A bit that moves to
+ * another rule counts only from then on.
  */
 class AttackRows {
   readonly #usual: UsualFlows;
   readonly #reader: FlowReader;
-  /** By bit. */
+  /** Rules by bit. */
   readonly #rules: ({ readonly watch: RuleWatch; readonly from: number } | undefined)[] = [];
 
   /** @param now milliseconds since the epoch. */
@@ -54,7 +54,7 @@ class AttackRows {
     this.#reader = new FlowReader((field) => rows.reader(field));
   }
 
-  /** Has these rules from now on: those that stay keep their bits. */
+  /** Replaces the rules. Remaining rules keep their bits. */
   use(watches: readonly RuleWatch[], now: number): void {
     const staying = new Set(watches);
     for (const [bit, held] of this.#rules.entries())
@@ -66,7 +66,7 @@ class AttackRows {
     }
   }
 
-  /** Takes rows of the batch in use. @param weight how many records each stands for. */
+  /** Takes rows of the batch in use. @param weight the number of records that each stands for. */
   take(flows: Uint32Array, count: number, weight: number, now: number): void {
     for (let i = 0; i < count; i++) {
       const row = flows[i] as number;
@@ -81,10 +81,10 @@ class AttackRows {
   }
 
   /**
-   * Chooses against what a key of a rule has more of than before.
+   * Chooses matches for the excess of a key of a rule over earlier traffic.
    *
-   * @param ahead how far the clock on the wall is ahead, milliseconds.
-   * @returns undefined where there are no rows of it, or few as yet.
+   * @param ahead milliseconds by which the wall clock is ahead.
+   * @returns undefined where the key has no rows, or too few yet.
    */
   choose(
     watch: RuleWatch,
@@ -114,7 +114,7 @@ function perSecond(rows: readonly WeighedRow[], seconds: number): WeighedRow[] {
   return rows.map(({ row, weight }) => ({ row, weight: weight / seconds }));
 }
 
-/** The rules that are in force: their windows, and the columns that they need. */
+/** The rules in force, with their windows and the columns that they need. */
 export class RuleSet {
   readonly #limits: KeyLimits;
   #watches: readonly RuleWatch[] = [];
@@ -123,10 +123,10 @@ export class RuleSet {
   #reader: LineColumns | undefined;
   readonly #rows = new BatchRows();
   readonly #objects = new ObjectRows();
-  /** Rows of a batch that are flows. */
+  /** The rows of a batch that are flows. */
   readonly #flows = new Uint32Array(maxRows);
   readonly #room = new RowRoom(maxRows);
-  /** Where a rule asks for flow specifications. */
+  /** The rows for flow specifications; undefined where no rule asks for them. */
   #attacks: AttackRows | undefined;
 
   constructor(limits: KeyLimits) {
@@ -137,7 +137,7 @@ export class RuleSet {
     return this.#watches;
   }
 
-  /** Puts rules in force. One that counts as before keeps its windows. @param now milliseconds since the epoch. */
+  /** Puts rules in force. A rule that counts as before keeps its windows. @param now milliseconds since the epoch. */
   use({ rules, actions }: WatchConfig, now: number): void {
     const answers = answersOf(actions);
     const asks = ({ act }: Rule): boolean => act.some((name) => answers.get(name)?.kind === "flowspec");
@@ -163,7 +163,7 @@ export class RuleSet {
     this.#attacks?.use(asking, now);
   }
 
-  /** Takes whole lines, each of which stands for `weight` records. */
+  /** Takes whole lines; each stands for `weight` records. */
   take(lines: Uint8Array, weight: number, now: number): void {
     const reader = this.#reader;
     if (this.#ofFlows.length === 0 || reader === undefined) return;
@@ -181,12 +181,12 @@ export class RuleSet {
     }
   }
 
-  /** Chooses flow specifications against an alert. @param ahead how far the clock on the wall is ahead, milliseconds. */
+  /** Chooses flow specifications against an alert. @param ahead milliseconds by which the wall clock is ahead. */
   choose(watch: RuleWatch, alert: Alert, now: number, ahead: number): ReturnType<Attack["choose"]> {
     return this.#attacks?.choose(watch, alert, now, ahead);
   }
 
-  /** Takes lines that are no flows. @returns how many of them are no records. */
+  /** Takes lines about anything but flows. @returns the number of lines that are no records. */
   takeOthers(lines: string, now: number): number {
     const objects: Readonly<Record<string, unknown>>[] = [];
     let broken = 0;
@@ -213,7 +213,7 @@ export class RuleSet {
   }
 }
 
-/** The kind of a record that is no flow; undefined where no rule is about it. */
+/** Returns the kind of a record that is no flow; undefined where no rule is about it. */
 function sourceOf(record: Readonly<Record<string, unknown>>): Source | undefined {
   if (record["snmp.trap.oid"] !== undefined) return "trap";
   if (record["snmp.object.name"] !== undefined) return "snmp";
@@ -221,7 +221,7 @@ function sourceOf(record: Readonly<Record<string, unknown>>): Source | undefined
   return record["exporter.datagrams"] === undefined ? undefined : "exporter";
 }
 
-/** The columns that a rule on flows needs. */
+/** Returns the columns that a rule on flows needs. */
 function fieldsOf(rule: Rule): readonly string[] {
   const { filter, by } = rule;
   const speed = speedFieldOf(by);

@@ -10,52 +10,52 @@ import { speedFieldOf, type Rule } from "./rule.ts";
 import { KeyCache } from "./value-codes.ts";
 import { hashOf, Keys, KeySketch, longer, windowSteps } from "./windows.ts";
 
-/** What is found of a key that is not calm. */
+/** The judgement of a key that is not calm. */
 export interface Verdict {
-  /** The values of the fields of `by`, in their order. */
+  /** The values of the fields of `by`, in order. */
   readonly key: readonly string[];
   readonly state: "pending" | "firing" | "clear";
-  /** In the unit of the measure; of silence the seconds that it lasts. */
+  /** The value in the unit of the measure. For silence, its duration in seconds. */
   readonly value: number;
-  /** The greatest value of late, which an alert of late records is about. */
+  /** The recent maximum, which an alert of late records is about. */
   readonly peak: number;
-  /** When the present state began, milliseconds since the epoch. */
+  /** When the present state began, in milliseconds since the epoch. */
   readonly since: number;
-  /** The limit that it is compared with, in the unit of the measure. */
+  /** The limit, in the unit of the measure. */
   readonly limit?: number;
-  /** How the value, or the limit, was come by, where that is not plain. */
+  /** An explanation of the value or the limit, where it is not obvious. */
   readonly note?: string | undefined;
 }
 
 const estimateNote = "an estimate, within some percent";
 const second = 1000;
-/** A key is looked at closely when a step of it has this part of what a whole window would need. */
+/** A key is examined closely when one of its steps reaches this share of what a whole window needs. */
 const closeShare = 1 / (2 * windowSteps);
 const placeNote = "counted from a twentieth of the limit on: there are more keys than SVC_WATCH_MAX_KEYS";
-/** A key takes the place of another one from this part of what a whole window would need; so much is missing of it then. */
+/** A key may replace another one from this share of what a whole window needs. That share is then missing from its count. */
 const placeShare = 1 / 20;
-/** Keys that are asked for their place at a time: random keys are not to cost more. */
+/** Number of keys considered for replacement at a time, so that random keys cost no more. */
 const placeTries = 16;
-/** Keys that are looked at closely at a time. */
+/** Maximum number of keys examined closely at a time. */
 const maxClose = 200;
-/** How long a key that is silent for good is remembered. */
+/** Time for which a silent key is remembered. */
 const silentMs = 7 * 86_400_000;
-/** Devices are asked every few minutes: a key without records lives for so long. */
+/** Lifetime of a key without records. Devices are polled only every few minutes. */
 const devicesMs = 30 * 60_000;
-/** A beat that comes less often is none. */
+/** A beat with a longer interval does not count. */
 const beatsMs = 3 * 3_600_000;
-/** How long there is an alert about what is new. */
+/** Duration of an alert about something new. */
 const newMs = 3_600_000;
 
-/** How many keys there may be of a rule. */
+/** The limits on the number of keys of a rule. */
 export interface KeyLimits {
-  /** At a time. */
+  /** Maximum at a time. */
   readonly keys: number;
-  /** In its history. */
+  /** Maximum in its history. */
   readonly history: number;
 }
 
-/** Watches all keys of one rule: takes rows of flows, and says once a second which keys are as the rule says. */
+/** Watches all keys of one rule: takes rows of flows, and judges once a second which keys meet the condition. */
 export class RuleWatch {
   readonly keys: Keys;
   #rule: Rule;
@@ -64,40 +64,40 @@ export class RuleWatch {
   readonly #evidence: readonly Reader[];
   readonly #rows: Rows;
   readonly #values: Values;
-  /** The speed of the interface of a key, where a limit is about it. */
+  /** Reads the speed of a key's interface, where a limit is relative to it. */
   readonly #speed: Reader | undefined;
   readonly #speeds: number[] = [];
   readonly #usual: UsualValues | undefined;
   readonly #known: SeenKeys | undefined;
   readonly #isAbove: boolean;
   readonly #closeFrom: number;
-  /** What a row makes of its key at least where that may be above its limit. */
+  /** The value of `most` for a row from which its key may be above its limit. */
   readonly #nearFrom: number;
-  /** Reads rows to be kept; undefined where none are asked for. */
+  /** Reads rows to keep; undefined where no rows are asked for. */
   readonly #flows: FlowReader | undefined;
   readonly #close = new Map<number, CloseLook>();
-  /** When a key was seen first and last, and when it had a large step last, milliseconds since the epoch. */
+  /** When each key was first seen, last seen, and last had a large step, in milliseconds since the epoch. */
   #seen = { first: new Float64Array(0), last: new Float64Array(0), large: new Float64Array(0) };
   /** Keys with records since the last judgement that may be above their limit. */
   #touched: number[] = [];
   #isTouched = new Uint8Array(0);
   /** Undefined where every record needs the text of its key. */
   readonly #cache: KeyCache | undefined;
-  /** When what is to hold for a time began, of keys that are pending, and of those whose alert may end. */
+  /** When the condition began that must hold for a time: of pending keys, and of those whose alert may end. */
   readonly #holding = new Map<number, number>();
-  /** When the last alert of a key ended: what is still in its windows of the time before is no new one. */
+  /** When the last alert of a key ended. Earlier traffic that is still in its windows must not begin a new one. */
   readonly #ended = new Map<number, number>();
   #sweepAt = 0;
-  /** Of keys for which there is no place; from some size on they get one. */
+  /** Estimates the keys without a slot. A key that grows large enough gets one. */
   #sketch: KeySketch | undefined;
   readonly #seed: number;
   readonly #placeFrom: number;
   #placeAt = 0;
-  /** Keys that took the place of others. */
+  /** Keys that replaced others. */
   readonly #late = new Set<number>();
   #capacity = 0;
 
-  /** @param now milliseconds since the epoch. @param keepsRows whether rows of what fires are asked for. */
+  /** @param now milliseconds since the epoch. @param keepsRows true where rows of firing keys are asked for. */
   constructor(rule: Rule, rows: Rows, limits: KeyLimits, now: number, keepsRows = false) {
     this.#flows = keepsRows ? new FlowReader((field) => rows.reader(field)) : undefined;
     this.#rule = rule;
@@ -122,7 +122,7 @@ export class RuleWatch {
     this.#placeFrom = isSized ? placeShare * when.limit * (isRate ? rule.overMs / second : 1) : Infinity;
     this.#seed = Math.floor(Math.random() * 2 ** 32);
     if (rule.by.length > 0 && this.#known === undefined) this.#cache = new KeyCache(rule.by.length, this.#seed);
-    // What is to be noticed when it stays away is there from the start.
+    // A rule about missing records watches its single series from the start.
     if (rule.by.length === 0) this.#seen.last[this.#slot("", now) as number] = now;
   }
 
@@ -130,12 +130,12 @@ export class RuleWatch {
     return this.#rule;
   }
 
-  /** Whether rows of what fires are kept. */
+  /** True where rows of firing keys are kept. */
   get keepsRows(): boolean {
     return this.#flows !== undefined;
   }
 
-  /** Takes what another form of the rule says, and to whom. @returns false where it counts or judges otherwise: then nothing is taken. */
+  /** Takes the texts and actions of another version of the rule. @returns false, without a change, where that version counts or judges differently. */
   takeWording(rule: Rule): boolean {
     const { say, act } = this.#rule;
     const isSame = isDeepStrictEqual({ ...rule, say, act }, this.#rule);
@@ -143,19 +143,19 @@ export class RuleWatch {
     return isSame;
   }
 
-  /** How far the window slides, milliseconds. */
+  /** Distance in milliseconds by which the window slides. */
   get stepMs(): number {
     return this.#values.stepMs;
   }
 
-  /** What its history is about: one of another rule is none. */
+  /** The identity of its history. The history of another rule does not fit. */
   get identity(): string {
     const { of, filter, by, measure, overMs, when } = this.rule;
     const plain = (_name: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
     return JSON.stringify([of, filter, by.map(({ field, bits }) => [field, bits]), measure, overMs, when.kind], plain);
   }
 
-  /** What it keeps of the time before; undefined where it needs nothing. */
+  /** The knowledge about earlier times; undefined where it needs none. */
   get history(): History | undefined {
     return this.#usual ?? this.#known;
   }
@@ -163,7 +163,9 @@ export class RuleWatch {
   /**
    * Takes rows of those in use.
    *
-   * @param meant the rows, in the first `count` places. @param room for as many. @param weight how many records each stands for.
+   * @param meant the rows, in the first `count` places.
+   * @param room buffers for as many rows.
+   * @param weight the number of records that each stands for.
    */
   take(meant: Uint32Array, count: number, room: RowRoom, weight: number, now: number): void {
     this.#values.advance?.(now);
@@ -192,7 +194,7 @@ export class RuleWatch {
     countFound();
   }
 
-  /** Counts rows whose slots are known, from a place to before another one. */
+  /** Counts a range of rows whose slots are known. */
   #count(rows: Uint32Array, room: RowRoom, from: number, to: number, weight: number, now: number): void {
     this.#values.take(rows, room, from, to, weight, now);
     const { slots, amounts, most } = room;
@@ -215,7 +217,7 @@ export class RuleWatch {
     }
   }
 
-  /** Adds a row to the evidence of its key, where that is near its limit. */
+  /** Adds a row to the evidence of its key, where the key is near its limit. */
   #lookClosely(slot: number, row: number, amount: number, isNear: boolean, weight: number, now: number): void {
     let close = this.#close.get(slot);
     if (close === undefined && isNear && this.#close.size < maxClose)
@@ -226,7 +228,7 @@ export class RuleWatch {
     this.#flows?.keep(close.sample, row, weight, now);
   }
 
-  /** Watches the key of an alert that began before the start. @param since of a silence: when the last record came. */
+  /** Watches the key of an alert that began before the start. @param since for silence, the time of the last record. */
   resume(key: readonly string[], since: number, now: number): void {
     const slot = this.#slot(key.join(keySeparator), now);
     if (slot === undefined) return;
@@ -239,13 +241,13 @@ export class RuleWatch {
   /**
    * Judges keys, at most once a second.
    *
-   * @param isFiring tells whether a key has an alert that has not ended.
+   * @param isFiring reports whether a key has an alert that has not ended.
    */
   *judge(now: number, isFiring: (key: readonly string[]) => boolean): Generator<Verdict> {
     this.#values.advance?.(now);
     this.history?.advance(now);
     const { when } = this.rule;
-    // What is above a limit had records since the last judgement, or held before it.
+    // A key above a limit had records since the last judgement, or was above it before.
     const all = when.kind !== "compare" || !when.operator.startsWith(">");
     const slots = all ? range(this.keys.end) : [...new Set([...this.#touched, ...this.#holding.keys()])];
     const firing = new Set<number>();
@@ -263,24 +265,24 @@ export class RuleWatch {
     this.#sweep(now, firing);
   }
 
-  /** The evidence of a key, as far as it was looked at closely. */
+  /** Returns the evidence of a key, as far as it was collected. */
   top(key: readonly string[]): Top {
     const slot = this.keys.find(key.join(keySeparator));
     return (slot !== undefined && this.#close.get(slot)?.top()) || {};
   }
 
-  /** The values of the steps that are kept, oldest first, in the unit of the measure; empty for distinct values. */
+  /** Returns the values of the kept steps, oldest first, in the unit of the measure; empty for distinct values. */
   series(key: readonly string[]): readonly number[] {
     const slot = this.keys.find(key.join(keySeparator));
     return slot === undefined ? [] : (this.#values.series?.(slot) ?? []);
   }
 
-  /** Tells whether the rule counts a row of the batch in use. */
+  /** Reports whether the rule counts a row of the batch in use. */
   passes(row: number): boolean {
     return this.#filter?.passes(row) !== false;
   }
 
-  /** The rows of a key since it came near its limit; undefined where none were kept. */
+  /** Returns the rows of a key since it came near its limit; undefined where none were kept. */
   rows(key: readonly string[]): { readonly rows: readonly WeighedRow[]; readonly since: number } | undefined {
     const slot = this.keys.find(key.join(keySeparator));
     const close = slot === undefined ? undefined : this.#close.get(slot);
@@ -288,15 +290,15 @@ export class RuleWatch {
   }
 
   /**
-   * Keys that were not near their limit since this time cannot be above it: a window of ten steps has one that is a tenth of it. All others are judged
-   * when they have records.
+   * Returns a time. A key that has not been near its limit since then cannot be above it: a window of ten steps above a limit has a step above a tenth
+   * of it. All other keys are judged when they have records.
    */
   #coldFrom(now: number): number {
     const { keptMs } = this.#values;
     return this.#nearFrom === Infinity || keptMs === undefined ? 0 : now - keptMs;
   }
 
-  /** The slot of a record by the text of its key; undefined: it has none, or there is no place. @param countFound counts the records before it. */
+  /** Returns the slot of a record by the text of its key; undefined without a key or a place. @param countFound counts the records before it. */
   #slotOf(row: number, weight: number, now: number, countFound: () => void): number | undefined {
     const key = this.#keyOf(row);
     if (key === undefined || (this.#known !== undefined && !this.#known.see(key, now))) return undefined;
@@ -328,14 +330,14 @@ export class RuleWatch {
     return slot;
   }
 
-  /** Gives a key that became large the place of one that is small; undefined where it is none, or none is found soon. */
+  /** Gives a key that became large the place of a small one. Returns undefined where it is not large, or where no small one is found soon. */
   #takePlace(key: string, row: number, weight: number, now: number, countFound: () => void): number | undefined {
     const values = this.#values;
     if (this.#placeFrom === Infinity || values.bound === undefined || values.isBelow === undefined) return undefined;
     this.#sketch ??= new KeySketch(this.rule.overMs, now);
     const amount = values.bound(row, weight);
     if (this.#sketch.add(hashOf(key, this.#seed), amount, now) < this.#placeFrom) return undefined;
-    // Records of the key whose place it gets are not to be counted as its own.
+    // Records of the replaced key must not count for the new one.
     countFound();
     for (let i = 0; i < placeTries; i++) {
       const slot = this.#placeAt++ % this.keys.end;
@@ -358,7 +360,7 @@ export class RuleWatch {
     this.#isTouched = longer(this.#isTouched, capacity);
   }
 
-  /** Of a key without an alert. */
+  /** Judges a key without an alert. */
   #mayBegin(slot: number, key: readonly string[], now: number): Verdict | undefined {
     const { when } = this.rule;
     const [first, last] = [this.#seen.first[slot] as number, this.#seen.last[slot] as number];
@@ -377,14 +379,14 @@ export class RuleWatch {
     }
     const since = began === undefined ? now - run : this.#hold(slot, began, isWhole);
     const hasLasted = hasHeld || now - since >= when.forMs;
-    // From here on it is asked when the alert ends, records or not.
+    // From now on the key is asked whether its alert ends, with or without records.
     if (hasLasted) this.#holding.set(slot, now);
     if (this.#close.size < maxClose && !this.#close.has(slot))
       this.#close.set(slot, new CloseLook(now, this.#flows !== undefined));
     return { key, state: hasLasted ? "firing" : "pending", value, peak, since, limit, note };
   }
 
-  /** Of a key with an alert. */
+  /** Judges a key with an alert. */
   #mayEnd(slot: number, key: readonly string[], now: number): Verdict {
     const { when, clear } = this.rule;
     const [first, last] = [this.#seen.first[slot] as number, this.#seen.last[slot] as number];
@@ -416,14 +418,14 @@ export class RuleWatch {
     return { key, state: isOver ? "clear" : "firing", value, peak, since, limit, note };
   }
 
-  /** When a condition that holds began: where it holds in all windows that are kept, when it was seen to hold first. */
+  /** Returns when the present condition began. Where it holds in all kept windows, that is when it was first seen to hold. */
   #hold(slot: number, began: number, isWhole: boolean): number {
     const since = isWhole ? Math.min(this.#holding.get(slot) ?? Infinity, began) : began;
     this.#holding.set(slot, since);
     return since;
   }
 
-  /** Looks at a key. Its limit is no number where nobody knows it: then no condition holds. */
+  /** Examines a key. Where its limit is unknown it is NaN, so that no condition holds. */
   #look(slot: number, condition: Comparison, now: number): { look: Look; limit: number; note: string | undefined } {
     const { measure, least } = this.rule;
     const { operator, unit } = condition;
@@ -435,14 +437,14 @@ export class RuleWatch {
       limit = usual === undefined ? Number.NaN : boundOf(usual, limit);
       if (usual !== undefined) note = `usual at this hour: ${Math.round(usual.median)}`;
     }
-    // The share has a floor of its own.
+    // A share has a minimum of its own.
     if (measure.kind !== "share" && this.#isAbove) limit = Math.max(limit, least);
     const first = this.#seen.first[slot] as number;
     const look = this.#values.look(slot, operator, limit, first, now, this.#ended.get(slot));
     return { look, limit, note };
   }
 
-  /** Forgets keys that had no records for a while: some at a time. */
+  /** Forgets some keys that had no records for a while. */
   #sweep(now: number, firing: ReadonlySet<number>): void {
     if (this.rule.by.length === 0) return;
     const { when, overMs, of, measure } = this.rule;

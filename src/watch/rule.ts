@@ -16,43 +16,43 @@ import { columnOf, FilterError, parseFilter, type Column, type Filter } from "..
 import { readCondition, readComparison, readQuantity, readSpan, usualClear, type Condition } from "./condition.ts";
 import { sources, type Source } from "./sources.ts";
 
-/** What a rule measures of the records that pass its filter. */
+/** The measure of a rule, over the records that pass its filter. */
 export type Measure =
-  /** Each second. */
+  /** Amounts per second. */
   | { readonly kind: "bits" | "packets" | "flows" }
   /** Records in the window. */
   | { readonly kind: "records" }
-  /** The part of a key of all that passes the filter, percent. */
+  /** The share of a key in everything that passes the filter, in percent. */
   | { readonly kind: "share"; readonly of: "bits" | "packets" | "flows" }
-  /** The number of different values of a field, how often it changed; its last value, or how much it grows each second. */
+  /** The number of different values of a field, how often it changed, its last value, or its growth per second. */
   | { readonly kind: "distinct"; readonly column: Column }
   | { readonly kind: "changes"; readonly column: Column }
   | { readonly kind: "value"; readonly column: Column }
   | { readonly kind: "rate"; readonly column: Column }
-  /** How often in a row a short flow came at the same interval. */
+  /** The number of consecutive short flows at equal intervals. */
   | { readonly kind: "beats" }
-  /** How full an interface is, percent of its speed: the fuller direction. */
+  /** The utilisation of an interface in percent of its speed; the fuller direction counts. */
   | { readonly kind: "utilisation" };
 
-/** A field whose values are keys, or their networks: of so many bits, of IPv6 twice as many. */
+/** A field whose values, or their networks, are keys. `bits` is the prefix length; for IPv6 it doubles. */
 export type KeyField = Column & { readonly bits?: number };
 
 /** A rule of the file; plain data. */
 export interface Rule {
   readonly name: string;
-  /** The records that it watches. */
+  /** The kind of records that it watches. */
   readonly of: Source;
-  /** Undefined: every record. */
+  /** The filter; undefined passes every record. */
   readonly filter: Filter | undefined;
-  /** The fields whose values together are a key; none: there is one series. */
+  /** The fields whose values form the key. Without fields there is a single series. */
   readonly by: readonly KeyField[];
   readonly measure: Measure;
-  /** The length of the window, milliseconds. */
+  /** The length of the window in milliseconds. */
   readonly overMs: number;
   readonly when: Condition;
-  /** When an alert ends; undefined: when records come again, or nothing is new about it any more. */
+  /** The condition that ends an alert. Undefined: records come again, or the key is no longer new. */
   readonly clear: Condition | undefined;
-  /** Below this there is no alert, in the unit of the measure; of a share in that of what it is a share of. */
+  /** The value below which there is no alert, in the unit of the measure. For a share it is in the unit of the whole. */
   readonly least: number;
   readonly say: string;
   /** The names of the actions that get notices. */
@@ -78,7 +78,7 @@ function columnNamed(name: string, source: Source, at: FileNode): Column | undef
   return column;
 }
 
-/** Reads a field of `by`: a name, or that of an address with a length of prefixes. */
+/** Reads a field of `by`: a name, or the name of an address field with a prefix length. */
 function keyField(given: string, source: Source, at: FileNode): KeyField | undefined {
   const [, name = given, bits] = /^([^/]+)\/(\d{1,2})$/.exec(given) ?? [];
   const column = columnNamed(name, source, at);
@@ -89,7 +89,7 @@ function keyField(given: string, source: Source, at: FileNode): KeyField | undef
   return { ...column, bits: length };
 }
 
-/** Each way of measuring: the records for which there is one, and how it is read of the word behind its name. */
+/** The measures: the records to which each applies, and how it is read from the word after its name. */
 const measures: Readonly<
   Record<string, { readonly of: readonly Source[]; readonly make: (column: Column | undefined) => Measure | undefined }>
 > = {
@@ -120,7 +120,7 @@ function measureOf(source: Source): Shape<Measure> {
   });
 }
 
-/** A filter over records of a kind. */
+/** Returns the shape of a filter over records of a kind. */
 export function filterOf(source: Source): Shape<Filter> {
   return scalar("a filter, see docs/filters.md", (text, at): Filter | undefined => {
     try {
@@ -139,13 +139,13 @@ export const sayText = scalar(`a text of up to ${maxSay} characters`, (text) =>
   text.length <= maxSay ? text : undefined,
 );
 
-/** A window slides by a tenth of it, and rules are judged each second. */
+/** The shape of a window length. A window slides by a tenth of it, and rules are judged each second. */
 export const overForm = scalar("a time from 5s to 1h", (text) => {
   const ms = readSpan(text, 3_600_000);
   return ms !== undefined && ms >= 5000 ? ms : undefined;
 });
 
-/** The keys of a rule that are the same for records of all kinds. */
+/** The keys of a rule that are equal for all kinds of records. */
 const plainKeys = {
   over: defaulted(overForm, 10_000, "The window, which slides by a tenth of it."),
   when: required(
@@ -177,7 +177,7 @@ const plainKeys = {
 
 const flowsMeasure: Measure = { kind: "flows" };
 
-/** The keys of a rule on records of one kind, which are those of every kind but for the names of fields. */
+/** Returns the shape of a rule on one kind of records. Kinds differ in the names of fields. */
 function ruleMapping(source: Source) {
   return mapping(
     {
@@ -199,7 +199,7 @@ function ruleMapping(source: Source) {
   );
 }
 
-/** Reports what does not go together. */
+/** Reports keys of a rule that do not fit together. */
 function checkRule(
   given: {
     readonly by?: readonly Column[];
@@ -239,7 +239,7 @@ function checkRule(
   if (measure.kind === "share" && by.length === 0) at.error("a share needs `by`: whose share is it?");
 }
 
-/** The field that has the speed of the interface which a key names; undefined where it names none. */
+/** Returns the field with the speed of the interface that a key names; undefined where it names none. */
 export function speedFieldOf(by: readonly Column[]): string | undefined {
   const way = ["in", "out"].find((each) => by.some(({ field }) => field.startsWith(`flow.${each}.netif.`)));
   return way && `flow.${way}.netif.speed`;
@@ -249,7 +249,7 @@ const mappings = Object.fromEntries(
   (Object.keys(sources) as Source[]).map((source) => [source, ruleMapping(source)]),
 ) as Readonly<Record<Source, ReturnType<typeof ruleMapping>>>;
 
-/** A rule as the file has it: which fields there are depends on the records that it is about. */
+/** The shape of a rule in the file. Its fields depend on the kind of records. */
 export const ruleShape = new Shape(
   mappings.flow.expected,
   (at) => {

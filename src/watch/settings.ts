@@ -1,6 +1,6 @@
 import { addressOrPrefix, bool, int, list, oneOf, path, row } from "../base/settings/index.ts";
 
-/** Rules on flows, and alerts. */
+/** The settings of rules and alerts. */
 export const watchSettings = {
   SVC_WATCH_RULES_PATH: row(
     path,

@@ -3,10 +3,10 @@ import { readAlertFilter } from "./alert-filter.ts";
 import type { Alert, AlertFilter } from "./alerts.ts";
 import { readSpan } from "./condition.ts";
 
-/** Alerts of which nobody is told for a time; plain data. */
+/** A silence: it holds back the notices of some alerts for a time; plain data. */
 export interface Silence {
   readonly id: string;
-  /** An expression over the fields of the key and of the records of alerts. */
+  /** An expression over the fields of the alert's key and records. */
   readonly filter: string;
   /** Milliseconds since the epoch. */
   readonly from: number;
@@ -15,14 +15,14 @@ export interface Silence {
   readonly comment: string;
 }
 
-/** A request that is refused: the message is for who asked. */
+/** The refusal of a request. The message is for the caller. */
 export interface Refused {
   readonly refused: readonly string[];
 }
 
 const maxSilences = 1000;
 const maxMs = 366 * 86_400_000;
-/** Silences that have ended are shown for this long. */
+/** Time for which ended silences are still shown. */
 const keepMs = 7 * 86_400_000;
 
 const span = scalar("a time such as 30m, 8h or 7d, up to 366d", (text) => readSpan(text, maxMs));
@@ -51,7 +51,7 @@ export function readForm<T>(form: Parameters<typeof readShape<T>>[1], given: unk
   return { refused: findings.map(({ message }) => message) };
 }
 
-/** Reads how long an alert is left alone. @returns milliseconds. */
+/** Reads how long an alert is snoozed. @returns milliseconds. */
 export function readSnooze(given: unknown): { readonly for: number } | Refused {
   return readForm(snoozeForm, given);
 }
@@ -70,7 +70,7 @@ export class Silences {
     this.#newId = newId;
   }
 
-  /** Takes those of another run. What its filter cannot be read of is left out. */
+  /** Restores the silences of another run. It drops those whose filter cannot be read. */
   restore(silences: readonly Silence[]): void {
     this.#known = silences.flatMap((silence) => {
       const filter = readAlertFilter(silence.filter);
@@ -78,7 +78,7 @@ export class Silences {
     });
   }
 
-  /** Takes one as another collector has it, in place of its own. */
+  /** Takes the version of a silence that another collector has, in place of its own. */
   put(silence: Silence): void {
     const others = this.#known.filter((each) => each.silence.id !== silence.id);
     this.restore([silence]);
@@ -89,12 +89,12 @@ export class Silences {
     return this.#known.some(({ silence }) => silence.id === id);
   }
 
-  /** All that have not ended for long, the newest first. */
+  /** Returns all silences but those that ended long ago, newest first. */
   list(): readonly Silence[] {
     return this.#known.map(({ silence }) => silence).toSorted((a, b) => b.from - a.from);
   }
 
-  /** Adds a silence as a request has it. @param keys the fields that keys of alerts have. */
+  /** Adds a silence of a request. @param keys the fields that keys of alerts have. */
   add(given: unknown, by: string, keys: ReadonlySet<string>, now: number): Silence | Refused {
     const read = readForm(silenceForm, given);
     if ("refused" in read) return read;
@@ -110,7 +110,7 @@ export class Silences {
     return silence;
   }
 
-  /** Ends a silence. @returns it; undefined where there is none of this id that goes on. */
+  /** Ends a silence. @returns it; undefined where no such silence is in force. */
   end(id: string, now: number): Silence | undefined {
     const found = this.#known.find(({ silence }) => silence.id === id && silence.until > now);
     if (found === undefined) return undefined;
@@ -119,12 +119,12 @@ export class Silences {
     return ended;
   }
 
-  /** The silence of an alert at a time; undefined: it has none. */
+  /** Returns the silence of an alert at a time; undefined where it has none. */
   of(alert: Alert, now: number): Silence | undefined {
     return this.#known.find(({ silence, passes }) => isOn(silence, now) && passes(alert))?.silence;
   }
 
-  /** The ids of those that are in force: a text that is the same as long as they are. */
+  /** Returns the ids of the silences in force, as a text to compare. */
   inForce(now: number): string {
     return this.#known.flatMap(({ silence }) => (isOn(silence, now) ? [silence.id] : [])).join(" ");
   }

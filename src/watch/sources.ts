@@ -5,7 +5,7 @@ export type Source = "flow" | "snmp" | "trap" | "exporter" | "output";
 
 type Vocabulary = typeof recordVocabulary;
 
-/** What the collector says of each exporter and output, every few seconds: the names of its fields. */
+/** Names of the fields in which the collector reports each exporter and output every few seconds. */
 export const stateFields = {
   exporter: [
     "flow.export.ip.addr",
@@ -21,7 +21,7 @@ export const stateFields = {
   output: ["output.name", "output.state", "output.delivered.records", "output.dropped.records", "output.queue.bytes"],
 } as const;
 
-/** The names of fields of devices: those of the table, and whatever the definitions of the operator write. */
+/** The names of device fields: those of the table, and any that the operator's definitions use. */
 const deviceVocabulary: Vocabulary = {
   find(name) {
     const known = recordVocabulary.find(name);
@@ -32,7 +32,7 @@ const deviceVocabulary: Vocabulary = {
   names: () => recordVocabulary.names(),
 };
 
-/** A vocabulary of a few names; `short` is a further one of the first. */
+/** Returns a vocabulary of a few names. `short` is another name of the first. */
 function fewNames(fields: readonly string[], short: string): Vocabulary {
   const [first = ""] = fields;
   return {
@@ -45,7 +45,7 @@ function fewNames(fields: readonly string[], short: string): Vocabulary {
   };
 }
 
-/** What rules may say of the records of each kind. */
+/** The field names that rules may use, by kind of record. */
 export const sources: Readonly<Record<Source, { readonly vocabulary: Vocabulary }>> = {
   flow: { vocabulary: recordVocabulary },
   snmp: { vocabulary: deviceVocabulary },

@@ -1,36 +1,36 @@
 import type { BatchColumn, Column } from "../record/index.ts";
 import { longer, mixed } from "./windows.ts";
 
-/** Numbers below are their own codes, plus one: ports, protocols, flags. */
+/** Numbers below this are their own codes, plus one: ports, protocols, flags. */
 const plainNumbers = 65_536;
-/** Values that are remembered; when there are more, all codes are given out again. */
+/** Maximum number of remembered values. When there are more, all codes are assigned again. */
 const maxValues = 1 << 15;
 const fewestCells = 1 << 10;
-/** What is longer is not remembered: exporters send texts of 60 KB, too. */
+/** Maximum length of a remembered text. Exporters also send texts of 60 KB. */
 const maxTextLength = 256;
 
-/** Numbers that stand for the values of a column: what is decided about a value once need not be decided again. */
+/** Codes for the values of a column, so that a decision about a value is made only once. */
 export class ValueCodes {
-  /** By row of the batch in use; 0: it has no value. */
+  /** Codes by row of the batch in use; 0: the row has no value. */
   rows = new Uint32Array(0);
-  /** Codes keep their meaning as long as it stays. */
+  /** Codes keep their meaning while this number stays the same. */
   epoch = 0;
   readonly #seed = Math.floor(Math.random() * 2 ** 32);
   readonly #texts = new Map<string, number>();
-  /** By code of a text in the batch. */
+  /** Codes by the code of a text in the batch. */
   #ofTexts = new Uint32Array(0);
-  /** Codes by hash of the value, 0 where there is none. */
+  /** A hash table of codes; 0 marks a free cell. */
   #cells = new Uint32Array(fewestCells);
-  /** Values by code, as many numbers each as a value has. */
+  /** Values by code, each as a fixed number of 32-bit words. */
   #values = new Uint32Array(0);
   #count = 0;
 
   /**
    * Reads the codes of a batch.
    *
-   * @param column undefined: no row has a value.
-   * @param words the values by 32 bits, where they can be read so.
-   * @returns false where its values have no codes: a row has several.
+   * @param column undefined where no row has a value.
+   * @param words the values as 32-bit numbers, where they can be read so.
+   * @returns false where its values have no codes: a row has several values.
    */
   use(
     column: BatchColumn | undefined,
@@ -93,7 +93,7 @@ export class ValueCodes {
     const isPlain = type === "integer" || type === "unsigned";
     const first = isPlain ? plainNumbers : 0;
     const codes = this.rows;
-    // Neighbours are often the same: exporters, times.
+    // Neighbouring rows often have equal values, for example exporters and times.
     let [before, code] = [-1, 0];
     for (let row = 0; row < rows; row++) {
       const at = row * width;
@@ -143,7 +143,7 @@ export class ValueCodes {
   }
 }
 
-/** Compares numbers, the last ones first: of addresses the others are mostly the same. */
+/** Compares numbers from the last to the first: the first words of addresses are mostly equal. */
 function isSame(some: Uint32Array, from: number, others: Uint32Array, at: number, width: number): boolean {
   for (let i = width - 1; i >= 0; i--) if (some[from + i] !== others[at + i]) return false;
   return true;
@@ -155,38 +155,38 @@ function hasValue(presence: Uint8Array, row: number): boolean {
 
 const fewestKeys = 64;
 const mostKeys = 1 << 16;
-/** A rule with few keys is not to have room for all codes that there are. */
+/** A rule with few keys must not reserve memory for all codes. */
 const [fewestDirect, directOfKey] = [1024, 16];
-/** Cells that are looked at for a key: some keys have one cell. */
+/** Number of cells to try for a key: several keys can share a first cell. */
 const probes = 4;
 
-/** Remembers the slots of keys by the codes of their values, so that no text is made of a key that comes again and again. */
+/** A cache from the codes of a key's values to its slot, so that a repeated key needs no text. */
 export class KeyCache {
   readonly #seed: number;
   #cells = fewestKeys;
-  /** Codes of each cell. */
+  /** The codes of the key in each cell. */
   #keys: Uint32Array;
-  /** Of each cell; -1: it is free. */
+  /** The slot of each cell; -1: the cell is free. */
   #slots = new Int32Array(fewestKeys).fill(-1);
-  /** By code the slots of keys of one value, plus one: as far as these lie close enough. */
+  /** For keys of one value: slots plus one, by code, as far as the codes are small enough. */
   #direct = new Uint32Array(0);
-  /** By row of those in use the codes of each value of a key; undefined where one has none. */
+  /** The codes of each value of a key, by row in use; undefined where a value has none. */
   #codes: readonly Uint32Array[] | undefined;
-  /** Those that are known. */
+  /** The sum of the epochs of the known codes. */
   #epoch = 0;
-  /** The codes of the key that is looked for. */
+  /** The codes of the key that is looked up. */
   readonly #key: Uint32Array;
-  /** A slot that is known may have gone to another key. */
+  /** True where a known slot may belong to another key now. */
   #isStale = false;
 
-  /** @param width the values of a key. @param seed nobody outside knows. */
+  /** @param width the number of values in a key. @param seed a secret number. */
   constructor(width: number, seed: number) {
     this.#seed = seed;
     this.#key = new Uint32Array(width);
     this.#keys = new Uint32Array(fewestKeys * width);
   }
 
-  /** Has the rows that are in use now. @param given the codes of each value; undefined for one that has none. */
+  /** Selects the rows that are in use now. @param given the codes of each value; undefined for a value without codes. */
   use(given: readonly (ValueCodes | undefined)[]): void {
     const codes = given.filter((each) => each !== undefined);
     this.#codes = codes.length < given.length ? undefined : codes.map(({ rows }) => rows);
@@ -196,7 +196,7 @@ export class KeyCache {
     this.#epoch = epoch;
   }
 
-  /** The slot of a row whose key came before; -1: its key has to be read. */
+  /** Returns the slot of a row whose key is known; -1 where its key must be read. */
   find(row: number): number {
     const [given, key, width] = [this.#codes, this.#key, this.#key.length];
     if (given === undefined) return -1;
@@ -217,7 +217,7 @@ export class KeyCache {
     return -1;
   }
 
-  /** Remembers the slot of the key that was looked for last; undefined: it has none. @param keys how many there are: the more, the more are remembered. */
+  /** Stores the slot of the key that was looked up last; undefined where it has none. @param keys the number of keys, which sets the size of the cache. */
   put(slot: number | undefined, keys: number): void {
     if (this.#codes === undefined) return;
     if (this.#isStale) this.#clear();
@@ -242,7 +242,7 @@ export class KeyCache {
     this.#keys.set(this.#key, cell * width);
   }
 
-  /** A slot has gone to another key. */
+  /** Records that a slot has gone to another key. */
   forget(): void {
     this.#isStale = true;
   }

@@ -15,14 +15,14 @@ import { answerConfig, speakerShape, type AnswerConfig, type SpeakerConfig } fro
 import { chooseReady, chosenShape, type ChosenRules, type ReadyRule } from "./ready.ts";
 import { ruleShape, type Rule } from "./rule.ts";
 
-/** What the file of rules says. */
+/** The content of a rules file. */
 export interface WatchConfig {
   readonly actions: ReadonlyMap<string, ActionConfig>;
   readonly speakers: ReadonlyMap<string, SpeakerConfig>;
   readonly rules: readonly Rule[];
 }
 
-/** Thrown for a file of rules that cannot be used: a line `file:line:column: …` for each fault. */
+/** Thrown for an invalid rules file. The message has a line `file:line:column: …` for each fault. */
 export class WatchFileError extends Error {
   readonly faults: readonly string[];
 
@@ -38,10 +38,10 @@ const actionName = scalar("a name of letters, digits, dashes and underscores", (
   /^[A-Za-z0-9_-]{1,64}$/.test(text) ? text : undefined,
 );
 
-/** The field of the key that a route is about. */
+/** The field of the key that has the destination of a route. */
 export const destinationField = "flow.dst.ip.addr";
 
-/** The file of rules, `SVC_WATCH_RULES_PATH`; the ready rules are those that it may choose from. */
+/** Returns the shape of the rules file, `SVC_WATCH_RULES_PATH`. @param ready the ready rules that it may choose. */
 function fileShape(ready: readonly ReadyRule[]): Shape<WatchConfig> {
   return mapping(
     {
@@ -74,20 +74,20 @@ function fileShape(ready: readonly ReadyRule[]): Shape<WatchConfig> {
   }));
 }
 
-/** What rules are joined of, as far as it is right in itself. */
+/** The valid parts of a file from which rules are joined. */
 interface GivenRules {
   readonly actions?: ReadonlyMap<string, ActionConfig>;
   readonly ready?: ChosenRules;
   readonly rules?: readonly Rule[];
 }
 
-/** Joins the ready rules that are chosen and the others, and reports what is wrong between them. */
+/** Joins chosen ready rules with the file's own, and reports conflicts between them. */
 function joinRules(
   { actions = new Map(), ready: chosen = new Map(), rules = [] }: GivenRules,
   ready: readonly ReadyRule[],
   at: FileNode,
 ): readonly Rule[] {
-  // Also those with faults of their own.
+  // Actions with faults count as well, so that rules may name them.
   const named = new Set(
     at.has("actions")
       ? at
@@ -124,7 +124,7 @@ function joinRules(
   return [...fromReady.filter((rule) => rule !== undefined), ...own];
 }
 
-/** The form of the file, as the page of formats has it. */
+/** The shape of the file for the page of formats. */
 export const watchShape = fileShape([]);
 
 /** Returns the actions that answer alerts, by name. */
@@ -133,7 +133,7 @@ export function answersOf(actions: ReadonlyMap<string, ActionConfig>): ReadonlyM
   return new Map(found.flatMap(([name, config]) => (config === undefined ? [] : [[name, config] as const])));
 }
 
-/** Returns the actions that do more than send notices, by name: what kind of one each is. */
+/** Returns the kind of each action that does more than send notices, by name. */
 export function answeringActions(actions: ReadonlyMap<string, ActionConfig>): ReadonlyMap<string, string> {
   const found = Array.from(actions, ([name, given]) => {
     const kind = given.command === undefined ? answerConfig(given)?.kind : "command";
@@ -142,7 +142,7 @@ export function answeringActions(actions: ReadonlyMap<string, ActionConfig>): Re
   return new Map(found.flat());
 }
 
-/** Says why a rule cannot be answered; undefined where it can. */
+/** Returns why a rule cannot be answered; undefined where it can. */
 function answerFault(kind: AnswerConfig["kind"], { of, by, when, measure }: Rule): string | undefined {
   if (of !== "flow") return "only rules on flows are answered";
   if (by.some(({ bits }) => bits !== undefined)) return "only rules on single addresses are answered";
@@ -157,10 +157,10 @@ function answerFault(kind: AnswerConfig["kind"], { of, by, when, measure }: Rule
 }
 
 /**
- * Reads a file of rules.
+ * Reads a rules file.
  *
  * @param ready the rules that it may choose by name.
- * @param mayRun whether actions may run programs; left out: they may not.
+ * @param mayRun true where actions may run programs; false by default.
  * @throws WatchFileError with all faults.
  */
 export function parseWatchFile(path: string, text: string, ready: readonly ReadyRule[], mayRun = false): WatchConfig {

@@ -19,56 +19,56 @@ import { RuleSet } from "./rule-set.ts";
 import type { Source } from "./sources.ts";
 import { answersOf, destinationField, parseWatchFile, WatchFileError, type WatchConfig } from "./watch-file.ts";
 
-/** How rules are watched; plain data. */
+/** The options of Watch; plain data. */
 export interface WatchOptions {
   readonly rulesPath: string;
-  /** Whether actions may run programs. */
+  /** True where actions may run programs. */
   readonly mayRun: boolean;
-  /** The ready rules, which come with the program: the text of their file. */
+  /** The text of the file of ready rules, which comes with the program. */
   readonly readyRules: string;
-  /** The directory in which alerts outlive a restart; undefined: they do not. */
+  /** The directory in which alerts survive a restart. Undefined: they do not survive. */
   readonly directory: string | undefined;
-  /** Keys of each rule at a time. */
+  /** Maximum keys of each rule at a time. */
   readonly maxKeys: number;
-  /** Keys in the history of each rule. */
+  /** Maximum keys in the history of each rule. */
   readonly maxHistory: number;
   readonly answers: AnswerLimits;
-  /** Whether this is a collector of a fleet, which shares its alerts. */
+  /** True for a collector of a fleet, which shares its alerts. */
   readonly isShared?: boolean;
 }
 
-/** The state of a rule, as it is shown. */
+/** The state of a rule, as shown. */
 export interface RuleStatus {
   readonly name: string;
   readonly keys: number;
   readonly firing: number;
-  /** Records of keys that were more than there may be. */
+  /** The number of records whose keys exceeded the limit. */
   readonly refused: number;
-  /** How much it knows of the time before, where it needs that. */
+  /** A description of how much history it has, where it needs one. */
   readonly history?: string;
   readonly act: readonly string[];
 }
 
 export interface WatchStatus {
-  /** What is wrong with the file of rules, or with keeping alerts. */
+  /** A fault of the rules file, or of keeping alerts. */
   readonly fault?: string;
   readonly rules: readonly RuleStatus[];
   readonly actions: readonly ActionStatus[];
 }
 
-/** An alert with all that is known of it. */
+/** An alert with all that is known about it. */
 export interface AlertDetails {
   readonly alert: Alert;
-  /** The values up to now, one for each step, the oldest first; undefined where it has ended, or its key is not watched any more. */
+  /** The values up to now, one for each step, oldest first. Undefined where it has ended, or its key is no longer watched. */
   readonly recent?: Alert["series"];
-  /** What became of its notices, by action. */
+  /** The outcome of its notices, by action. */
   readonly notices: readonly NoticeState[];
 }
 
-/** Where Watch lives: the clock, the disk, and the receivers of what it finds. */
+/** Dependencies of Watch: the clock, the disk, and the receivers of its findings. */
 export interface WatchSurroundings extends AlertingSurroundings {
   readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
-  /** Is given what is wrong, and undefined when all is well again. */
+  /** Receives what is wrong, and undefined when that is over. */
   readonly onFault: (fault: string | undefined) => void;
 }
 
@@ -76,7 +76,7 @@ const lineFeed = 0x0a;
 const judgeMs = 1000;
 const pollMs = 1000;
 
-/** The first that is wrong, in this order, is shown. */
+/** The first fault in this order is shown. */
 const faultOrder = ["answers", "rules", "file", "history", "fleet"] as const;
 type FaultOf = (typeof faultOrder)[number];
 
@@ -84,7 +84,7 @@ type FaultOf = (typeof faultOrder)[number];
 export class Watch {
   readonly #around: WatchSurroundings;
   readonly #log: Log;
-  /** The alerts of its rules, and who is told of them. */
+  /** The alerts of its rules, and who gets notices of them. */
   readonly alerting: Alerting;
   readonly #historyFiles: HistoryFiles | undefined;
   readonly #histories: HistoryKeeper;
@@ -94,7 +94,7 @@ export class Watch {
   #config: WatchConfig = { actions: new Map(), speakers: new Map(), rules: [] };
   readonly answers: Answers;
   #faults: Partial<Record<FaultOf, string | undefined>> = {};
-  /** The clock of records and windows goes on evenly: a set clock is neither silence nor a flood. */
+  /** The start, by a clock that runs evenly. Setting the wall clock must look neither like silence nor like a flood. */
   readonly #began: number;
   #lines = 0;
   #broken = 0;
@@ -153,7 +153,7 @@ export class Watch {
     return this.#rulesFile.reload(true);
   }
 
-  /** Takes whole lines that stand for this many records, each for as many. They are not needed any more when it returns. */
+  /** Takes whole lines that stand for this many records, each for equally many. It does not use the lines after it returns. */
   take(lines: Uint8Array, records: number): void {
     const count = countLines(lines);
     this.#lines += count;
@@ -167,12 +167,12 @@ export class Watch {
     this.#broken += this.#rules.takeOthers(Buffer.from(lines).toString("utf8"), this.#now());
   }
 
-  /** The kinds of records that rules are about. */
+  /** Returns the kinds of records that rules are about. */
   sources(): readonly Source[] {
     return [...new Set(this.#rules.watches.map(({ rule }) => rule.of))];
   }
 
-  /** Judges all rules; it happens by itself every second. */
+  /** Judges all rules. A timer also calls it each second. */
   judge(): void {
     const now = this.#now();
     const ahead = this.#around.clock.now() - now;
@@ -186,23 +186,23 @@ export class Watch {
     this.#histories.tick();
   }
 
-  /** What the other collectors of a fleet are to know; asked as long as this one counts as living. */
+  /** Returns the notes for the other collectors of a fleet. Called while this one counts as living. */
   fleetRound(me: FleetSession): FleetRound {
     return this.alerting.fleet?.round(me, this.answers) ?? { since: 0, writes: [] };
   }
 
-  /** Takes what the other collectors of a fleet say; undefined: they were not reached, but this one still counts as living. */
+  /** Applies the notes of the other collectors; undefined where they were not reached but this one still counts as living. */
   fleetTake(answer: FleetAnswer | undefined): void {
     if (this.alerting.fleetTake(answer, this.answers)) this.#setFault("fleet", undefined);
   }
 
-  /** The other collectors are not reached: this one tells of what it sees itself. @param why in words. */
+  /** Switches to working alone while the other collectors are not reached: it sends notices of what it sees itself. @param why a text. */
   goAlone(why = "it is no member"): void {
     this.alerting.fleet?.goAlone();
     this.#setFault("fleet", `alerts are not shared with the fleet, and may be told of twice: ${why}`);
   }
 
-  /** All that is known of an alert. @returns undefined where there is none of this id. */
+  /** Returns all that is known about an alert; undefined for an unknown id. */
   alert(id: string): AlertDetails | undefined {
     const alert = this.alerting.get(id);
     if (alert === undefined) return undefined;
@@ -241,7 +241,7 @@ export class Watch {
     await this.#histories.stop();
   }
 
-  /** Puts rules in force. Windows and alerts of rules that stay as they were go on. */
+  /** Puts rules in force. Unchanged rules keep their windows and alerts. */
   #use(config: WatchConfig): void {
     const { clock, log } = this.#around;
     const wall = clock.now();
@@ -261,7 +261,7 @@ export class Watch {
     log.info({ rules: config.rules.length, actions: config.actions.size }, "rules of watch read");
   }
 
-  /** What fires and is to be answered. @param ahead how far the clock on the wall is ahead of that of rows, milliseconds. */
+  /** Returns the firing alerts to answer. @param ahead milliseconds by which the wall clock is ahead of the clock of rows. */
   #attacks(ahead: number): readonly Attack[] {
     const answers = answersOf(this.#config.actions);
     if (answers.size === 0) return [];
@@ -277,7 +277,7 @@ export class Watch {
     });
   }
 
-  /** Milliseconds since the epoch by the clock as it was at the start. */
+  /** Returns milliseconds since the epoch, by the wall clock at the start plus the time that has passed. */
   #now(): number {
     return this.#began + this.#around.clock.monotonic();
   }

@@ -1,11 +1,11 @@
-/** The steps of a window: it slides by one of them. */
+/** The number of steps of a window, which slides by one step. */
 export const windowSteps = 10;
 
-/** Exporters report a long flow once a minute or so, and then of all that time. */
+/** Exporters report a long flow about once a minute, and then for all of that time. */
 const lateMs = 60_000;
 const mostSteps = 80;
 
-/** Returns a longer array that begins with the values of another one. */
+/** Returns a longer array that begins with the values of another. */
 export function longer<T extends Float32Array | Float64Array | Uint8Array | Uint16Array | Uint32Array>(
   before: T,
   length: number,
@@ -15,16 +15,16 @@ export function longer<T extends Float32Array | Float64Array | Uint8Array | Uint
   return after;
 }
 
-/** Windows of sums by slot, and of the time before the present one, for records that report what is over. */
+/** Windows of sums by slot. They also keep the time before the present window, for records that arrive late. */
 export class SumWindows {
   readonly stepMs: number;
-  /** Sums of each step by slot, in a ring. */
+  /** The sums of each step by slot, in a ring. */
   readonly #steps: Float32Array[];
   #capacity = 0;
   /** The number of the present step since the epoch, and its place in the ring. */
   #now: number;
   #place: number;
-  /** The slot that was asked for last, as long as nothing has changed: it is asked for by each condition of a rule. */
+  /** The slot of the last query while nothing has changed. Each condition of a rule asks for it again. */
   #asked = -1;
   readonly #sums: Float64Array;
   readonly #after: Float64Array;
@@ -47,17 +47,17 @@ export class SumWindows {
     return this.#now;
   }
 
-  /** How long after it was counted something may be in a window, milliseconds. */
+  /** The time in milliseconds for which an amount may be in a window after it was counted. */
   get keptMs(): number {
     return this.#steps.length * this.stepMs;
   }
 
-  /** How long after it happened something may be told and still be in all windows that it was in, milliseconds. */
+  /** The maximum delay in milliseconds at which an amount can still enter all of its windows. */
   get reachMs(): number {
     return (this.#steps.length - windowSteps) * this.stepMs;
   }
 
-  /** The number of the first step that is kept. */
+  /** The number of the first kept step. */
   get first(): number {
     return this.#now - this.#steps.length + 1;
   }
@@ -69,7 +69,7 @@ export class SumWindows {
     for (const [i, before] of this.#steps.entries()) this.#steps[i] = longer(before, capacity);
   }
 
-  /** Goes on to a time; what is older than the ring is forgotten. A clock that goes back changes nothing. */
+  /** Advances to a time and forgets what is older than the ring. A clock that goes back changes nothing. */
   advance(now: number): void {
     const step = Math.floor(now / this.stepMs);
     const passed = step - this.#now;
@@ -81,7 +81,7 @@ export class SumWindows {
     this.#place = step % count;
   }
 
-  /** Adds an amount at the present step. @returns the sum of that step. */
+  /** Adds an amount to the present step. @returns the sum of that step. */
   add(slot: number, amount: number): number {
     this.#asked = -1;
     const step = this.#steps[this.#place] as Float32Array;
@@ -89,8 +89,8 @@ export class SumWindows {
   }
 
   /**
-   * Spreads an amount over a time, milliseconds since the epoch. The part of it that is before the ring is left out; nothing is later
-   * than the present step.
+   * Spreads an amount over a period, in milliseconds since the epoch. It drops the part before the ring; the rest ends with the present step at the
+   * latest.
    *
    * @returns the greatest sum of a step that it changed.
    */
@@ -116,7 +116,7 @@ export class SumWindows {
     return most;
   }
 
-  /** The sum of the window that ends with a step. */
+  /** Returns the sum of the window that ends with a step. */
   sum(slot: number, end: number): number {
     let sum = 0;
     for (let step = Math.max(this.first, end - windowSteps + 1); step <= end; step++)
@@ -124,13 +124,16 @@ export class SumWindows {
     return sum;
   }
 
-  /** The sums of all windows that are kept, oldest first: the first one ends with step `first + windowSteps - 1`. They hold until the next call. */
+  /**
+   * Returns the sums of all kept windows, oldest first. The first window ends with step `first + windowSteps - 1`. The array is valid until the next
+   * call.
+   */
   windows(slot: number): Float64Array {
     const [windows, sums, after] = [this.#windows, this.#sums, this.#after];
     if (this.#asked === slot) return windows;
     this.#asked = slot;
     const count = sums.length;
-    // Of each block of a window's length the sums up to a step, and from a step on: a window is one of each, and nothing is subtracted.
+    // For each block of a window's length there are sums up to a step and from a step on. A window is one of each, so nothing is subtracted.
     for (let i = 0, step = this.first; i < count; i++, step++) {
       const value = this.#at(step)[slot] as number;
       after[i] = value;
@@ -145,7 +148,7 @@ export class SumWindows {
     return windows;
   }
 
-  /** The sum of one step. */
+  /** Returns the sum of one step. */
   step(slot: number, step: number): number {
     return this.#at(step)[slot] as number;
   }
@@ -162,23 +165,23 @@ export class SumWindows {
     return (sums[slot] = (sums[slot] as number) + amount);
   }
 
-  /** @param step that is kept. */
+  /** @param step a kept step. */
   #at(step: number): Float32Array {
-    // Numbers of steps are large, and a remainder of each would cost more than all else.
+    // Step numbers are large: a modulo for each would cost more than all other work.
     const place = this.#place - (this.#now - step);
     return this.#steps[place < 0 ? place + this.#steps.length : place] as Float32Array;
   }
 }
 
-/** Bits of the set of one slot; linear counting (Whang et al., 1990) is within some percent up to four times as many values. */
+/** Bits of the set of one slot. Linear counting (Whang et al., 1990) is accurate to a few percent up to four times as many values. */
 const setBits = 2048;
 const setWords = setBits / 32;
 
-/** Estimates how many different values a slot had: in the half of the window that is over, and in the one that goes on. */
+/** Estimates the number of different values of a slot, from the finished half of the window and the present one. */
 export class DistinctWindows {
   readonly #halfMs: number;
   #sets: readonly [Uint32Array, Uint32Array] = [new Uint32Array(0), new Uint32Array(0)];
-  /** By slot the bits of each set. */
+  /** The bits of each set, by slot. */
   #bits: readonly [Uint16Array, Uint16Array] = [new Uint16Array(0), new Uint16Array(0)];
   #half: number;
 
@@ -206,7 +209,7 @@ export class DistinctWindows {
     this.#half = half;
   }
 
-  /** Adds a value by its hash of 32 bits. @returns no less than the bits that are set of the slot. */
+  /** Adds a value by its 32-bit hash. @returns at least the number of bits that are set for the slot. */
   add(slot: number, hash: number): number {
     const at = slot * setWords + ((hash >>> 5) & (setWords - 1));
     const [present] = this.#sets;
@@ -218,12 +221,12 @@ export class DistinctWindows {
     return (bits[slot] as number) + (pastBits[slot] as number);
   }
 
-  /** The bits that are set where the estimate is a number: with fewer it is smaller. */
+  /** Returns the number of set bits at which the estimate is a number. With fewer bits it is smaller. */
   static bitsOf(count: number): number {
     return Math.floor(setBits * (1 - Math.exp(-Math.max(0, count - 0.5) / setBits)));
   }
 
-  /** The number of different values, an estimate. */
+  /** Returns an estimate of the number of different values. */
   count(slot: number): number {
     const [present, past] = this.#sets;
     let empty = 0;
@@ -246,7 +249,7 @@ function bitsOf(word: number): number {
 
 const sketchCells = 1 << 16;
 
-/** Estimates the sums of keys that have no slot: a count-min sketch (Cormode and Muthukrishnan, 2005) of two halves of a window. */
+/** Estimates the sums of keys without a slot: a count-min sketch (Cormode and Muthukrishnan, 2005) of two halves of a window. */
 export class KeySketch {
   readonly #halfMs: number;
   #halves: readonly [Float32Array, Float32Array] = [
@@ -260,7 +263,7 @@ export class KeySketch {
     this.#half = Math.floor(now / this.#halfMs);
   }
 
-  /** Adds an amount to a key. @param hash of the key, 32 bits. @returns no less than its sum in the window. */
+  /** Adds an amount to a key. @param hash the 32-bit hash of the key. @returns at least its sum in the window. */
   add(hash: number, amount: number, now: number): number {
     const half = Math.floor(now / this.#halfMs);
     if (half > this.#half) {
@@ -280,31 +283,31 @@ export class KeySketch {
   }
 }
 
-/** FNV-1a with a final mix: neighbouring texts are to be far apart. @param seed nobody outside knows, where texts may be hostile. */
+/** Returns an FNV-1a hash with a final mix, so that similar texts get distant hashes. @param seed a secret, where texts may be hostile. */
 export function hashOf(text: string, seed = 0): number {
   let hash = 0x811c9dc5 ^ seed;
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
   return mixed(hash);
 }
 
-/** The last steps of MurmurHash3: each bit changes half of those of the result. */
+/** Applies the final steps of MurmurHash3: each bit changes half of the bits of the result. */
 export function mixed(given: number): number {
   let hash = Math.imul(given ^ (given >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Values that are watched by themselves, each with a number, its slot. */
+/** The keys that are watched individually. Each has a number, its slot. */
 export class Keys {
   readonly #slots = new Map<string, number>();
   readonly #names: (string | undefined)[] = [];
   readonly #free: number[] = [];
   readonly #max: number;
   #end = 0;
-  /** Records of keys for which there was no place. */
+  /** The number of records whose keys had no room. */
   refused = 0;
 
-  /** @param max keys at a time. */
+  /** @param max maximum number of keys at a time. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -313,17 +316,17 @@ export class Keys {
     return this.#slots.size;
   }
 
-  /** The number behind the largest slot that was ever used. */
+  /** The number after the largest slot ever used. */
   get end(): number {
     return this.#end;
   }
 
-  /** The slot that a key has. */
+  /** Returns the slot of a key, if it has one. */
   find(key: string): number | undefined {
     return this.#slots.get(key);
   }
 
-  /** The slot of a key, which it is given if need be; undefined where there is no place. */
+  /** Returns the slot of a key, and assigns one if needed. Undefined where there is no room. */
   slot(key: string): number | undefined {
     const known = this.#slots.get(key);
     if (known !== undefined) return known;
@@ -337,7 +340,7 @@ export class Keys {
     return slot;
   }
 
-  /** The key of a slot; undefined where it is free. */
+  /** Returns the key of a slot; undefined for a free slot. */
   name(slot: number): string | undefined {
     return this.#names[slot];
   }

@@ -6,63 +6,66 @@ import { createReceiver, quietHoursOf, type ActionConfig } from "./action.ts";
 import type { QuietHours } from "./quiet-hours.ts";
 import type { Letter, Receiver, ReceiverSurroundings } from "./receiver.ts";
 
-/** What became of the notices of an action since the start of the collector. */
+/** Counts of what happened to the notices of an action since the collector started. */
 export interface NoticeCounts {
   sent: number;
   failures: number;
   dropped: number;
-  /** Set aside: refused by a receiver that takes others. */
+  /** Notices set aside: the receiver refused them but takes others. */
   refused: number;
   /** Notices that became a part of a summary. */
   folded: number;
 }
 
-/** A notice on its way. */
+/** A notice that waits for its action, or is being sent. */
 interface Waiting {
   notice: Notice;
-  /** Notices that are part of a summary. */
+  /** Ids of the notices that are part of this summary. */
   readonly parts?: string[];
-  /** By the monotonic clock, as all times here. */
+  /** Earliest time of sending. All times here are milliseconds of the monotonic clock. */
   readonly notBefore: number;
-  /** Tells again of an alert that was told before. */
+  /** True where it repeats the notice of an alert that still fires. */
   readonly isRepeat: boolean;
-  /** A letter: it is sent alone, and who posted it is told what became of it. */
+  /** A letter. The queue sends it alone and reports the outcome to whoever posted it. */
   readonly letter?: {
     readonly content: Letter;
-    /** @param fault why it was given up. */
+    /** @param fault why the queue gave it up. */
     readonly done: (fault?: string) => void;
-    /** It can be posted again. */
+    /** Called when it can be posted again. */
     readonly goBack: (why: string) => void;
-    /** How often its content was refused, or may have been. */
+    /** Number of times that its content was refused, or may have been. */
     refused: number;
   };
-  /** When it could have been sent first: until then it may have waited for the end of a quiet time. */
+  /** First time at which it could have been sent. Until then it may have waited for the end of quiet hours. */
   triedAt?: number;
-  /** How often the receiver refused it alone, each time after it had taken another one; of a letter, all that failed. And how many it had taken by then. */
+  /**
+   * Number of times that the receiver refused it alone, each time after taking another notice. For a letter, all failures count. `refusedAfter` is the
+   * number of notices taken by then.
+   */
   refusals: number;
   refusedAfter: number;
 }
 
 const maxWaiting = 10_000;
 const maxRefused = 100;
-/** Notices that were taken are remembered for those who look at their alert. */
+/** Number of delivered notices to remember, for the pages that show their alert. */
 const maxTaken = 1000;
 const maxAtOnce = 100;
 const sendMs = 10_000;
-/** A letter has some megabytes. */
+/** A letter can have several megabytes. */
 const sendLetterMs = 60_000;
 const longestTestMs = 30_000;
-/** A receiver that refuses for this long does not get the notice any more. */
+/** A notice is given up when the receiver refuses it for this long. */
 const giveUpMs = 86_400_000;
 const firstPauseMs = 1000;
 const longestPauseMs = 300_000;
-/** So many refusals of contents in a row are no reason for a pause where there is another to try: a batch is halved, or a notice goes to the end. */
+/** This many refused contents in a row cause no pause while there is another notice to try. A batch is halved, or a notice goes to the end. */
 const freeRefusals = 10;
-/** A notice is set aside when it was refused this often while others were taken; a receiver that says it has a fault is asked more often. */
+/** A notice is set aside after this many refusals while the receiver took others. A receiver that reports a fault of its own gets more tries. */
 const mostRefusals = 2;
 const mostFaults = 4;
 
-/** Notices on their way to one action: in order, each until it is taken. */
+/** Notices for one action, sent in order. Each stays until the receiver takes it. */
 export class ActionQueue {
   readonly name: string;
   readonly config: ActionConfig;
@@ -73,31 +76,31 @@ export class ActionQueue {
   readonly #log: Log;
   readonly #changed: () => void;
   readonly #backoff = new Backoff(firstPauseMs, longestPauseMs, Math.random);
-  /** What is being handed over. */
+  /** The abort controllers of the calls in progress. */
   readonly #givenUp = new Set<AbortController>();
   #isStopped = false;
-  /** Of each rule, how many notices there were since a time. */
+  /** For each rule, the number of notices since a time. */
   readonly #rates = new Map<string, { readonly from: number; count: number }>();
   #waiting: Waiting[] = [];
   #refused: readonly RefusedNotice[] = [];
   #taken: readonly { readonly alert: string; readonly kind: Notice["kind"]; readonly at: number }[] = [];
-  /** Those that are being sent. */
+  /** The notices that are being sent. */
   #underWay: ReadonlySet<Waiting> = new Set();
-  /** When those of the last group are sent. */
+  /** The time by which the notices of the last group are sent. */
   #groupUntil = 0;
   #atOnce = maxAtOnce;
   #failures = 0;
-  /** The last failure was one of a content. */
+  /** True where the last failure was a refused content. */
   #isContent = false;
   #timer: NodeJS.Timeout | undefined;
-  /** The timer is one of no time. */
+  /** True where the timer has no delay. */
   #isSoon = false;
   #sending: Promise<void> | undefined;
   #repeatedAt: number;
-  /** Why the last try failed. */
+  /** The reason why the last try failed. */
   fault: string | undefined;
 
-  /** @param counts go on from an earlier queue of this name. @param changed called when fewer wait. */
+  /** @param counts continue those of an earlier queue of this name. @param changed called when fewer notices wait. */
   constructor(
     name: string,
     config: ActionConfig,
@@ -116,44 +119,44 @@ export class ActionQueue {
     this.#repeatedAt = around.clock.monotonic();
   }
 
-  /** Whether it takes letters, and not notices alone. */
+  /** True where the receiver takes letters as well as notices. */
   get takesLetters(): boolean {
     return this.#receiver.sendLetter !== undefined;
   }
 
-  /** Notices that nobody has taken yet, without repetitions. */
+  /** Notices that the receiver has not taken yet, without repetitions. */
   get waiting(): readonly Notice[] {
     return this.waitingBut(() => false);
   }
 
-  /** The same without those that somebody else keeps, too, by their ids. */
+  /** Returns the waiting notices without those that somebody else keeps as well. @param isKept reports that by the id of a notice. */
   waitingBut(isKept: (id: string) => boolean): readonly Notice[] {
     return this.#waiting
       .filter((each) => !each.isRepeat && each.letter === undefined && !idsOf(each).every(isKept))
       .map(({ notice }) => notice);
   }
 
-  /** Tells whether a notice waits, as a part of a summary, too. */
+  /** Reports whether a notice waits, alone or as part of a summary. */
   holds(id: string): boolean {
     return this.#waiting.some((each) => !each.isRepeat && idsOf(each).includes(id));
   }
 
-  /** Takes a notice back that somebody else sends; one that is being sent is sent. */
+  /** Removes a notice that another collector sends. A notice that is already being sent stays. */
   takeBack(id: string): void {
     this.#waiting = this.#waiting.filter((each) => each.notice.id !== id || this.#underWay.has(each));
   }
 
-  /** Notices that were set aside, the last ones. */
+  /** The most recent notices that were set aside. */
   get refused(): readonly RefusedNotice[] {
     return this.#refused;
   }
 
-  /** The last notices that were taken, without repetitions; `at` is in milliseconds since the epoch. */
+  /** The most recent notices that were delivered, without repetitions. `at` is in milliseconds since the epoch. */
   get taken(): readonly { readonly alert: string; readonly kind: Notice["kind"]; readonly at: number }[] {
     return this.#taken;
   }
 
-  /** Takes what waited in an earlier queue, or run. */
+  /** Restores what waited in an earlier queue or run. */
   restore(waiting: readonly Notice[], refused: readonly RefusedNotice[]): void {
     const now = this.#clock.monotonic();
     for (const notice of waiting) this.#enqueue(notice, now);
@@ -161,7 +164,7 @@ export class ActionQueue {
     this.tick();
   }
 
-  /** Takes a notice. When too many wait, the oldest is dropped and counted. */
+  /** Adds a notice. When too many wait, it drops and counts the oldest. */
   add(notice: Notice): void {
     if (notice.kind === "cleared" && !this.config.ended) return;
     const now = this.#clock.monotonic();
@@ -170,7 +173,7 @@ export class ActionQueue {
     this.tick();
   }
 
-  /** Sends a letter when it may. @returns why it was given up; undefined: it was sent. @throws Error where it can be posted again. */
+  /** Sends a letter as soon as possible. @returns why the queue gave it up; undefined where it was sent. @throws Error where it can be posted again. */
   post(letter: Letter): Promise<string | undefined> {
     const notice = noticeOf("firing", madeAlert(letter.id, letter.id, letter.subject, this.#clock.now()));
     return new Promise((resolve, reject) => {
@@ -182,7 +185,7 @@ export class ActionQueue {
     });
   }
 
-  /** Forgets a letter that is not being sent yet. */
+  /** Removes a letter that is not being sent yet. */
   takeBackLetter(id: string): void {
     this.#giveBack("it was taken back", (letter) => letter.id === id);
   }
@@ -195,10 +198,10 @@ export class ActionQueue {
     for (const { letter } of gone) letter?.goBack(why);
   }
 
-  /** Sends what is due. It happens by itself but for what waits until a time. */
+  /** Sends what is due. Only notices that wait for a set time need this call; others are sent without it. */
   tick(): void {
     if (this.#sending !== undefined || this.#isSoon) return;
-    // What was refused for its content holds up no other.
+    // A notice refused for its content must not delay others.
     const isFree = this.#failures === 0 || (this.#isContent && this.#failures <= freeRefusals);
     if (!isFree) return;
     const due = this.#due();
@@ -209,7 +212,7 @@ export class ActionQueue {
     this.#sendSoon(0);
   }
 
-  /** Sends what fires again, where the action wants that, also at a quiet time. @param firing all alerts that this action was told of. */
+  /** Repeats the notices of firing alerts where the action wants that, also in quiet hours. @param firing all alerts of which this action had a notice. */
   repeat(firing: () => readonly Alert[]): void {
     const { repeatMs } = this.#receiver;
     if (repeatMs === undefined || this.#clock.monotonic() - this.#repeatedAt < repeatMs) return;
@@ -220,12 +223,12 @@ export class ActionQueue {
     this.tick();
   }
 
-  /** Tries the action with a made alert. @throws Error with why it does not work. */
+  /** Tries the action with a sample alert. @throws Error that says why it does not work. */
   async test(alert: Alert): Promise<void> {
     await this.#give([noticeOf("firing", alert)], Math.min(this.#receiver.sendMs ?? sendMs, longestTestMs));
   }
 
-  /** Sends again what was set aside. @returns how many. */
+  /** Sends again what was set aside. @returns the number of notices. */
   resend(): number {
     const again = this.#refused;
     this.#refused = [];
@@ -248,7 +251,7 @@ export class ActionQueue {
   #enqueue(notice: Notice, notBefore: number, isRepeat = false, also: Pick<Waiting, "parts" | "letter"> = {}): void {
     this.#waiting.push({ notice, notBefore, isRepeat, refusals: 0, refusedAfter: -1, ...also });
     if (this.#waiting.length <= maxWaiting) return;
-    // A repetition comes again, and is no loss.
+    // Dropping a repetition loses nothing: the next one follows.
     const repeat = this.#waiting.findIndex((each) => each.isRepeat && !this.#underWay.has(each));
     const [dropped] = this.#waiting.splice(Math.max(0, repeat), 1);
     dropped?.letter?.done("too much waits for its action");
@@ -268,7 +271,7 @@ export class ActionQueue {
     return false;
   }
 
-  /** Makes a notice a part of the summary of its rule, which is sent when the time of the limit is over. */
+  /** Adds a notice to the summary of its rule, which is sent when the period of the limit ends. */
   #fold({ id, kind, alert }: Notice, now: number): void {
     this.counts.folded++;
     const isSame = ({ notice }: Waiting): boolean => notice.kind === "summary" && notice.alert.rule === alert.rule;
@@ -294,7 +297,7 @@ export class ActionQueue {
     const now = this.#clock.monotonic();
     const due = this.#waiting.filter(({ notBefore }) => notBefore <= now);
     if (due.length === 0 || !this.#quiet.isQuiet(this.#clock.now())) return due;
-    // An Alertmanager that does not hear of an alert takes it for over, and says so.
+    // An Alertmanager resolves an alert that it does not hear of, and sends notices of that.
     return due.filter(({ isRepeat }) => isRepeat);
   }
 
@@ -313,7 +316,7 @@ export class ActionQueue {
     if (this.#failures > 0 || this.#due().length > 0) this.#sendSoon(pauseMs);
   }
 
-  /** Hands notices over. A timer of its own: a signal that joins others may be collected, and then never comes (Node 20). */
+  /** Hands notices to the receiver. It uses a timer of its own: Node 20 may collect a signal made by `AbortSignal.any`, which then never aborts. */
   async #give(notices: readonly Notice[], ms: number, letter?: Letter): Promise<void> {
     const given = new AbortController();
     const timer = setTimeout(() => given.abort(new DOMException("it took too long", "TimeoutError")), ms);
@@ -327,12 +330,12 @@ export class ActionQueue {
     }
   }
 
-  /** @returns how long to wait before the next try, milliseconds. */
+  /** @returns the milliseconds to wait before the next try. */
   async #send(): Promise<number> {
     const due = this.#due();
     const batch = together(inTurn(due)).slice(0, this.#atOnce);
     if (batch.length === 0) return firstPauseMs;
-    // Those behind the batch wait for the receiver, too.
+    // Notices behind the batch wait for the receiver as well.
     for (const each of due) each.triedAt ??= this.#clock.monotonic();
     this.#underWay = new Set(batch);
     try {
@@ -369,7 +372,7 @@ export class ActionQueue {
     if (late.length > 0) this.#remove(late, `it was tried for a day: ${this.fault}`);
     const { blame, retryAfterMs } = error instanceof DeliveryError ? error : { blame: "store", retryAfterMs: 0 };
     const [alone] = batch;
-    // A letter is unlike notices: whatever the reason is, it holds up none of them.
+    // A letter differs from notices, so its failure must not delay them, whatever the reason.
     const isLetter = alone?.letter !== undefined;
     if (isLetter) alone.refusals++;
     this.#isContent = (blame === "record" || isLetter) && late.length === 0;
@@ -378,7 +381,7 @@ export class ActionQueue {
       if (isFirst && this.#due().some(({ refusals }) => refusals === 0)) return 0;
       return this.#backoff.delay(this.#failures, retryAfterMs);
     }
-    // Its content is refused, or may be the reason: which one it is, is found by halves.
+    // A content is refused, or may be the reason. Halving the batch finds which one.
     this.#atOnce = Math.max(1, batch.length >> 1);
     if (batch.length === 1 && alone !== undefined && late.length === 0)
       this.#refuse(alone, this.fault, blame === "record" ? mostRefusals : mostFaults);
@@ -387,17 +390,17 @@ export class ActionQueue {
     return this.#backoff.delay(Math.max(1, this.#failures - freeRefusals), retryAfterMs);
   }
 
-  /** Puts a notice that was refused alone behind the others, or aside where the receiver takes those. */
+  /** Moves a notice that was refused alone behind the others, or sets it aside where the receiver takes others. */
   #refuse(entry: Waiting, because: string, most: number): void {
     const { sent } = this.counts;
     const { letter } = entry;
-    // That notices are taken says nothing of a letter.
+    // Delivered notices say nothing about whether a letter is acceptable.
     if (letter !== undefined) letter.refused++;
     else if (entry.refusedAfter < sent) entry.refusals++;
     entry.refusedAfter = sent;
     const { id } = entry.notice.alert;
     if ((letter?.refused ?? entry.refusals) < most) {
-      // What is told of one alert stays in order.
+      // Notices of one alert stay in order.
       const isOf = ({ notice }: Waiting): boolean => notice.alert.id === id;
       this.#waiting = [...this.#waiting.filter((each) => !isOf(each)), ...this.#waiting.filter(isOf)];
       return;
@@ -423,18 +426,18 @@ export class ActionQueue {
   }
 }
 
-/** The notices that one on its way stands for. */
+/** Returns the ids of the notices that an entry stands for. */
 function idsOf({ notice, parts }: Waiting): readonly string[] {
   return parts ?? [notice.id];
 }
 
-/** Those of the first that are sent in one: a letter alone, notices up to the next letter. */
+/** Returns the first entries that are sent together: a letter alone, or notices up to the next letter. */
 function together(due: readonly Waiting[]): readonly Waiting[] {
   const letter = due.findIndex((each) => each.letter !== undefined);
   return letter < 0 ? due : due.slice(0, Math.max(1, letter));
 }
 
-/** Those that were refused behind the others, with all that is told of their alerts: that stays in order. */
+/** Returns the entries with the refused ones last. All later notices of the same alerts go with them, to keep the order. */
 function inTurn(due: readonly Waiting[]): readonly Waiting[] {
   const refusals = new Map<string, number>();
   for (const { notice, refusals: count } of due)

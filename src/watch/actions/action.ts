@@ -36,7 +36,7 @@ type CommandConfig = NonNullable<ReturnType<typeof command.read>>;
 
 const mostOutput = 4096;
 
-/** Runs a program of this host, which gets notices as its input. */
+/** A receiver that runs a program on this host and writes notices to its standard input. */
 class CommandReceiver implements Receiver {
   readonly sendMs: number;
   readonly #config: CommandConfig;
@@ -48,7 +48,7 @@ class CommandReceiver implements Receiver {
 
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void> {
     const [program = "", ...args] = this.#config.run;
-    // Of our own environment it gets what programs need to find others: settings have secrets.
+    // The program gets only the variables that programs need to find others: the settings in our environment contain secrets.
     const env = { PATH: process.env["PATH"] ?? "", LANG: process.env["LANG"] ?? "C.UTF-8" };
     const child = spawn(program, args, {
       shell: false,
@@ -59,14 +59,14 @@ class CommandReceiver implements Receiver {
     });
     let output = "";
     if (child.pid === undefined)
-      // Without files left it has no streams either.
+      // Without free file descriptors the child has no streams either.
       return new Promise((_, reject) => {
         child.once("error", (error) => reject(new Error(`${program} cannot be run: ${error.message}`)));
       });
     const take = (part: Buffer): void => void (output = `${output}${part.toString()}`.slice(0, mostOutput));
     child.stdout.on("data", take);
     child.stderr.on("data", take);
-    // A program that does not read its input is no fault.
+    // A program that does not read its input is no error.
     child.stdin.on("error", () => {});
     child.stdin.end(`${JSON.stringify({ notices })}\n`);
     return new Promise((resolve, reject) => {
@@ -77,7 +77,7 @@ class CommandReceiver implements Receiver {
       };
       const settled = (): void => signal.removeEventListener("abort", kill);
       signal.addEventListener("abort", kill, { once: true });
-      // Its exit, and not the end of its output: what it leaves in the background may keep that open.
+      // It waits for the exit, not for the end of the output: a background process of the program may keep the output open.
       child.once("exit", (code, killedBy) => {
         settled();
         child.stdout.destroy();
@@ -96,7 +96,7 @@ class CommandReceiver implements Receiver {
   }
 
   close(): void {
-    // Nothing stays open.
+    // There is nothing to close.
   }
 }
 
@@ -104,7 +104,7 @@ function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended meanwhile.
+    // The program has already ended.
   }
 }
 
@@ -130,7 +130,7 @@ const syslog = mapping({
 
 type SyslogConfig = NonNullable<ReturnType<typeof syslog.read>>;
 
-/** The settings of the output to syslog, as they are where nobody sets them, with those of an action. */
+/** Returns the settings of the syslog output: their defaults, with the values of the action. */
 function settingsOf({ address: at, protocol, facility }: SyslogConfig): SettingsOf<"SYSLOG"> {
   const rows: SettingRows = outputKinds.find(({ word }) => word === "SYSLOG")?.rows ?? {};
   const usual = Object.fromEntries(Object.entries(rows).map(([name, { default: value }]) => [name, value]));
@@ -144,7 +144,7 @@ function settingsOf({ address: at, protocol, facility }: SyslogConfig): Settings
   };
 }
 
-/** Sends the record of each notice as a message of syslog (RFC 5424), by the output of that name. */
+/** A receiver that sends the record of each notice as a syslog message (RFC 5424), through the syslog output. */
 class SyslogReceiver implements Receiver {
   readonly #config: SyslogConfig;
   readonly #clock: Clock;
@@ -176,7 +176,7 @@ class SyslogReceiver implements Receiver {
 
 const group = scalar("a time from 0s to 1h", (text) => (/^0+[smh]$/.test(text) ? 0 : readSpan(text, 3_600_000)));
 
-/** How many notices of one rule there may be in a time. */
+/** The maximum number of notices of one rule in a period. */
 interface NoticeLimit {
   readonly count: number;
   readonly perMs: number;
@@ -189,12 +189,12 @@ const limit = scalar("such as `20 per 10m`, up to 1000 in up to 24h", (text): No
   return perMs !== undefined && most >= 1 && most <= 1000 ? { count: most, perMs } : undefined;
 });
 
-/** Of a storm people read the first. */
+/** During a storm of alerts people read only the first notices. */
 const usualLimit: NoticeLimit = { count: 100, perMs: 600_000 };
 
 const kinds = ["webhook", "alertmanager", "email", "syslog", "command", "blackhole", "flowspec"] as const;
 
-/** An action of the file: exactly one of the receivers or answers, and when it sends. */
+/** The shape of an action in the file: exactly one receiver or answer, and when it sends. */
 export const action = mapping(
   {
     webhook: optional(webhook, "Posts notices by HTTP."),
@@ -229,7 +229,7 @@ export const action = mapping(
 /** The configuration of an action; plain data. */
 export type ActionConfig = NonNullable<ReturnType<typeof action.read>>;
 
-/** Makes the receiver of an action. */
+/** Returns the receiver of an action. */
 export function createReceiver(config: ActionConfig, { clock, log }: ReceiverSurroundings): Receiver {
   if (config.webhook !== undefined) return new Webhook(config.webhook, clock);
   if (config.alertmanager !== undefined) return new Alertmanager(config.alertmanager, clock);
@@ -239,7 +239,7 @@ export function createReceiver(config: ActionConfig, { clock, log }: ReceiverSur
   throw new TypeError("an action of no kind");
 }
 
-/** Returns the times at which an action sends nothing. */
+/** Returns the quiet hours of an action, in which it sends nothing. */
 export function quietHoursOf({ quiet, zone }: ActionConfig): QuietHours {
   return new QuietHours(quiet, zone);
 }

@@ -43,15 +43,15 @@ type EmailConfig = NonNullable<ReturnType<typeof email.read>>;
 type Content = Pick<SendMailOptions, "subject" | "text" | "html" | "attachments"> & { readonly subject: string };
 
 const connectMs = 20_000;
-/** What looks for spam may take its time before it takes a message; one that is sent again is there twice (RFC 5321, 4.5.3.2.6). */
+/** A spam filter may be slow to accept a message. After a time-out that is too short, the message would arrive twice (RFC 5321, 4.5.3.2.6). */
 const answerMs = 300_000;
 
-/** Sends a message to people for all notices that wait. */
+/** A receiver that sends people one message for all notices that wait. */
 export class EmailReceiver implements Receiver {
   readonly sendMs = answerMs;
   readonly #config: EmailConfig;
   readonly #log: Log;
-  /** Who has a notice that a server took for some and not for others: it comes to nobody twice. */
+  /** The recipients who already have a notice, where a server accepted it for some only. Nobody gets it twice. */
   readonly #had = new WeakMap<Notice, Set<string>>();
   readonly #hadLetter = new WeakMap<Letter, Set<string>>();
 
@@ -77,10 +77,10 @@ export class EmailReceiver implements Receiver {
   }
 
   close(): void {
-    // Nothing stays open.
+    // There is nothing to close.
   }
 
-  /** Who is to get which notices: mostly all all of them. */
+  /** Returns which recipients still need which notices. Mostly, all recipients need all of them. */
   #letters(notices: readonly Notice[]): readonly { to: string[]; lacking: readonly Notice[] }[] {
     const letters = new Map<string, { to: string[]; lacking: readonly Notice[] }>();
     for (const each of this.#config.to) {
@@ -93,7 +93,7 @@ export class EmailReceiver implements Receiver {
     return [...letters.values()];
   }
 
-  /** Sends a message. @returns why some did not get it who may get it later. */
+  /** Sends a message. @returns why some recipients did not get it, where they may get it later. */
   async #mail(to: readonly string[], notices: readonly Notice[], signal: AbortSignal): Promise<MailError | undefined> {
     const [first] = notices as readonly [Notice];
     const subject = notices.length === 1 ? textOf(first) : `${notices.length} notices: ${textOf(first)}`;
@@ -107,9 +107,9 @@ export class EmailReceiver implements Receiver {
   /**
    * Hands a message to the server.
    *
-   * @param id the same when it is sent again, so that mail systems show it once.
-   * @param had is given those who have it now, or never get it.
-   * @returns why some did not get it who may get it later.
+   * @param id stays the same when the message is sent again, so that mail systems show it once.
+   * @param had receives those who have it now or can never get it.
+   * @returns why some recipients did not get it, where they may get it later.
    */
   async #deliver(
     to: readonly string[],
@@ -120,7 +120,7 @@ export class EmailReceiver implements Receiver {
   ): Promise<MailError | undefined> {
     const { from } = this.#config;
     const socket = new Socket();
-    // A server that answers a byte at a time is never idle.
+    // A server that answers one byte at a time never triggers the idle time-out.
     const abort = (): void => void socket.destroy(signal.reason as Error);
     signal.addEventListener("abort", abort);
     try {

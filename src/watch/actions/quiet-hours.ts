@@ -2,9 +2,9 @@ import { scalar } from "../../base/yaml/index.ts";
 
 /** A part of the week in which no notices are sent; plain data. */
 export interface QuietTime {
-  /** Days on which it begins, 0 is Sunday. */
+  /** Days on which it begins; 0 is Sunday. */
   readonly days: readonly number[];
-  /** Minutes of the day. Where the end is not after the start it is on the next day. */
+  /** Minutes of the day. An end that is not after the start is on the next day. */
   readonly from: number;
   readonly to: number;
 }
@@ -34,14 +34,14 @@ function readMinutes(text: string): number | undefined {
   return Number(minutes) < 60 && all <= dayMinutes ? all : undefined;
 }
 
-/** A time such as `22:00-07:00` or `sat-sun 00:00-24:00`. */
+/** The shape of a time such as `22:00-07:00` or `sat-sun 00:00-24:00`. */
 export const quietTime = scalar("a time such as 22:00-07:00 or sat-sun 00:00-24:00", (text): QuietTime | undefined => {
   const [, dayText, start = "", end = ""] = /^(?:([a-z,-]{3,60}) )?([\d:]{5})-([\d:]{5})$/.exec(text) ?? [];
   const [days, from, to] = [readDays(dayText), readMinutes(start), readMinutes(end)];
   return days === undefined || from === undefined || to === undefined ? undefined : { days, from, to };
 });
 
-/** The name of a time zone. */
+/** The shape of the name of a time zone. */
 export const timeZone = scalar("the name of a time zone such as Europe/Berlin", (text) => {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: text }).resolvedOptions().timeZone;
@@ -50,7 +50,7 @@ export const timeZone = scalar("the name of a time zone such as Europe/Berlin", 
   }
 });
 
-/** Tells by the clock on the wall of a zone whether it is quiet. */
+/** Reports whether a time is in the quiet hours, by the local time of a zone. */
 export class QuietHours {
   readonly #times: readonly QuietTime[];
   readonly #format: Intl.DateTimeFormat;

@@ -4,12 +4,12 @@ import { defaulted, mapping, oneOf, optional, required, scalar } from "../../bas
 import { HttpClient, httpFailure, type HttpAnswer } from "../../output/index.ts";
 import { textOf, type Alert, type Notice } from "../alerts.ts";
 
-/** A document for people, such as a report: it is sent whole, and alone. */
+/** A document for people, such as a report. It is sent whole and alone. */
 export interface Letter {
-  /** The same when it is sent again. */
+  /** An id that stays the same when the letter is sent again. */
   readonly id: string;
   readonly subject: string;
-  /** For who reads no HTML. */
+  /** The text for mail programs without HTML. */
   readonly text: string;
   readonly html: string;
   readonly files: readonly { readonly name: string; readonly type: string; readonly content: string }[];
@@ -17,24 +17,24 @@ export interface Letter {
 
 /** A receiver of notices. */
 export interface Receiver {
-  /** @throws Error when it did not take them: then they are sent again. A DeliveryError says who is at fault. */
+  /** Sends notices. @throws Error when the receiver did not take them; they are then sent again. A DeliveryError says who is at fault. */
   send(notices: readonly Notice[], signal: AbortSignal): Promise<void>;
-  /** Sends a letter, as `send` does notices; undefined: it takes none. */
+  /** Sends a letter as `send` sends notices. Undefined where the receiver takes no letters. */
   sendLetter?(letter: Letter, signal: AbortSignal): Promise<void>;
-  /** How often it wants to hear of alerts that fire on, milliseconds; undefined: once is enough. */
+  /** Interval in milliseconds at which it wants notices of alerts that still fire. Undefined where one notice is enough. */
   readonly repeatMs?: number;
-  /** How long it may take to send, milliseconds; undefined: ten seconds. */
+  /** Time limit for sending, in milliseconds. Undefined: ten seconds. */
   readonly sendMs?: number;
   close(): void;
 }
 
-/** What receivers need of where they live. */
+/** Dependencies of receivers. */
 export interface ReceiverSurroundings {
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Words that do not fit in a message are cut, with the number of what is left out. @param most characters. */
+/** Drops lines that do not fit in a message and adds how many it left out. @param most characters. */
 function cutLines(lines: readonly string[], most: number): string {
   let text = "";
   for (const [i, line] of lines.entries()) {
@@ -79,7 +79,7 @@ function clientOf(at: string, clock: Clock): HttpClient {
   return new HttpClient({ urls: [at], headers, tls: noTls, maxConnections: 1 }, clock);
 }
 
-/** Posts a body. @throws DeliveryError for anything but success. */
+/** Posts a body. @throws DeliveryError for any status but success. */
 async function post(
   client: HttpClient,
   path: string,
@@ -94,17 +94,17 @@ async function post(
   if (answer.status < 200 || answer.status > 299) throw httpFailure(answer, clock);
 }
 
-/** Characters of a message: Teams takes 28 KB, and people read the beginning. */
+/** Maximum characters of a message. Teams accepts 28 KB, and people read only the beginning. */
 const mostText = 8000;
 
 const linesOf = (notices: readonly Notice[]): string => cutLines(notices.map(textOf), mostText);
 
 type TextFormat = Exclude<WebhookConfig["format"], "json">;
 
-/** What is posted of a text, by format. */
+/** The body to post for a text, by format. */
 const bodies: Readonly<Record<TextFormat, (text: string) => unknown>> = {
   text: (text) => ({ text }),
-  // Their own signs are to be escaped, or a name could mention everybody: Slack has <!here>, Mattermost @here.
+  // Special characters are escaped, or a name could mention everybody: Slack has <!here>, Mattermost @here.
   slack: (text) => ({
     text: text
       .replaceAll("&", "&amp;")
@@ -123,7 +123,7 @@ const bodies: Readonly<Record<TextFormat, (text: string) => unknown>> = {
           $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
           type: "AdaptiveCard",
           version: "1.4",
-          // Of a text block words are Markdown, of a run of text they stand as they are.
+          // Teams reads a text block as Markdown but shows a text run as it is.
           body: text.split("\n").map((line) => ({ type: "RichTextBlock", inlines: [{ type: "TextRun", text: line }] })),
         },
       },
@@ -131,7 +131,7 @@ const bodies: Readonly<Record<TextFormat, (text: string) => unknown>> = {
   }),
 };
 
-/** Posts notices, one request for all that wait. */
+/** A receiver that posts all waiting notices in one request. */
 export class Webhook implements Receiver {
   readonly #config: WebhookConfig;
   readonly #client: HttpClient;
@@ -148,7 +148,7 @@ export class Webhook implements Receiver {
     return this.#post(format === "json" ? { notices } : bodies[format](linesOf(notices)), signal);
   }
 
-  /** As JSON it is there whole; chat systems get its text. */
+  /** Sends the whole letter as JSON; chat systems get only its text. */
   sendLetter(letter: Letter, signal: AbortSignal): Promise<void> {
     const { format } = this.#config;
     const lines = [letter.subject, ...letter.text.split("\n")];
@@ -164,7 +164,7 @@ export class Webhook implements Receiver {
     this.#client.close();
   }
 
-  /** `t=<seconds>,v1=<hex>`: the HMAC is of the seconds, a dot and the body, so that an old request can be told from a new one. */
+  /** Returns the signature header, `t=<seconds>,v1=<hex>`. The HMAC covers the seconds, a dot and the body, so that a replayed request can be recognised. */
   #signature(body: string): Readonly<Record<string, string>> {
     const { secret: key } = this.#config;
     if (key === undefined) return {};
@@ -174,11 +174,11 @@ export class Webhook implements Receiver {
   }
 }
 
-/** An Alertmanager takes an alert for over when it has not heard of it for a while. */
+/** An Alertmanager resolves an alert that it has not heard of for a while. */
 const alertmanagerRepeatMs = 60_000;
 const alertmanagerHoldMs = 4 * alertmanagerRepeatMs;
 
-/** Tells an Alertmanager of alerts (API v2). */
+/** A receiver that posts alerts to an Alertmanager (API v2). */
 export class Alertmanager implements Receiver {
   readonly repeatMs = alertmanagerRepeatMs;
   readonly #client: HttpClient;

@@ -18,10 +18,10 @@ const communities = list(community).to((given, at) =>
   given.length > maxCommunities ? at.error(`expected at most ${maxCommunities} communities`) : given,
 );
 
-/** RFC 7999: who gets it discards the packets. */
+/** RFC 7999: routers that receive it discard the packets. */
 const blackholeCommunity = "65535:666";
 
-/** All packets to an address are discarded (RFC 5635). */
+/** The shape of an action that discards all packets to an address (RFC 5635). */
 export const blackhole = mapping(
   {
     speaker,
@@ -36,7 +36,7 @@ export const blackhole = mapping(
   },
 );
 
-/** The packets of the attack are discarded, as far as can be told from the rest (RFC 8955). */
+/** The shape of an action that discards the packets of the attack, as far as they differ from the rest (RFC 8955). */
 export const flowspec = mapping({
   speaker,
   rate: defaulted(rate, 0, "How much may pass, bits a second such as 10M. 0 is nothing."),
@@ -59,7 +59,7 @@ export type AnswerConfig =
       readonly communities: readonly string[];
     };
 
-/** What an action says of answering; undefined for one that tells receivers. */
+/** Returns the answer of an action; undefined for an action that sends notices. */
 export function answerConfig(given: {
   readonly blackhole?: NonNullable<ReturnType<typeof blackhole.read>> | undefined;
   readonly flowspec?: NonNullable<ReturnType<typeof flowspec.read>> | undefined;

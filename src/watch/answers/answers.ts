@@ -5,39 +5,39 @@ import { routeKey, routeText, whyNever, type Route } from "./route.ts";
 import type { AnswerConfig } from "./answer-shape.ts";
 import type { Speaker, SpeakerConfig } from "./speaker.ts";
 
-/** What the settings say of answers; plain data. */
+/** The settings of answers; plain data. */
 export interface AnswerLimits {
-  /** Dry-run: nothing is announced. Approve: what people allow. Automatic: all, at once. */
+  /** `dry-run`: announces nothing. `approve`: announces what people allow. `automatic`: announces everything at once. */
   readonly mode: "dry-run" | "approve" | "automatic";
-  /** How many people have to allow an answer. */
+  /** The number of people who must allow an answer. */
   readonly approvals: 1 | 2;
-  /** Routes that may be announced at a time. */
+  /** Maximum number of routes announced at a time. */
   readonly maxRoutes: number;
-  /** Prefixes of which no address is ever announced. */
+  /** Prefixes whose addresses are never announced. */
   readonly never: readonly string[];
-  /** How long a route is announced if it is not renewed, milliseconds. */
+  /** Time in milliseconds for which a route is announced if it is not renewed. */
   readonly limitMs: number;
   readonly allowsCommands: boolean;
 }
 
-/** What answers are made with. */
+/** Dependencies of answers. */
 export interface AnswerPorts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly newId: () => string;
-  /** Undefined: there is no directory for state, and nothing is ever announced. */
+  /** Undefined without a directory for state; nothing is ever announced then. */
   readonly journal: Pick<AnswerJournal, "read" | "write"> | undefined;
   readonly openSpeaker: (config: SpeakerConfig, allowsCommands: boolean) => Promise<Speaker>;
-  /** Is given what is wrong, and undefined when all is well again. */
+  /** Receives what is wrong, and undefined when that is over. */
   readonly onFault: (fault: string | undefined) => void;
 }
 
 const maxEnded = 1000;
-/** For all routes of an answer: a stop has to end in time. */
+/** Time limit for all routes of an answer together: a stop must end in time. */
 const callMs = 2000;
 const [firstPauseMs, longestPauseMs] = [1000, 60_000];
-/** For choosing flow specifications, at a time: of thousands of alerts the others wait, and rows are counted meanwhile. */
+/** Time to choose flow specifications in one go. With thousands of alerts the rest waits, and rows are counted in between. */
 const choosingMs = 200;
 const automatic = "automatic";
 
@@ -45,30 +45,30 @@ function liveRoutes(answer: Answer): number {
   return isLive(answer) ? answer.routes.length : 0;
 }
 
-/** An answer that cannot be allowed, or withdrawn, now; the message says why. */
+/** Thrown when an answer cannot be allowed or withdrawn now. The message says why. */
 export class AnswerRefusal extends Error {}
 
-/** Answers to attacks: proposed, allowed, announced, renewed while the alert fires, and withdrawn. */
+/** Answers to attacks. They are proposed, allowed, announced, renewed while the alert fires, and withdrawn. */
 export class Answers {
   readonly #limits: AnswerLimits;
   readonly #ports: AnswerPorts;
   readonly #answers = new Map<string, Answer>();
   readonly #speakers = new Map<string, Promise<Speaker>>();
   readonly #backoff = new Backoff(firstPauseMs, longestPauseMs);
-  /** By answer: failures in a row, and when it is tried again by the monotonic clock. */
+  /** Consecutive failures of each answer, and the time of its next try by the monotonic clock. */
   readonly #waits = new Map<string, { readonly failures: number; readonly until: number }>();
-  /** Announced ones that are to be announced again. */
+  /** Ids of announced answers to announce again. */
   readonly #renewals = new Set<string>();
   readonly #config = { speakers: new Map<string, SpeakerConfig>(), actions: new Map<string, AnswerConfig>() };
   #isChanged = false;
-  /** Routes that may be announced. */
+  /** The number of routes that may be announced at present. */
   #liveRoutes = 0;
-  /** By the monotonic clock. */
+  /** Time by the monotonic clock. */
   #chooseUntil = 0;
   #journalFault: string | undefined;
-  /** True if the journal could not be read: it is left as it is. */
+  /** True if the journal could not be read. It is then left unchanged. */
   #isUnreadable = false;
-  /** Ends what speakers were asked for when the collector stops. */
+  /** Aborts calls to speakers when the collector stops. */
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   #said: string | undefined;
@@ -80,7 +80,7 @@ export class Answers {
     this.#reportMetrics(ports.metrics);
   }
 
-  /** Reads the journal; what is left over of the last run is withdrawn, beginning now. A journal that cannot be read keeps everything from being announced. */
+  /** Reads the journal and begins to withdraw what the last run left. While the journal cannot be read, nothing is announced. */
   async start(): Promise<void> {
     try {
       for (const answer of (await this.#ports.journal?.read()) ?? []) {
@@ -101,19 +101,19 @@ export class Answers {
     this.#work();
   }
 
-  /** Takes the speakers and the answers of the file of rules. Routes of before stay at their speaker. */
+  /** Replaces the speakers and answers by those of the rules file. Earlier routes stay with their speaker. */
   use(speakers: ReadonlyMap<string, SpeakerConfig>, actions: ReadonlyMap<string, AnswerConfig>): void {
     this.#config.speakers = new Map(speakers);
     this.#config.actions = new Map(actions);
   }
 
-  /** Compares with the alerts that fire: proposes, renews, withdraws. It is called once a second. */
+  /** Compares the answers with the firing alerts: proposes, renews and withdraws. Called once a second. */
   reconcile(attacks: readonly Attack[]): void {
     const firing = new Map(attacks.map((attack) => [attack.alert, attack]));
     this.#chooseUntil = this.#ports.clock.monotonic() + choosingMs;
     const known = new Set<string>();
     for (const answer of this.#answers.values()) {
-      // What a stop or a start has withdrawn is proposed again while its alert fires.
+      // An answer that a stop or a start withdrew is proposed again while its alert fires.
       if (answer.state !== "ended" || answer.endedBy !== undefined) known.add(`${answer.alert}\0${answer.action}`);
       this.#goOn(answer, firing.get(answer.alert)?.actions.includes(answer.action) === true);
     }
@@ -125,7 +125,7 @@ export class Answers {
     this.#work();
   }
 
-  /** All, the newest first. */
+  /** Returns all answers, newest first. */
   list(): readonly Answer[] {
     return [...this.#answers.values()].reverse();
   }
@@ -136,7 +136,14 @@ export class Answers {
     return this.#journalFault ?? (faulty && `a route is ${faulty.state}: ${faulty.text}: ${faulty.fault}`);
   }
 
-  /** Allows an answer. @param by who; empty where nobody has to sign in. @param isPerson false for a token. @returns undefined where there is none. @throws AnswerRefusal */
+  /**
+   * Allows an answer.
+   *
+   * @param by the user; empty where no sign-in is needed.
+   * @param isPerson false for a token.
+   * @returns undefined for an unknown id.
+   * @throws AnswerRefusal
+   */
   allow(id: string, by: string, isPerson = true): Answer | undefined {
     const answer = this.#answers.get(id);
     if (answer === undefined) return undefined;
@@ -144,7 +151,7 @@ export class Answers {
     if (mode === "dry-run") throw new AnswerRefusal("nothing is announced: SVC_WATCH_ANSWERS is dry-run");
     if (answer.state !== "proposed") throw new AnswerRefusal(`the answer is ${answer.state} already`);
     if (approvals > 1 && by === "") throw new AnswerRefusal("two people have to allow it, and nobody signs in here");
-    // Somebody with a password and a token would be two.
+    // One person with a password and a token would otherwise count as two.
     if (approvals > 1 && !isPerson) throw new AnswerRefusal("two people have to allow it, and a token is none");
     if (answer.allowed.some((each) => each.by === by))
       throw new AnswerRefusal(`${by} has allowed it already: another one has to`);
@@ -157,7 +164,7 @@ export class Answers {
     return this.#answers.get(id);
   }
 
-  /** Withdraws an answer, or drops one that is proposed. It is not proposed again for its alert. @returns undefined where there is none. @throws AnswerRefusal */
+  /** Withdraws an answer, or drops a proposed one. It is not proposed again for its alert. @returns undefined for an unknown id. @throws AnswerRefusal */
   withdraw(id: string, by: string): Answer | undefined {
     const answer = this.#answers.get(id);
     if (answer === undefined) return undefined;
@@ -168,7 +175,7 @@ export class Answers {
     return this.#answers.get(id);
   }
 
-  /** Takes an answer of a collector that is dead: it goes on, is withdrawn, or has been ended by hand. */
+  /** Takes over an answer of a dead collector: it goes on, is withdrawn, or was ended by hand. */
   adopt(answer: Answer): void {
     if (this.#answers.has(answer.id)) return;
     this.#set(answer);
@@ -177,7 +184,7 @@ export class Answers {
     this.#tell(answer, "an answer of another collector of the fleet is taken over");
   }
 
-  /** Withdraws an answer that another collector of the fleet has taken over; that one announces it. */
+  /** Withdraws an answer here because another collector of the fleet has taken it over and announces it. */
   giveUp(id: string): void {
     const answer = this.#answers.get(id);
     if (answer === undefined || answer.state === "withdrawing" || !isLive(answer)) return;
@@ -185,12 +192,12 @@ export class Answers {
     this.#work();
   }
 
-  /** Has all that is announced be announced again. */
+  /** Announces all announced answers again. */
   renew(): void {
     for (const { id, state } of this.#answers.values()) if (state === "announced") this.#renewals.add(id);
   }
 
-  /** Withdraws all. What a speaker does not take in time is withdrawn at the next start. */
+  /** Withdraws everything. What a speaker does not take in time is withdrawn at the next start. */
   async stop(): Promise<void> {
     for (const answer of this.#answers.values())
       if (answer.state !== "ended" && answer.state !== "refused")
@@ -214,7 +221,7 @@ export class Answers {
       const because = whyDoubted(answer) ?? this.#isFull(routes.length);
       if (because === undefined) this.#announce({ ...answer, allowed: [{ by: automatic, at: clock.now() }] });
       else if (answer.because !== because) this.#set({ ...answer, because });
-      // A clock that was set back leaves more than there ever is.
+      // After the clock was set back, more time is left than the limit allows.
     } else if (state === "announced" && (leftMs < limitMs / 2 || leftMs > limitMs)) {
       this.#set({ ...answer, endsAt: clock.now() + limitMs });
       this.#renewals.add(answer.id);
@@ -288,7 +295,7 @@ export class Answers {
     return answer;
   }
 
-  /** Forgets the oldest that have ended, but those of alerts that fire: they would be proposed again. */
+  /** Forgets the oldest ended answers. Those of firing alerts stay, or they would be proposed again. */
   #forget(firing: ReadonlyMap<string, Attack>): void {
     let over = this.#answers.size - maxEnded;
     for (const [id, { alert, state }] of this.#answers) {
@@ -308,7 +315,7 @@ export class Answers {
     });
   }
 
-  /** Does what is to be done: withdrawals first, so that a route that another answer announces is there in the end. */
+  /** Executes what is pending. Withdrawals come first, so that a route that another answer announces is present in the end. */
   async #settle(): Promise<void> {
     for (const state of ["withdrawing", "announcing"] as const) {
       if (state === "announcing" && !(await this.#save())) return;
@@ -323,7 +330,7 @@ export class Answers {
     return state === wanted || (wanted === "announcing" && state === "announced" && this.#renewals.has(id));
   }
 
-  /** @returns false where nothing may be announced, because it is not written down. */
+  /** @returns false where nothing may be announced because it is not in the journal. */
   async #save(): Promise<boolean> {
     const { journal, log } = this.#ports;
     if (journal === undefined || this.#isUnreadable) return false;
@@ -332,7 +339,7 @@ export class Answers {
     try {
       await journal.write([...this.#answers.values()]);
       this.#journalFault = undefined;
-      // What changed meanwhile is not written down.
+      // A change during the write is not in the journal yet.
       return !this.#isChanged;
     } catch (error) {
       this.#isChanged = true;
@@ -343,14 +350,14 @@ export class Answers {
     }
   }
 
-  /** Has the speaker announce or withdraw the routes of an answer. */
+  /** Asks the speaker to announce or withdraw the routes of an answer. */
   async #ask({ id, state, routes, speaker }: Answer): Promise<void> {
     const { clock } = this.#ports;
     const isEnd = state === "withdrawing";
     try {
       const open = await this.#speaker(speaker.config);
       const [inTime, stop] = [AbortSignal.timeout(callMs), this.#stop.signal];
-      // What goes on when the collector stops is broken off; then all is withdrawn, once.
+      // A stop aborts running calls; afterwards everything is withdrawn once.
       const signal = isEnd && stop.aborted ? inTime : AbortSignal.any([inTime, stop]);
       for (const route of routes) {
         if (!isEnd) await open.announce(route, signal);
@@ -363,7 +370,7 @@ export class Answers {
     this.#waits.delete(id);
     this.#renewals.delete(id);
     const answer = this.#answers.get(id);
-    // It may have been withdrawn meanwhile.
+    // It may have been withdrawn in the meantime.
     if (answer === undefined || answer.state !== state) return;
     const { fault: _fault, ...well } = answer;
     if (isEnd) {
@@ -391,7 +398,7 @@ export class Answers {
       );
   }
 
-  /** Two answers may announce one route: it ends with the last of them, which announces it again as it has it. */
+  /** Reports whether another answer announces the same route. The route ends with the last of them, which announces it again in its own form. */
   #isHeldByAnother(id: string, route: Route, speaker: SpeakerConfig): boolean {
     const [key, config] = [routeKey(route), JSON.stringify(speaker)];
     const holder = [...this.#answers.values()].find(

@@ -4,46 +4,46 @@ import type { AnswerConfig } from "./answer-shape.ts";
 import type { FlowRow, WeighedRow } from "./flow-sample.ts";
 import { isHost, prefixOf, shortest, type Match, type Route } from "./route.ts";
 
-/** How well matches tell an attack from what is usual. */
+/** Matches against an attack, with figures of how well they separate it from usual traffic. */
 export interface Choice {
   /** The prefix of the destinations. */
   readonly prefix: string;
-  /** Each takes a part of the attack; together they are as good as the numbers say. */
+  /** Matches that each take a part of the attack. The figures are of all of them together. */
   readonly matches: readonly Match[];
-  /** The part of the attack's bytes that they take, 0 to 1. */
+  /** Share of the attack's bytes that they take, 0 to 1. */
   readonly takes: number;
-  /** The part of the bytes of before that they would have taken, 0 to 1; undefined: too little is known of it. */
+  /** Share of the earlier bytes that they would have taken, 0 to 1. Undefined where too little is known. */
   readonly harms: number | undefined;
-  /** True if they take enough of the attack and little enough of the rest. */
+  /** True if they take enough of the attack and little enough of other traffic. */
   readonly fits: boolean;
   readonly attackRows: number;
   readonly usualRows: number;
 }
 
-/** What there is to choose by: rows with their bytes a second. */
+/** Rows to choose matches by, with their bytes per second. */
 export interface Observed {
-  /** Rows of the key of an alert since it came near its limit. */
+  /** Rows of the alert's key since it came near its limit. */
   readonly moment: readonly WeighedRow[];
-  /** Rows of before that the same rule would have counted, of all its keys. */
+  /** Earlier rows of all keys that the same rule would have counted. */
   readonly counted: readonly WeighedRow[];
-  /** All rows of before. */
+  /** All earlier rows. */
   readonly usual: readonly WeighedRow[];
 }
 
 export const leastTaken = 0.95;
 export const mostHarmed = 0.01;
 
-/** Fewer rows of before say nothing of a hundredth of it. */
+/** With fewer earlier rows, a share of one percent cannot be estimated. */
 const leastUsualRows = 50;
 const maxMatches = 4;
 const maxPorts = 8;
-/** A port that has a smaller part of the attack is none of it. */
+/** A port with a smaller share of the attack is not part of it. */
 const leastOfPort = 0.02;
-/** A single component is to take this part of what it is about, so that several still take enough together. */
+/** A single component must take this share, so that several together still take enough. */
 const componentShare = 0.98;
-/** A match that takes less is not worth a route. */
+/** A match with a smaller share is not worth a route. */
 const leastOfMatch = 0.05;
-/** Lengths of flows are means of their packets, and some exporters count the frame. */
+/** The length of a flow is the mean of its packets, and some exporters count the whole frame. */
 const lengthSlack = 20;
 const [tcp, udp] = [6, 17];
 const [synBit, ackBit] = [0x02, 0x10];
@@ -61,12 +61,12 @@ const componentNames = [
 ] as const satisfies readonly (keyof Match)[];
 const synMask = 1 << componentNames.indexOf("syn");
 
-/** Parts of a datagram but the first have no ports. */
+/** Reports whether a flow consists of fragments. Only the first fragment of a datagram has ports. */
 function isFragment({ protocol, sourcePort, destinationPort }: FlowRow): boolean {
   return (protocol === tcp || protocol === udp) && sourcePort === 0 && destinationPort === 0;
 }
 
-/** The part of a flow's bytes that asks for a connection: all of one that was never answered, else its first packet. */
+/** Returns the share of a flow's bytes that asks for a connection: all bytes if it was never answered, else the first packet. */
 function synShare({ protocol, flags, bytes }: FlowRow): number {
   if (protocol !== tcp || (flags & synBit) === 0) return 0;
   return (flags & ackBit) === 0 ? 1 : Math.min(1, synBytes / bytes);
@@ -76,7 +76,7 @@ function meanLength({ bytes, packets }: FlowRow): number {
   return Math.round(bytes / Math.max(1, packets));
 }
 
-/** Gives what tells which packets of a flow a match is about: the part of its bytes, 0 to 1. */
+/** Returns a function for the share of a flow's bytes, 0 to 1, to which a match applies. */
 function shareOf(match: Match): (row: FlowRow) => number {
   const isFromThere = match.source === undefined ? undefined : insideOf(match.source);
   return (row) => matchedShare(row, match, isFromThere);
@@ -94,14 +94,14 @@ function matchedShare(row: FlowRow, match: Match, isFromThere: ((address: string
   return !isSame ? 0 : syn === true ? synShare(row) : 1;
 }
 
-/** Gives what tells whether an address is in a prefix; it is asked of some hundred thousand rows. */
+/** Returns a function that reports whether a prefix contains an address. It is called for several hundred thousand rows. */
 function insideOf(prefix: string): (address: string) => boolean {
   if (isHost(prefix)) {
     const host = prefix.slice(0, prefix.indexOf("/"));
     return (address) => address === host;
   }
   const { family, first, last } = parseKey(prefix);
-  // Rows of one host come by the hundred.
+  // One host often has hundreds of rows.
   const known = new Map<string, boolean>();
   return (text) => {
     const found = known.get(text);
@@ -113,7 +113,7 @@ function insideOf(prefix: string): (address: string) => boolean {
   };
 }
 
-/** What there is more of than before: amounts of the moment count, those of before are taken off. */
+/** The excess over earlier traffic: amounts of the moment count, earlier amounts are subtracted. */
 class Excess {
   readonly #rows: readonly WeighedRow[];
 
@@ -129,7 +129,7 @@ class Excess {
     return this.#rows.reduce((sum, { weight }) => sum + weight, 0);
   }
 
-  /** The amounts by a value of rows, the largest first. @param valueOf undefined: it has none. */
+  /** Returns the amounts by a value of rows, largest first. @param valueOf returns undefined for a row without the value. */
   by<T>(valueOf: (row: FlowRow) => T | undefined): [T, number][] {
     const sums = new Map<T, number>();
     for (const { row, weight } of this.#rows) {
@@ -140,7 +140,7 @@ class Excess {
   }
 }
 
-/** The first place in an ordered list, from one place to another, whose value is not smaller. */
+/** Returns the first place in part of an ordered list whose value is not smaller than the given one. */
 function placeOf(list: readonly { readonly value: bigint }[], value: bigint, from: number, end: number): number {
   let [low, high] = [from, end];
   while (low < high) {
@@ -151,7 +151,7 @@ function placeOf(list: readonly { readonly value: bigint }[], value: bigint, fro
   return low;
 }
 
-/** The longest prefix whose addresses have this part of the excess; undefined where it would be a short one. */
+/** Returns the longest prefix whose addresses have this share of the excess; undefined where it would be too short. */
 function narrowPrefix(excess: Excess, of: "source" | "destination", share: number): string | undefined {
   const sums = excess
     .by((row) => row[of])
@@ -165,7 +165,7 @@ function narrowPrefix(excess: Excess, of: "source" | "destination", share: numbe
   for (const family of [4, 6] as const) {
     const bits = familyBits(family);
     const inside = sums.filter((each) => each.family === family).toSorted((a, b) => (a.value < b.value ? -1 : 1));
-    // What all before each place weigh.
+    // The total weight before each place.
     const before = [0];
     for (const { weight } of inside) before.push((before.at(-1) ?? 0) + weight);
     const takes = (from: number, end: number): boolean => (before[end] ?? 0) - (before[from] ?? 0) >= share * all;
@@ -192,7 +192,7 @@ function portsOf(excess: Excess, of: "sourcePort" | "destinationPort"): readonly
   return ports.length === 0 ? undefined : ports.map(([port]) => port).toSorted((a, b) => a - b);
 }
 
-/** The narrowest lengths that have most of the excess. */
+/** Returns the narrowest range of lengths that has most of the excess. */
 function lengthsOf(excess: Excess): Match["packetLength"] {
   const sums = excess.by(meanLength).toSorted(([a], [b]) => a - b);
   const wanted = componentShare * excess.total;
@@ -206,7 +206,7 @@ function lengthsOf(excess: Excess): Match["packetLength"] {
   return found && { from: Math.max(20, found.from - lengthSlack), to: found.to + lengthSlack };
 }
 
-/** What each component would say by itself. */
+/** Returns the match that each component would be alone. */
 function componentsOf(excess: Excess): Components {
   const [protocol] = excess.by((row) => row.protocol)[0] ?? [];
   const hasFragments = excess.by((row) => (isFragment(row) ? true : undefined))[0];
@@ -228,12 +228,12 @@ function componentsOf(excess: Excess): Components {
 interface Candidate {
   readonly match: Match;
   readonly size: number;
-  /** Bytes a second of the excess, and of what is usual. */
+  /** Bytes per second of the excess, and of usual traffic. */
   readonly takes: number;
   readonly harms: number;
 }
 
-/** Sums of rows by the components that say yes to them, as bits. */
+/** Sums rows by the set of components that match them, as bits. */
 function sumsByBits(rows: readonly WeighedRow[], components: Components): { all: Float64Array; syn: Float64Array } {
   const [all, syn] = [new Float64Array(1 << componentNames.length), new Float64Array(1 << componentNames.length)];
   const single = componentNames.map((name) =>
@@ -248,7 +248,7 @@ function sumsByBits(rows: readonly WeighedRow[], components: Components): { all:
   return { all, syn };
 }
 
-/** All matches of some of the components. One that is about ports or connections names its protocol, without which routers do not take it. */
+/** Returns the matches of all combinations of components. A match on ports or connections names its protocol, or routers refuse it. */
 function candidatesOf(excess: Excess, usual: readonly WeighedRow[]): Candidate[] {
   const components = componentsOf(excess);
   const [taken, harmed] = [sumsByBits(excess.rows, components), sumsByBits(usual, components)];
@@ -268,7 +268,7 @@ function candidatesOf(excess: Excess, usual: readonly WeighedRow[]): Candidate[]
   return candidates;
 }
 
-/** The best of those that do: the fewest components, or the most where nothing is known of what is usual. */
+/** Returns the best sufficient candidate: the one with the fewest components, or with the most where usual traffic is unknown. */
 function bestOf(candidates: readonly Candidate[], isKnown: boolean): Candidate | undefined {
   const [best] = candidates.toSorted((a, b) =>
     isKnown ? a.size - b.size || a.harms - b.harms || b.takes - a.takes : b.size - a.size || b.takes - a.takes,
@@ -277,11 +277,11 @@ function bestOf(candidates: readonly Candidate[], isKnown: boolean): Candidate |
 }
 
 /**
- * Chooses the flow specifications that take an attack and leave the rest: the fewest matches, each of the fewest components, that take {@link leastTaken} of the bytes by
- * which the moment is more than before, and {@link mostHarmed} of those of before to the same destinations.
+ * Chooses the flow specifications that take an attack and spare other traffic. It prefers few matches, each of few components. They must take {@link
+ * leastTaken} of the bytes by which the moment exceeds earlier traffic, and at most {@link mostHarmed} of earlier bytes to the same destinations.
  *
- * @param destination the prefix that is attacked, where the key of the alert says it.
- * @returns undefined where there is no attack in the rows, or none to one prefix.
+ * @param destination the attacked prefix, where the key of the alert has it.
+ * @returns undefined where the rows show no attack, or none to a single prefix.
  */
 export function chooseMatches(observed: Observed, destination: string | undefined): Choice | undefined {
   const prefix = destination ?? narrowPrefix(new Excess(observed.moment, observed.counted), "destination", leastTaken);
@@ -323,10 +323,10 @@ export function chooseMatches(observed: Observed, destination: string | undefine
   };
 }
 
-/** How long rows are waited for where there are none. */
+/** Time in milliseconds to wait for rows where there are none. */
 const patienceMs = 30_000;
 
-/** An alert that fires, with the actions of its rule that are answers. */
+/** A firing alert, with the actions of its rule that are answers. */
 export interface Attack {
   readonly alert: string;
   readonly rule: string;
@@ -334,27 +334,28 @@ export interface Attack {
   /** The address or prefix that the key of the alert names. */
   readonly target: string | undefined;
   readonly actions: readonly string[];
-  /** Those of them that nothing is proposed by: another collector answers, or an answer was ended by hand there. */
+  /** The actions that must not propose: another collector answers by them, or somebody ended such an answer by hand. */
   readonly answered: readonly string[];
   readonly firedAt: number;
-  /** Chooses matches by the rows that were kept; undefined: there are none as yet. */
+  /** Chooses matches by the kept rows. Undefined while there are none. */
   choose(): { readonly choice: Choice | undefined; readonly usualSeconds: number } | undefined;
 }
 
-/** What is to be announced against an attack. */
+/** The routes to announce against an attack. */
 export type Proposal = {
   readonly routes: readonly Route[];
-  /** How well the routes tell the attack from the rest. */
+  /** Figures of how well the routes separate the attack from other traffic. */
   readonly evidence?: Omit<Choice, "prefix" | "matches"> & { readonly usualSeconds: number };
-  /** Why there are none. */
+  /** Why there are no routes. */
   readonly because?: string;
 };
 
 /**
- * Makes the routes against an attack.
+ * Returns the routes against an attack.
  *
- * @param now milliseconds since the epoch. @param mayChoose false: there is no time for choosing flow specifications now.
- * @returns undefined where that is waited for, or more rows are.
+ * @param now milliseconds since the epoch.
+ * @param mayChoose false where there is no time to choose flow specifications now.
+ * @returns undefined while it waits for that time, or for more rows.
  */
 export function propose(attack: Attack, config: AnswerConfig, now: number, mayChoose: boolean): Proposal | undefined {
   const prefix = attack.target === undefined ? undefined : prefixOf(attack.target);
@@ -374,7 +375,7 @@ export function propose(attack: Attack, config: AnswerConfig, now: number, mayCh
   }
   const { usualSeconds } = chosen;
   const { prefix: to, matches, ...numbers } = chosen.choice;
-  // ExaBGP takes whole numbers.
+  // ExaBGP accepts only whole numbers.
   const bytesPerSecond = Math.ceil(config.rate / 8);
   const routes = matches.map((match): Route => ({ kind: "flowspec", prefix: to, communities, match, bytesPerSecond }));
   const evidence = { ...numbers, usualSeconds: Math.round(usualSeconds) };
@@ -382,7 +383,7 @@ export function propose(attack: Attack, config: AnswerConfig, now: number, mayCh
   return { routes, evidence, ...(because !== undefined && { because }) };
 }
 
-/** Says why routes are not announced without somebody who allows it; undefined where it may be. */
+/** Returns why routes need the approval of a person; undefined where they do not. */
 export function whyDoubted({ evidence, routes }: Proposal): string | undefined {
   if (evidence?.fits === false) return "it does not tell the attack from the rest: somebody has to allow it";
   const isWide = routes.some(({ prefix }) => !isHost(prefix));

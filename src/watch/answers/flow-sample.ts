@@ -1,25 +1,25 @@
 import type { Reader } from "../batch-rows.ts";
 
-/** What a flow specification can tell of a flow. */
+/** The properties of a flow that a flow specification can match. */
 export interface FlowRow {
   readonly source: string;
   readonly destination: string;
-  /** The number of the protocol. */
+  /** The protocol number. */
   readonly protocol: number;
   /** 0 where there is none. */
   readonly sourcePort: number;
   readonly destinationPort: number;
   readonly bytes: number;
   readonly packets: number;
-  /** The bits of TCP of all its packets. */
+  /** The TCP flags of all its packets. */
   readonly flags: number;
-  /** When it came, milliseconds since the epoch. */
+  /** When the row was received, in milliseconds since the epoch. */
   readonly at: number;
-  /** The rules whose filter it passes, as bits by their place. */
+  /** The rules whose filter it passes; each bit is the place of a rule. */
   readonly rules: number;
 }
 
-/** The fields that a flow specification is chosen by. */
+/** The fields by which flow specifications are chosen. */
 export const answerFields = {
   source: "flow.src.ip.addr",
   destination: "flow.dst.ip.addr",
@@ -32,23 +32,23 @@ export const answerFields = {
   scaledBytes: "flow.scaled.bytes",
 } as const;
 
-/** Reads out of a batch what of a flow a flow specification can tell. */
+/** Reads the properties of flows that a flow specification can match from a batch. */
 export class FlowReader {
   readonly #fields: Readonly<Record<keyof typeof answerFields, Reader>>;
 
-  /** @param reader gives the reader of a field. */
+  /** @param reader returns the reader of a field. */
   constructor(reader: (field: string) => Reader) {
     const readers = Object.entries(answerFields).map(([name, field]) => [name, reader(field)]);
     this.#fields = Object.fromEntries(readers) as Record<keyof typeof answerFields, Reader>;
   }
 
-  /** The bytes of a row, estimated by its sampling rate. */
+  /** Returns the bytes of a row, scaled by its sampling rate. */
   bytes(row: number): number {
     const { bytes, scaledBytes } = this.#fields;
     return scaledBytes.has(row) ? scaledBytes.number(row) : bytes.number(row);
   }
 
-  /** Keeps a row in a sample, if it is to. @param weight how many records it stands for. */
+  /** Offers a row to a sample. @param weight the number of records that it stands for. */
   keep(sample: FlowSample | undefined, row: number, weight: number, now: number): void {
     sample?.add(this.bytes(row) * weight, () => this.read(row, now, 0));
   }
@@ -71,26 +71,26 @@ export class FlowReader {
   }
 }
 
-/** A row, and the bytes of all that it stands for. */
+/** A row, and the bytes of all rows that it stands for. */
 export interface WeighedRow {
   readonly row: FlowRow;
   readonly weight: number;
 }
 
 /**
- * Rows out of many, so that the bytes of any part of all can be told from them: priority sampling (Duffield, Lund and Thorup, 2007). Of all rows those
- * with the largest bytes / random are kept; one that is lighter than the largest of these that is not stands for that.
+ * A sample of rows from which the bytes of any subset can be estimated: priority sampling (Duffield, Lund and Thorup, 2007). It keeps the rows with the
+ * largest priority, bytes / random. A kept row with fewer bytes than the largest dropped priority counts as that priority.
  */
 export class FlowSample {
   readonly #capacity: number;
   readonly #random: () => number;
-  /** A heap, the smallest priority first. */
+  /** A heap with the smallest priority first. */
   readonly #priorities: number[] = [];
   readonly #rows: { readonly row: FlowRow; readonly bytes: number }[] = [];
-  /** The largest priority of a row that is not kept. */
+  /** The largest priority of all dropped rows. */
   #threshold = 0;
 
-  /** @param random from 0 to below 1. */
+  /** @param random returns a number from 0 to below 1. */
   constructor(capacity: number, random: () => number) {
     this.#capacity = capacity;
     this.#random = random;
@@ -100,7 +100,7 @@ export class FlowSample {
     return this.#rows.length;
   }
 
-  /** Takes a row of some bytes. @param read is asked for it where it is kept. */
+  /** Adds a row of some bytes. @param read called only where the row is kept. */
   add(bytes: number, read: () => FlowRow): void {
     if (!(bytes > 0)) return;
     const priority = bytes / (1 - this.#random());
@@ -109,7 +109,7 @@ export class FlowSample {
     if (this.#rows.length > this.#capacity) this.#threshold = Math.max(this.#threshold, this.#pop());
   }
 
-  /** Rows with the bytes that each stands for. */
+  /** Returns the rows, each with the bytes that it stands for. */
   rows(): WeighedRow[] {
     return this.#rows.map(({ row, bytes }) => ({ row, weight: Math.max(bytes, this.#threshold) }));
   }
@@ -153,7 +153,7 @@ const segmentMs = 600_000;
 const segments = 7;
 const rowsOfSegment = 16_384;
 
-/** Rows of the last hour and a bit, of everything: what is usual. */
+/** Sampled rows of all traffic of a little more than the last hour: usual traffic. */
 export class UsualFlows {
   readonly #random: () => number;
   readonly #began: number;
@@ -174,7 +174,7 @@ export class UsualFlows {
     last.sample.add(bytes, read);
   }
 
-  /** Rows that came before a time, and not before another one. @returns them, and over how many seconds they came. */
+  /** Returns rows from a period. @returns them, and the seconds over which they were received. */
   before(time: number, notBefore: number): { readonly rows: readonly WeighedRow[]; readonly seconds: number } {
     const all = this.#segments.flatMap(({ sample }) => sample.rows());
     const rows = all.filter(({ row: { at } }) => at >= notBefore && at < time);

@@ -20,7 +20,7 @@ import {
 import { componentTypes, type Match, type Route } from "./route.ts";
 import type { Speaker } from "./speaker.ts";
 
-/** Bits of an operator on numbers (RFC 8955, section 4.2.1.1), and of one on bits (4.2.1.2). */
+/** Bits of a numeric operator (RFC 8955, section 4.2.1.1) and of a bitmask operator (4.2.1.2). */
 const [equal, atLeast, atMost, and] = [0x01, 0x03, 0x05, 0x40];
 const [isSet, isNotSet] = [0x01, 0x02];
 const [synBit, ackBit, fragmentBit] = [0x02n, 0x10n, 0x02n];
@@ -43,7 +43,7 @@ const itemsOf: Readonly<Record<Exclude<keyof Match, "source">, (match: Match) =>
   fragment: () => [[isSet, fragmentBit]],
 };
 
-/** Announces through GoBGP's API, version 3. */
+/** A speaker that announces through GoBGP's API, version 3. */
 export class GobgpSpeaker implements Speaker {
   readonly #sessions: Http2SessionManager;
   readonly #client: Client<typeof GobgpApi>;
@@ -76,7 +76,7 @@ function split(prefix: string): { readonly prefix: string; readonly prefixLen: n
   return { prefix: address, prefixLen: Number(length) };
 }
 
-/** A route as GoBGP has it. */
+/** Returns a route in GoBGP's form. */
 function pathOf({ kind, prefix, nextHop, communities, match = {}, bytesPerSecond = 0 }: Route): Path {
   const isIpv6 = prefix.includes(":");
   const family = { afi: isIpv6 ? 2 : 1, safi: kind === "flowspec" ? 133 : 1 };
@@ -101,7 +101,7 @@ function pathOf({ kind, prefix, nextHop, communities, match = {}, bytesPerSecond
   return create(PathSchema, { family, nlri, pattrs: attributes });
 }
 
-/** The components in the order of their numbers, as routers want them. */
+/** Returns the components in the order of their numbers, which routers require. */
 function componentsOf(prefix: string, match: Match): Any[] {
   const names = (Object.keys(componentTypes) as (keyof typeof componentTypes)[]).filter(
     (name) => name === "prefix" || match[name] !== undefined,

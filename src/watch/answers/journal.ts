@@ -5,44 +5,44 @@ import type { Route } from "./route.ts";
 import type { SpeakerConfig } from "./speaker.ts";
 
 /**
- * How far an answer is. Proposed: nothing was announced. Announcing: it is written down, and may be announced already. Withdrawing: it may
- * be announced still. Refused: it is never announced.
+ * The state of an answer. Proposed: nothing was announced. Announcing: it is in the journal and may be announced already. Withdrawing: it may still be
+ * announced. Refused: it is never announced.
  */
 export type AnswerState = "proposed" | "announcing" | "announced" | "withdrawing" | "ended" | "refused";
 
-/** An answer to one alert by one action; plain data, as it is shown and kept. */
+/** An answer to one alert by one action; plain data, as shown and kept. */
 export interface Answer {
   readonly id: string;
   /** The id of the alert. */
   readonly alert: string;
   readonly rule: string;
   readonly action: string;
-  /** Why: the text of the alert. */
+  /** The reason: the text of the alert. */
   readonly reason: string;
   readonly routes: readonly Route[];
-  /** What the routes do, in words. */
+  /** A description of what the routes do. */
   readonly text: string;
-  /** How well the routes tell the attack from the rest. */
+  /** Figures of how well the routes separate the attack from other traffic. */
   readonly evidence?: NonNullable<Proposal["evidence"]>;
   readonly state: AnswerState;
   /** Why it is refused, waits, or has ended. */
   readonly because?: string;
   readonly proposedAt: number;
-  /** Who allowed it; `automatic` by SVC_WATCH_ANSWERS. */
+  /** Who allowed it; `automatic` where SVC_WATCH_ANSWERS allows all. */
   readonly allowed: readonly { readonly by: string; readonly at: number }[];
   readonly announcedAt?: number;
-  /** When it is withdrawn if it is not renewed. */
+  /** When it is withdrawn unless renewed. */
   readonly endsAt?: number;
   readonly endedAt?: number;
-  /** Who had it withdrawn, where somebody did. */
+  /** Who withdrew it, where a person did. */
   readonly endedBy?: string;
-  /** Why the speaker did not do what it was asked for, the last time. */
+  /** Why the last call to the speaker failed. */
   readonly fault?: string;
-  /** The speaker, for the withdrawal after a restart with another file of rules. */
+  /** The speaker, for a withdrawal after a restart with a different rules file. */
   readonly speaker: { readonly name: string; readonly config: SpeakerConfig };
 }
 
-/** Answers of which routes may be announced. */
+/** Reports whether the routes of an answer may be announced at present. */
 export function isLive({ state }: Answer): boolean {
   return state === "announcing" || state === "announced" || state === "withdrawing";
 }
@@ -58,7 +58,7 @@ export const answerStates: readonly AnswerState[] = [
 
 const version = 1;
 
-/** Tells whether something read has what a withdrawal needs, so that what it has not is known at the start. */
+/** Reports whether a parsed value has all that a withdrawal needs, so that a gap is found at the start. */
 function isAnswer(given: unknown): given is Answer {
   if (typeof given !== "object" || given === null) return false;
   const { id, alert, state, routes, allowed, endsAt = 0, speaker } = given as Partial<Answer>;
@@ -75,21 +75,21 @@ function isAnswer(given: unknown): given is Answer {
   );
 }
 
-/** The file of answers: each is written down before it is announced. */
+/** The file of answers. Each answer is written before it is announced. */
 export class AnswerJournal {
   readonly #path: string;
   readonly #io: FileIo;
   readonly #run: string;
   #number = 0;
 
-  /** @param run letters and digits that no other run has. */
+  /** @param run letters and digits that are unique to this run. */
   constructor(directory: string, io: FileIo, run: string) {
     this.#path = join(directory, "answers.json");
     this.#io = io;
     this.#run = run;
   }
 
-  /** @throws Error for a file that is not of this form; the errors of {@link FileIo}. */
+  /** Reads all answers. @throws Error for a file that is not of this form; the errors of {@link FileIo}. */
   async read(): Promise<readonly Answer[]> {
     let text: string;
     try {
@@ -104,7 +104,7 @@ export class AnswerJournal {
     return kept.answers;
   }
 
-  /** Writes all answers, and has them reach the disk. @throws SaveError; the file is as it was. */
+  /** Writes all answers and flushes them to disk. @throws SaveError; the file is then unchanged. */
   async write(answers: readonly Answer[]): Promise<void> {
     await this.#io.makeFolder(join(this.#path, ".."));
     const temporary = `${this.#path}.${this.#run}-${++this.#number}.tmp`;

@@ -1,36 +1,36 @@
 import { familyBits, keyContains, networkOfKey, parseKey, type Family, type Key } from "../../base/ip/index.ts";
 
-/** What of the packets to a prefix a flow specification is about (RFC 8955); what is left out does not matter. */
+/** The packets to a prefix that a flow specification matches (RFC 8955). A missing component matches everything. */
 export interface Match {
-  /** A prefix of sources. */
+  /** A source prefix. */
   readonly source?: string;
-  /** The number of the protocol. */
+  /** The protocol number. */
   readonly protocol?: number;
   readonly sourcePorts?: readonly number[];
   readonly destinationPorts?: readonly number[];
-  /** Bytes of the packet with its IP header, both ends included. */
+  /** Length of the packet with its IP header, in bytes; both ends are included. */
   readonly packetLength?: { readonly from: number; readonly to: number };
-  /** Packets that are parts of others. */
+  /** Matches fragments. */
   readonly fragment?: boolean;
-  /** Packets of TCP that ask for a connection. */
+  /** Matches TCP packets that ask for a connection. */
   readonly syn?: boolean;
 }
 
-/** A route that a speaker announces; plain data. */
+/** A route to announce; plain data. */
 export interface Route {
   readonly kind: "blackhole" | "flowspec";
-  /** Where the packets go. */
+  /** The destination prefix. */
   readonly prefix: string;
   readonly nextHop?: string;
-  /** Such as `65535:666`. */
+  /** Communities such as `65535:666`. */
   readonly communities: readonly string[];
-  /** Of a flow specification. */
+  /** The match, for a flow specification. */
   readonly match?: Match;
-  /** Of a flow specification: what may pass, 0 for nothing. */
+  /** The rate limit of a flow specification; 0 discards everything. */
   readonly bytesPerSecond?: number;
 }
 
-/** The kinds of components of a flow specification in the order of their numbers, each with its number (RFC 8955, section 4.2). */
+/** The component types of a flow specification in the order of their numbers (RFC 8955, section 4.2). */
 export const componentTypes = {
   prefix: 1,
   source: 2,
@@ -44,7 +44,7 @@ export const componentTypes = {
 
 const protocolNames: Readonly<Record<number, string>> = { 1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 58: "icmp6" };
 
-/** Returns an address or a network as a prefix, without host bits; undefined for another text. */
+/** Returns an address or a network as a prefix without host bits; undefined for any other text. */
 export function prefixOf(text: string): string | undefined {
   let key: Key;
   try {
@@ -56,12 +56,12 @@ export function prefixOf(text: string): string | undefined {
   return key.kind === "ip" ? `${key.text}/${familyBits(key.family)}` : (networkOfKey(key) ?? key.text);
 }
 
-/** Tells whether a prefix is a single address. */
+/** Reports whether a prefix is a single address. */
 export function isHost(prefix: string): boolean {
   return prefix.endsWith(prefix.includes(":") ? "/128" : "/32");
 }
 
-/** The same for routes of which a speaker holds one at a time: one takes the place of the other. */
+/** Returns a key that is equal for routes of which a speaker holds only one: the later replaces the earlier. */
 export function routeKey({ kind, prefix, match = {} }: Route): string {
   return JSON.stringify([kind, prefix, Object.entries(match).toSorted(([a], [b]) => (a < b ? -1 : 1))]);
 }
@@ -75,13 +75,13 @@ export function overlap(prefix: string, others: readonly string[]): string | und
   });
 }
 
-/** The shortest prefix that a flow specification may be about: no mistake takes more than such a network. */
+/** The shortest prefix that a flow specification may have. A mistake can affect no larger network. */
 export const shortest: Readonly<Record<Family, number>> = { 4: 16, 6: 32 };
 
-/** Of a host itself, of one link, of groups: routers speak their own protocols there, and forward none of it. */
+/** Loopback, link-local and multicast addresses and the like. Routers use them for their own protocols and do not forward them. */
 const notForwarded = ["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/3", "::/127", "fe80::/10", "ff00::/8"];
 
-/** Says why a route is never announced; undefined where it may be. @param never SVC_WATCH_ANSWERS_NEVER. */
+/** Returns why a route must never be announced; undefined where it may be. @param never the prefixes of SVC_WATCH_ANSWERS_NEVER. */
 export function whyNever({ kind, prefix, nextHop }: Route, never: readonly string[]): string | undefined {
   const { family } = parseKey(prefix);
   const length = Number(prefix.slice(prefix.indexOf("/") + 1));
@@ -96,7 +96,7 @@ export function whyNever({ kind, prefix, nextHop }: Route, never: readonly strin
   return undefined;
 }
 
-/** Says in words what a route does. */
+/** Returns a description of what a route does. */
 export function routeText({ kind, prefix, nextHop, match = {}, bytesPerSecond = 0 }: Route): string {
   if (kind === "blackhole") return `all packets to ${prefix} to ${nextHop ?? "nowhere"}`;
   const { source, protocol, sourcePorts, destinationPorts, packetLength, fragment, syn } = match;
@@ -114,7 +114,7 @@ export function routeText({ kind, prefix, nextHop, match = {}, bytesPerSecond = 
   return `${verb} ${parts.filter((part) => typeof part === "string").join(" ")}`;
 }
 
-/** A route as ExaBGP's `announce` and `withdraw` take it. */
+/** Returns a route in the syntax of ExaBGP's `announce` and `withdraw`. */
 export function exabgpText({ kind, prefix, nextHop, communities, match = {}, bytesPerSecond = 0 }: Route): string {
   const community = communities.length === 0 ? "" : ` community [ ${communities.join(" ")} ]`;
   if (kind === "blackhole") return `route ${prefix} next-hop ${nextHop ?? ""}${community}`;
@@ -135,7 +135,7 @@ export function exabgpText({ kind, prefix, nextHop, communities, match = {}, byt
   return `flow route { match { ${terms.map((term) => `${term};`).join(" ")} } then { ${action}${community === "" ? "" : `${community};`} } }`;
 }
 
-/** A route as a `protocol static` of BIRD has it. */
+/** Returns a route for a `protocol static` of BIRD. */
 export function birdText({ kind, prefix, match = {} }: Route): string {
   if (kind === "blackhole") return `route ${prefix} blackhole;`;
   const { source, protocol, sourcePorts, destinationPorts, packetLength, fragment, syn } = match;

@@ -40,7 +40,7 @@ const command = mapping({
   withdraw: required(argv, "The same for the end of a route. It has to succeed for one that is not there."),
 });
 
-/** A speaker of the file: exactly one of these. */
+/** The shape of a speaker in the file: exactly one of these kinds. */
 export const speakerShape = mapping(
   {
     gobgp: optional(gobgp, "Announces through GoBGP."),
@@ -56,16 +56,16 @@ export const speakerShape = mapping(
 /** The configuration of a speaker; plain data, without secrets. */
 export type SpeakerConfig = NonNullable<ReturnType<typeof speakerShape.read>>;
 
-/** What announces routes to routers. Both calls may be repeated; to withdraw what is not announced succeeds. */
+/** Announces routes to routers. Both calls may be repeated, and withdrawing an unknown route succeeds. */
 export interface Speaker {
-  /** @throws Error that says why it did not. */
+  /** Announces a route. @throws Error that says why it failed. */
   announce(route: Route, signal: AbortSignal): Promise<void>;
-  /** @throws Error that says why it did not. */
+  /** Withdraws a route. @throws Error that says why it failed. */
   withdraw(route: Route, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Makes a speaker; nothing is asked of it yet. @throws Error where programs are not allowed. */
+/** Returns a speaker without connecting to it yet. @throws Error where programs are not allowed. */
 export async function openSpeaker(config: SpeakerConfig, allowsCommands: boolean): Promise<Speaker> {
   if (config.gobgp !== undefined) {
     const { GobgpSpeaker } = await import("./gobgp-speaker.ts");
@@ -78,7 +78,7 @@ export async function openSpeaker(config: SpeakerConfig, allowsCommands: boolean
 
 const maxSaid = 300;
 
-/** Announces by running a program. */
+/** A speaker that announces by running a program. */
 class CommandSpeaker implements Speaker {
   readonly #config: NonNullable<SpeakerConfig["command"]>;
 
@@ -103,7 +103,7 @@ class CommandSpeaker implements Speaker {
     const child = spawn(program, rest, { stdio: ["pipe", "ignore", "pipe"], signal, killSignal: "SIGKILL", env: {} });
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-maxSaid)));
-    // A program that does not read it may have ended before.
+    // A program that does not read its input may have ended already.
     child.stdin.on("error", () => {});
     child.stdin.end(`${JSON.stringify(route)}\n`);
     const [code, killedBy] = (await once(child, "close")) as [number | null, string | null];
