@@ -14,15 +14,15 @@ interface Message {
 }
 
 const takenMs = 5000;
-/** A notification has less than 8000 bytes. */
+/** Maximum size of a request. A PostgreSQL notification has less than 8000 bytes. */
 const maxBody = 4000;
 
-/** Members ask each other through the database. Nothing is kept there: who is not connected has not been asked. */
+/** Requests between members, sent through the database. Nothing is stored: a request does not reach a member that is not connected. */
 export class FleetRequests {
   readonly #connection: FleetConnection;
   readonly #fleet: string;
   readonly #member: string;
-  /** Receives what is said to each request of this member, by its id. */
+  /** Receives the messages about each request of this member, by request id. */
   readonly #asked = new Map<string, (message: Message) => void>();
   #handle: (body: string) => Promise<string> | undefined = () => undefined;
 
@@ -34,16 +34,17 @@ export class FleetRequests {
       const message = JSON.parse(payload) as Message;
       if (message.fleet !== fleet || message.to !== member) return;
       if (message.kind !== "ask") this.#asked.get(message.id)?.(message);
-      // The asker waits for no answer of a member that is cut off.
+      // The member that asked does not wait for the answer of one that is cut off.
       else this.#serveOne(message).catch(() => {});
     });
   }
 
   /**
-   * Resolves when the other one has begun. Its answer, `done`, never rejects and may never come: who no longer waits for it calls `forget`.
+   * Sends a request. Resolves when the other member has begun. The answer, `done`, never rejects and may never come: a caller that no longer waits calls
+   * `forget`.
    *
    * @param body at most 4 KB.
-   * @throws Error when it does not say in time that it has begun, or the database is away.
+   * @throws Error when the other member does not confirm in time that it has begun, or the database is away.
    */
   async ask(to: string, body: string): Promise<{ readonly done: Promise<string>; readonly forget: () => void }> {
     const id = randomUUID();
@@ -72,7 +73,7 @@ export class FleetRequests {
     return { done, forget };
   }
 
-  /** Answers requests to this member. @returns undefined for one that is not for it. */
+  /** Answers requests to this member. @param handler returns undefined for a request that is not for it. */
   serve(handler: (body: string) => Promise<string> | undefined): void {
     this.#handle = handler;
   }
@@ -95,47 +96,49 @@ export class FleetRequests {
   }
 }
 
-/** A text of all members, by its key. */
+/** A text that all members share, by its key. */
 export interface FleetNote {
   readonly key: string;
-  /** Greater than that of every note that was written before. */
+  /** A version greater than that of every note written before. */
   readonly version: number;
-  /** Undefined: it was removed. */
+  /** The content; undefined: the note was removed. */
   readonly text: string | undefined;
 }
 
-/** A note that is to be written, or to be removed. */
+/** A note to write or to remove. */
 export interface NoteWrite {
   readonly key: string;
-  /** The version that it takes the place of; 0: there is none, or it was removed. */
+  /** The version that it replaces; 0: there is no note, or it was removed. */
   readonly after: number;
   readonly text: string | undefined;
 }
 
-/** What a member writes, and what it wants to know. */
+/** The notes that a member writes, and the version up to which it has read. */
 export interface NoteRound {
   /** The greatest version that it has read. */
   readonly since: number;
   readonly writes: readonly NoteWrite[];
 }
 
-/** What was written since, those that the member has written itself included. */
+/** The notes written since then, including those of the member itself. */
 export interface NoteAnswer {
-  /** By version, some thousand at most. */
+  /** The notes by version, several thousand at most. */
   readonly notes: readonly FleetNote[];
-  /** True if there are no more of them. */
+  /** True if there are no more notes. */
   readonly isAll: boolean;
   /** The sessions of living members. */
   readonly living: readonly string[];
 }
 
-/** Notes of one round. */
+/** Maximum number of notes in one round. */
 const notesAtOnce = 2000;
 
 /**
- * Notes that all members of a fleet read and write, in the table `fleet_note`. A write names the version that it replaces: one that was
- * overtaken is left out, and its writer sees the other one. Writers take a lock of the fleet, so that versions become visible in their order,
- * and a reader that asks for later ones misses none.
+ * Notes that all members of a fleet read and write, in the table `fleet_note`.
+ *
+ * A write names the version that it replaces. If another write came first, it is dropped, and its writer sees the other one.
+ *
+ * Writers take a lock of the fleet, so that versions become visible in order and a reader of later ones misses none.
  */
 export class PostgresqlFleetNotes {
   readonly #connection: FleetConnection;
@@ -147,14 +150,14 @@ export class PostgresqlFleetNotes {
   }
 
   /**
-   * Writes what was not overtaken, all at once, and reads. A session that lives no more writes nothing.
+   * Writes all notes whose versions are still current, in one transaction, and reads. The write of a session that no longer lives is dropped.
    *
    * @throws Error while the database is away.
    */
   async exchange({ session }: FleetMember, { since, writes }: NoteRound): Promise<NoteAnswer> {
     if (writes.length > 0) await this.#write(session, writes);
     return this.#connection.ask(async (sql) => {
-      // One statement: who lives is to be of the time of the notes.
+      // A single statement reads both, so that the living members match the notes.
       const [row] = await sql<{ notes: { key: string; version: number; text: string | null }[]; living: string[] }[]>`
         select
           (select coalesce(json_agg(note), '[]') from (
@@ -195,11 +198,7 @@ export class PostgresqlFleetNotes {
   }
 }
 
-/**
- * The fleet as one of its collectors sees it.
- *
- * Joins a fleet whose members share a database. A start does not wait for a database that is away.
- */
+/** The fleet as one of its collectors sees it. It joins a fleet whose members share a database. A start does not wait for a database that is away. */
 export class Fleet implements Component {
   readonly name: string;
   readonly fleet: string;

@@ -11,59 +11,59 @@ import {
   Rounds,
 } from "../base/report/index.ts";
 
-/** A collector of a fleet that lives. */
+/** A living collector of a fleet. */
 export interface FleetMember {
   readonly name: string;
-  /** Another one after each time that it has joined: a UUID. */
+  /** A UUID that changes each time that it joins. */
   readonly session: string;
-  /** A digest of the devices that it could poll; undefined: it polls none of those that are shared. */
+  /** A digest of the devices that it can poll; undefined: it polls no shared devices. */
   readonly devices?: string | undefined;
 }
 
-/** The state of the lease of a session, by the database. */
+/** The state of a session's lease in the database. */
 export type LeaseState =
   | { readonly state: "held"; readonly members: readonly FleetMember[] }
-  /** Its lease was over, or was given up. */
+  /** The lease ended or was given up. */
   | { readonly state: "expired" }
   /** Another session has the name. */
   | { readonly state: "replaced" };
 
-/** A key that this collector has from now on. */
+/** A key that this collector holds from now on. */
 export interface Share {
   readonly key: string;
-  /** State that an earlier holder has kept for the next one. */
+  /** State that an earlier holder left for the next one. */
   readonly kept: string | undefined;
-  /** The reason why it was free: nobody had it, its holder gave it up, or its holder lives no more. */
+  /** Why the key was free: nobody had it, its holder gave it up, or its holder is dead. */
   readonly from: "nobody" | "released" | "dead";
-  /** The time since it was given up or taken last, in milliseconds. */
+  /** Milliseconds since the key was last given up or taken. */
   readonly ageMs: number;
 }
 
-/** The tables of a fleet in a database. Times are those of the database. All may fail with an Error while it is away. */
+/** The tables of a fleet in a database. Times are those of the database. All calls may fail with an Error while it is away. */
 export interface FleetTables {
   /**
    * Takes the name for a session.
    *
-   * @param replaces whether an earlier session of that name is over then: else it stays, and the answer is `replaced`.
+   * @param replaces true ends an earlier session of that name; false keeps it and returns `replaced`.
    */
   join(member: FleetMember, leaseMs: number, replaces: boolean): Promise<LeaseState>;
-  /** Sets the end of the lease, counted from now, unless it has ended. */
+  /** Extends the lease from now, unless it has ended. */
   renew(member: FleetMember, leaseMs: number): Promise<LeaseState>;
-  /** Gives the lease up: from then on the session is over. */
+  /** Gives up the lease, which ends the session. */
   leave(member: FleetMember): Promise<void>;
-  /** Says which keys a member could take, by a digest of the list. */
+  /** Stores the keys that a member can take, by a digest of the list. */
   offer(member: FleetMember, digest: string, keys: readonly string[]): Promise<void>;
-  /** Takes the offer back: others share the keys without this member. */
+  /** Withdraws the offer: others share the keys without this member. */
   withdraw(member: FleetMember): Promise<void>;
-  /** @returns the keys of a list; undefined when there is no such list. */
+  /** Returns the keys of a list; undefined for an unknown digest. */
   list(digest: string): Promise<readonly string[] | undefined>;
-  /** Takes those of the keys that no living member has, and those that this session has already. */
+  /** Takes those of the keys that no living member holds, and those that this session already holds. */
   take(member: FleetMember, keys: readonly string[]): Promise<readonly Share[]>;
-  /** Gives keys up, with what the next holder is to know; without a text what was kept before stays. */
+  /** Gives up keys, with a text for the next holder. Without a text, the earlier one stays. */
   release(member: FleetMember, kept: ReadonlyMap<string, string | undefined>): Promise<void>;
-  /** Keeps a text for the next holder. Does nothing when the session does not hold the key. */
+  /** Stores a text for the next holder. It does nothing when the session does not hold the key. */
   keep(member: FleetMember, key: string, text: string): Promise<void>;
-  /** Calls the listener when who lives, or what the members hold, may have changed. @returns what ends that. */
+  /** Calls the listener when the living members, or what they hold, may have changed. @returns a function that ends that. */
   watch(listener: () => void): () => void;
 }
 
@@ -73,7 +73,7 @@ interface Held {
   readonly wall: number;
 }
 
-/** The interval between looks at the clocks. */
+/** The interval between checks of the clocks. */
 const lookMs = 500;
 const results = ["ok", "failed", "expired", "replaced"] as const;
 const losses = ["no_answer", "replaced"] as const;
@@ -81,12 +81,12 @@ const losses = ["no_answer", "replaced"] as const;
 const checkName = "fleet";
 
 /**
- * Keeps this collector a member of its fleet, and says whether it is a living one, and who the others are.
+ * Keeps this collector a member of its fleet, and reports whether it is a living one and who the others are.
  *
- * - The lease is counted from when the request was sent, not from its answer: the database counts from a later time.
- * - It ends a little earlier here than there, for clocks that run at different speeds, and by whichever clock of this host says so first: the
- *   monotonic one stands still while a virtual machine does, the other one may be set back.
- * - A collector whose name another one has taken stays out until that one is gone: two with one name would take it from each other.
+ * - The lease counts from the time when the request was sent, not from its answer: the database counts from a later time.
+ * - The lease ends a little earlier here than in the database, because clocks run at different speeds. The first clock of this host to reach the end
+ * decides: the monotonic clock stops while a virtual machine is suspended, and the wall clock may be set back.
+ * - A collector whose name another one has taken stays out until that one is gone. Otherwise two with one name would take it from each other.
  */
 export class Membership implements Component {
   readonly name: string;
@@ -94,19 +94,19 @@ export class Membership implements Component {
   readonly leaseMs: number;
   readonly #tables: FleetTables;
   readonly #fleet: string;
-  /** Limited in rate. */
+  /** A log with a rate limit. */
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #health: Health;
   readonly #after: typeof runAfter;
   readonly #rounds: Rounds;
-  /** The wait after a failure. The lease ends earlier here than in the database by as much. */
+  /** The wait after a failure. The lease ends earlier here than in the database by the same time. */
   readonly #retryMs: number;
   readonly #watchers = new Set<() => void>();
-  /** The session in the database; undefined: this collector is to join. */
+  /** The session in the database; undefined: this collector has to join. */
   #mine: FleetMember | undefined;
   #members: readonly FleetMember[] = [];
-  /** When the request was sent that the lease counts from. */
+  /** When the request was sent from which the lease counts. */
   #heldSince: Held | undefined;
   #isHeld = false;
   #isReplaced = false;
@@ -117,8 +117,8 @@ export class Membership implements Component {
   #endWatch = (): void => {};
 
   /**
-   * @param reporting its log is limited in rate.
-   * @param after runs an action once after a time, without keeping the process alive. Returns what calls it off.
+   * @param reporting its log has a rate limit.
+   * @param after runs an action once after a time, without keeping the process alive. It returns a function that cancels it.
    */
   constructor(
     tables: FleetTables,
@@ -161,27 +161,27 @@ export class Membership implements Component {
     this.name = `fleet ${fleet}`;
   }
 
-  /** The session while its lease is held by this collector's own clocks; undefined: it must not do what members share. */
+  /** Returns the session while its lease lasts by this collector's own clocks. Undefined: it must not do shared work. */
   session(): string | undefined {
     return this.#isHeldNow() ? this.#mine?.session : undefined;
   }
 
-  /** Why it is not a member; undefined while it is. */
+  /** Returns why it is not a member; undefined while it is. */
   problem(): string | undefined {
     return this.#isHeldNow() ? undefined : this.#problem;
   }
 
-  /** Returns whether another collector has the name of this one. */
+  /** Reports whether another collector has the name of this one. */
   isReplaced(): boolean {
     return this.#isReplaced;
   }
 
-  /** Returns the members that lived at the last answer, this one included, by name; none while the lease is not held. */
+  /** Returns the living members at the last answer by name, including this one; none while the lease is not held. */
   members(): readonly FleetMember[] {
     return this.#isHeldNow() ? this.#members : [];
   }
 
-  /** Calls the listener when `session` or `members` have changed. @returns what ends that. */
+  /** Calls the listener when `session` or `members` changed. @returns a function that ends that. */
   watch(listener: () => void): () => void {
     this.#watchers.add(listener);
     return () => void this.#watchers.delete(listener);
@@ -245,7 +245,7 @@ export class Membership implements Component {
     if (!this.#isHeld) return;
     this.#isHeld = false;
     this.#members = [];
-    // The work under this session has ended: nobody is to wait for it.
+    // The work of this session has ended, so nobody has to wait for it.
     this.#mine = undefined;
     this.#heldSince = undefined;
     this.#cancelEnd();
@@ -259,7 +259,7 @@ export class Membership implements Component {
     this.#cancelEnd();
     const left = this.#leftMs();
     if (left <= 0) this.#lose("no_answer", "the database did not renew the lease in time");
-    // A host that stood still is found out soon after it goes on.
+    // A host that was suspended notices it soon after it resumes.
     else this.#cancelEnd = this.#after(() => this.#watchEnd(), Math.min(Math.ceil(left), lookMs));
   }
 
@@ -310,7 +310,7 @@ export class Membership implements Component {
       ? this.#tables.join(asking, leaseMs, !this.#isReplaced)
       : this.#tables.renew(asking, leaseMs));
     if (before !== this.#mine) {
-      // The lease was lost meanwhile.
+      // The lease was lost in the meantime.
       this.#rounds.ask();
       return leaseMs / 3;
     }
@@ -321,7 +321,7 @@ export class Membership implements Component {
     return leaseMs / 3;
   }
 
-  /** Returns the milliseconds until it is tried again. */
+  /** Handles a failure. Returns the milliseconds until the next try. */
   #failed(error: unknown): number {
     this.#renewals.add(1, { result: "failed" });
     if (!this.#isHeldNow()) this.#say(error instanceof Error ? error.message : String(error));

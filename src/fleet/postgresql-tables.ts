@@ -111,16 +111,16 @@ const steps: readonly SchemaStep[] = [
 /** The tables of all fleets of a database. */
 export const fleetSchema: Schema = { table: "fleet_migration", steps, command: "netgloss fleet migrate" };
 
-/** The channel of notifications that carry the name of a fleet whose members, or what they hold, have changed. */
+/** The notification channel for changed fleets: the payload is the name of a fleet whose members, or what they hold, have changed. */
 const fleetChannel = "netgloss_fleet";
-/** The channel of what one member asks another one. */
+/** The notification channel for requests between members. */
 export const requestChannel = "netgloss_fleet_request";
-/** The channel of states that were replaced. */
+/** The notification channel for replaced states. */
 export const stateChannel = "netgloss_fleet_state";
-/** The event of a connection that was made; no channel of notifications. */
+/** The event of a new connection; it is no notification channel. */
 const connectedEvent = "connected";
 
-/** The one connection to the database that all parts of a fleet share. */
+/** The single connection to the database that all parts of a fleet share. */
 export class FleetConnection implements Component {
   readonly name = "connection to the fleet";
   /** The database as a URL without a user. */
@@ -129,7 +129,7 @@ export class FleetConnection implements Component {
   readonly #follower: Follower;
   readonly #notifications = new EventEmitter();
 
-  /** @param log is limited in rate. */
+  /** @param log has a rate limit. */
   constructor(access: DatabaseAccess, log: Log) {
     this.database = showDatabase(access.address);
     this.#log = log;
@@ -154,7 +154,7 @@ export class FleetConnection implements Component {
   }
 
   /**
-   * Runs work that asks the database. Keep it short: renewals of the lease wait for it.
+   * Runs queries. They must be short, because renewals of the lease wait for them.
    *
    * @throws Error at once while the database is away.
    */
@@ -170,18 +170,18 @@ export class FleetConnection implements Component {
     }
   }
 
-  /** The same in one transaction. */
+  /** Runs queries in one transaction, as `ask` does. */
   transaction<T>(work: (sql: TransactionSql) => Promise<T>): Promise<T> {
     return this.ask((sql) => sql.begin("isolation level read committed read write", work) as Promise<T>);
   }
 
-  /** Calls the listener with each notification of a channel. @returns what ends that. */
+  /** Calls the listener with each notification of a channel. @returns a function that ends that. */
   listen(channel: string, listener: (payload: string) => void): () => void {
     this.#notifications.on(channel, listener);
     return () => void this.#notifications.off(channel, listener);
   }
 
-  /** Calls the listener when the database was connected to. @returns what ends that. */
+  /** Calls the listener after each connection to the database. @returns a function that ends that. */
   watch(listener: () => void): () => void {
     return this.listen(connectedEvent, listener);
   }
@@ -190,7 +190,7 @@ export class FleetConnection implements Component {
     return this.#follower.session() !== undefined;
   }
 
-  /** Why it is away. */
+  /** Returns why the database is away. */
   reason(): string {
     return this.#follower.reason();
   }
@@ -202,21 +202,22 @@ export class FleetConnection implements Component {
     for (const channel of [fleetChannel, requestChannel, stateChannel])
       await session.ask((sql) => sql.unsafe(`listen ${channel}`));
     this.#log.info({ database, server: session.server }, "connected to the database of the fleet");
-    // The session is of use once this has returned.
+    // The session can be used only after this function has returned.
     queueMicrotask(() => setImmediate(() => this.#notifications.emit(connectedEvent)));
   }
 }
 
-/** The time after which a key that nobody holds is forgotten. */
+/** The time after which a key without a holder is forgotten. */
 const forgetAfter = "30 days";
 
 /**
- * The members of a fleet in the table `fleet_member`, and who holds which device in `fleet_device`.
+ * The members of a fleet in the table `fleet_member`, and the holders of devices in `fleet_device`.
  *
- * A member lives as long as its row is there. Rows go once their lease is over, and never come back: what was removed in one transaction
- * cannot be renewed by one that began before, as both lock the row. A row of a device belongs to a session: it is free when it has none, or one
- * without a member. Taking happens under a lock of the fleet, because whether the holder of a row lives is read from another table: who
- * took it a little before must be seen as a member.
+ * A member lives as long as its row exists. Rows are removed once their lease is over, and never come back. Both renewal and removal lock the row, so a
+ * row removed in one transaction cannot be renewed by an earlier one.
+ *
+ * The row of a device belongs to a session. It is free when it has no session, or one without a member. Taking needs a lock of the fleet, because
+ * another table says whether the holder lives: a holder that took it just before must be seen as a member.
  */
 export class PostgresqlFleetTables implements FleetTables {
   readonly #connection: FleetConnection;
@@ -341,7 +342,7 @@ export class PostgresqlFleetTables implements FleetTables {
     return () => ends.forEach((end) => end());
   }
 
-  /** Until the end of the transaction nobody else joins the fleet or takes keys in it. A statement after this one sees all that did before. */
+  /** Keeps others from joining the fleet or taking keys in it until the end of the transaction. Later statements see what earlier holders of the lock did. */
   async #lock(sql: ISql): Promise<void> {
     await sql`select pg_advisory_xact_lock(hashtextextended('netgloss fleet ' || ${this.#fleet}, 0))`;
   }
@@ -350,7 +351,7 @@ export class PostgresqlFleetTables implements FleetTables {
     await sql`select pg_notify(${fleetChannel}, ${this.#fleet})`;
   }
 
-  /** Removes expired rows except locked ones: a renewal of the row, or another one's removal, is under way. */
+  /** Removes expired rows except locked ones, which are being renewed or removed. */
   async #removeExpired(sql: ISql): Promise<void> {
     const gone = await sql`delete from netgloss.fleet_member where fleet = ${this.#fleet} and session in (
       select session from netgloss.fleet_member where fleet = ${this.#fleet} and until <= clock_timestamp() for update skip locked)
@@ -371,11 +372,11 @@ export class PostgresqlFleetTables implements FleetTables {
   }
 }
 
-/** Holds what one exporter said to one collector. Ages are by the clock of the table, in milliseconds. */
+/** A message of one exporter to one collector. Ages are in milliseconds by the clock of the table. */
 interface ExporterRow {
-  /** The exporter whose datagrams said it. */
+  /** The exporter whose datagrams carried it. */
   readonly sender: string;
-  /** The sender, or one that it names. */
+  /** The sender, or an exporter that it names. */
   readonly exporter: string;
   readonly text: string;
   readonly ageMs: number;
@@ -385,16 +386,16 @@ interface ExporterRow {
 
 type ExporterKey = Pick<ExporterRow, "sender" | "exporter">;
 
-/** An exporter that went round a whole fleet has more rows than anybody needs. */
+/** Maximum number of rows for an exporter: one that changes between all collectors of a fleet has more rows than needed. */
 const rowsPerExporter = 8;
-/** The greatest size of one answer. */
+/** Maximum size of one answer. */
 const maxFoundBytes = 32 * 1024 * 1024;
-/** Removed at once, so that nobody waits for long. */
+/** Maximum number of rows removed at once, so that others wait only briefly. */
 const prunedAtOnce = 5000;
 
 /**
- * Messages of exporters to the collectors of a fleet, in the table `fleet_exporter`. Each row has one writer, so that nobody waits for a
- * lock but those that remove old ones. All that answers later fails with an Error while the database is away.
+ * Messages of exporters to the collectors of a fleet, in the table `fleet_exporter`. Each row has one writer, so only the removal of old rows waits for
+ * locks. All asynchronous calls fail with an Error while the database is away.
  */
 export class PostgresqlExporterTable {
   readonly #connection: FleetConnection;
@@ -411,7 +412,7 @@ export class PostgresqlExporterTable {
     return this.#connection.isThere();
   }
 
-  /** Calls the listener when the database was connected to. @returns what ends that. */
+  /** Calls the listener after each connection to the database. @returns a function that ends that. */
   watch(listener: () => void): () => void {
     return this.#connection.watch(listener);
   }
@@ -433,7 +434,7 @@ export class PostgresqlExporterTable {
     );
   }
 
-  /** Says when exporters of this member were heard. @returns those that have no row. */
+  /** Records when exporters of this member were last heard. @returns those without a row. */
   async touch(rows: readonly (ExporterKey & { readonly silentMs: number })[]): Promise<readonly ExporterKey[]> {
     const given = rows.map(({ sender, exporter, silentMs }) => ({ sender, exporter, silent: silentMs }));
     const touched = await this.#connection.ask(
@@ -479,7 +480,7 @@ export class PostgresqlExporterTable {
     return [...rows];
   }
 
-  /** Removes rows of all members whose exporters are silent for longer. @returns how many. */
+  /** Removes rows of all members whose exporters have been silent for longer. @returns the number of rows. */
   async prune(silentMs: number): Promise<number> {
     const gone = await this.#connection.ask(
       (sql) => sql`

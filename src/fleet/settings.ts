@@ -1,7 +1,7 @@
 import { bool, int, isSet, oneOf, orEmpty, printable, row, secret } from "../base/settings/index.ts";
 import { Secret } from "../base/text/index.ts";
 
-/** Warns of a setting of no fleet. That is no problem: `fleet migrate` makes the tables of all fleets, and needs no name. */
+/** Warns about fleet settings without a fleet. It is no error: `fleet migrate` creates the tables of all fleets and needs no name. */
 function warning(value: unknown, valueOf: (name: string) => unknown): string | undefined {
   if (!isSet(value) || isSet(valueOf("SVC_FLEET_NAME"))) return undefined;
   return "has no use without SVC_FLEET_NAME: this collector works alone";
@@ -9,7 +9,7 @@ function warning(value: unknown, valueOf: (name: string) => unknown): string | u
 
 const otherDatabase = "SVC_PROCESSOR_ENRICH_IPADDR_METADATA_POSTGRESQL_URL";
 
-/** Several collectors that share work through a database. */
+/** The settings of several collectors that share work through a database. */
 export const fleetSettings = {
   SVC_FLEET_NAME: row(
     orEmpty(printable(64)),

@@ -3,7 +3,7 @@ import type { FleetMember, FleetTables, Membership, Share } from "./membership.t
 import { runAfter } from "../base/file/index.ts";
 import { type Metrics, isExpected, type Component, type Log, type Reporting, Rounds } from "../base/report/index.ts";
 
-/** Two numbers of 32 bits that stand for a name. */
+/** A hash of a name as two 32-bit numbers. */
 export type NamePoint = readonly [number, number];
 
 export function pointOf(name: string): NamePoint {
@@ -12,8 +12,8 @@ export function pointOf(name: string): NamePoint {
 }
 
 /**
- * Finds which of some members a key belongs to: the one for which key and member together give the highest number. So each member has about the
- * same number of keys, and when one comes or goes only its own keys change hands.
+ * Finds the member that owns a key: the one with the highest hash of key and member together. Each member owns about the same number of keys. When a
+ * member comes or goes, only its own keys change hands.
  *
  * @returns the index of the member; -1 when there are none.
  */
@@ -31,7 +31,7 @@ export function ownerOf(key: NamePoint, members: readonly NamePoint[]): number {
   return owner;
 }
 
-/** The last step of MurmurHash3: each bit of the number changes half of those of the result. */
+/** Applies the final steps of MurmurHash3: each bit of the number changes half of the bits of the result. */
 function mix(value: number): number {
   let x = value;
   x = Math.imul(x ^ (x >>> 16), 0x85eb_ca6b);
@@ -39,26 +39,26 @@ function mix(value: number): number {
   return (x ^ (x >>> 16)) >>> 0;
 }
 
-/** A member of a fleet that shares, with the keys that it knows. */
+/** A member that shares keys, with the keys that it knows. */
 interface Sharer {
   readonly name: string;
   readonly point: NamePoint;
   readonly keys: Pick<ReadonlySet<string>, "has">;
 }
 
-/** Whose key it is among those that know it; undefined when nobody does. @param point of the key. */
+/** Returns the owner of a key among those that know it; undefined when nobody does. @param point the hash of the key. */
 function sharerOf(key: string, point: NamePoint, sharers: readonly Sharer[]): Sharer | undefined {
   const knowing = sharers.every(({ keys }) => keys.has(key)) ? sharers : sharers.filter(({ keys }) => keys.has(key));
   return ownerAmong(point, knowing);
 }
 
-/** The keys of one of the sharers; none when it is not among them. */
+/** Returns the keys of one sharer; none when it is not in the list. */
 function keysOf(name: string, keys: ReadonlyMap<string, NamePoint>, sharers: readonly Sharer[]): readonly string[] {
   const isMine = ([key, point]: readonly [string, NamePoint]): boolean => sharerOf(key, point, sharers)?.name === name;
   return [...keys].filter(isMine).map(([key]) => key);
 }
 
-/** The one of all sharers that does what one of them is to do. */
+/** Returns the sharer that does the work meant for one member only. */
 function leaderOf(sharers: readonly Sharer[]): Sharer | undefined {
   return ownerAmong(pointOf("lead"), sharers);
 }
@@ -74,7 +74,7 @@ function ownerAmong(point: NamePoint, sharers: readonly Sharer[]): Sharer | unde
 
 const origins = ["nobody", "released", "dead"] as const;
 
-/** The metrics of keys that members of a fleet divide. @param counts keys by where they are, asked at each scrape. */
+/** Creates the metrics of shared keys. @param counts returns the number of keys by place, at each scrape. */
 function createShareMetrics(metrics: Metrics, counts: () => Readonly<Record<string, number>>) {
   metrics.gaugeFrom("netgloss_fleet_devices", "Devices of the definitions, by where they are polled.", ["state"], () =>
     Object.entries(counts()).map(([state, count]) => [{ state }, count] as const),
@@ -103,18 +103,18 @@ function createShareMetrics(metrics: Metrics, counts: () => Readonly<Record<stri
 /** Does the work for keys. */
 export interface ShareTaker {
   take(shares: readonly Share[]): Promise<void>;
-  /** Ends the work at once. @returns what the next holder is to know, by key. */
+  /** Ends the work at once. @returns texts for the next holders, by key. */
   release(keys: readonly string[]): Promise<ReadonlyMap<string, string | undefined>>;
 }
 
-/** Keys of one request: the renewal of the lease waits for its end. */
+/** Maximum number of keys in one request: the renewal of the lease waits for its end. */
 const keysAtOnce = 200;
 
 /**
- * The keys that members of a fleet divide among themselves: each has one holder.
+ * Keys divided among the members of a fleet; each key has one holder.
  *
- * Divides keys by rendezvous hashing over the members that know them. The hash names a preferred owner: a key is taken in the database, where it has
- * one holder, so members that see the fleet differently do not both take it.
+ * Rendezvous hashing over the members that know a key names its preferred owner. The owner takes the key in the database, which allows only one holder.
+ * So members with different views of the fleet never both take it.
  */
 export class Shares implements Component {
   readonly name = "devices of the fleet";
@@ -124,11 +124,11 @@ export class Shares implements Component {
   readonly #keepsWithoutLease: boolean;
   readonly #retryMs: number;
   readonly #rounds: Rounds;
-  /** Limited in rate. */
+  /** A log with a rate limit. */
   readonly #log: Log;
-  /** The session by which each key is held. */
+  /** The session that holds each key. */
   readonly #held = new Map<string, string>();
-  /** Keys that may be this collector's in the database and are not to be, with the session that has them there. */
+  /** Keys that may be held in the database but must not be, each with the session that holds it there. */
   #unreleased = new Map<string, string | undefined>();
   #unreleasedBy: string | undefined;
   #offered: { readonly digest: string; readonly points: ReadonlyMap<string, NamePoint> } | undefined;
@@ -139,9 +139,9 @@ export class Shares implements Component {
   readonly #count: ReturnType<typeof createShareMetrics>;
 
   /**
-   * @param keepsWithoutLease whether keys are kept while the database is away: then two collectors may have one.
-   * @param reporting its log is limited in rate.
-   * @param after runs an action once after a time, without keeping the process alive. Returns what calls it off.
+   * @param keepsWithoutLease true keeps keys while the database is away: two collectors may then have one.
+   * @param reporting its log has a rate limit.
+   * @param after runs an action once after a time, without keeping the process alive. It returns a function that cancels it.
    */
   constructor(
     membership: Membership,
@@ -179,7 +179,7 @@ export class Shares implements Component {
     return this.#rounds.start();
   }
 
-  /** Says which keys this collector could take; until the first time it takes none. */
+  /** Sets the keys that this collector can take. It takes none before the first call. */
   offer(keys: readonly string[]): void {
     const sorted = [...keys].sort();
     this.#offered = {
@@ -189,7 +189,7 @@ export class Shares implements Component {
     this.#rounds.ask();
   }
 
-  /** Keeps a text for the next holder of a key that this collector has. */
+  /** Stores a text for the next holder of a key that this collector holds. */
   async keep(key: string, text: string): Promise<void> {
     const session = this.#held.get(key);
     if (session === undefined) return;
@@ -205,17 +205,17 @@ export class Shares implements Component {
     return this.#held.has(key);
   }
 
-  /** The member whose key it is, as far as this collector knows; undefined while it is no member. */
+  /** Returns the member that owns a key, as far as this collector knows; undefined while it is no member. */
   memberOf(key: string): string | undefined {
     return this.#held.has(key) ? this.#membership.member : sharerOf(key, pointOf(key), this.#sharers())?.name;
   }
 
-  /** Returns whether this collector does what one of the members is to do. */
+  /** Reports whether this collector does the work meant for one member only. */
   leads(): boolean {
     return leaderOf(this.#sharers())?.name === this.#membership.member;
   }
 
-  /** Gives up all keys, and takes none. */
+  /** Gives up all keys, and takes no more. */
   async stop(): Promise<void> {
     for (const end of this.#ends) end();
     await this.#rounds.stop();
@@ -238,7 +238,7 @@ export class Shares implements Component {
     return { name: this.#membership.member, session };
   }
 
-  /** Members that share, with the keys that they know. */
+  /** Returns the members that share, with the keys that they know. */
   #sharers(): readonly Sharer[] {
     return this.#membership.members().flatMap(({ name, session, devices }) => {
       const isMe = session === this.#membership.session();
@@ -247,7 +247,7 @@ export class Shares implements Component {
     });
   }
 
-  /** Ends the work at once; the database is not asked, because the session has ended there, or soon will. */
+  /** Ends the work at once without asking the database: the session has ended there, or soon will. */
   async #dropAll(): Promise<void> {
     const keys = [...this.#held.keys()];
     this.#held.clear();
@@ -263,7 +263,7 @@ export class Shares implements Component {
   async #repeatReleases(session: string): Promise<void> {
     if (this.#unreleased.size === 0) return;
     if (this.#unreleasedBy !== session) {
-      // They are free: their session is over.
+      // The keys are free, because their session is over.
       this.#unreleased = new Map();
       return;
     }
@@ -291,18 +291,18 @@ export class Shares implements Component {
     let number = 0;
     for (let i = 0; i < keys.length; i += keysAtOnce) {
       const some = keys.slice(i, i + keysAtOnce);
-      // Until the answer is there, they may be this collector's in the database.
+      // Until the answer arrives, the database may already list them as held by this collector.
       for (const key of some) if (!this.#held.has(key)) this.#unreleased.set(key, undefined);
       this.#unreleasedBy = session;
       const shares = await this.#tables.take(this.#me(session), some);
       for (const key of some) this.#unreleased.delete(key);
-      // An answer that comes after the end of the lease says nothing.
+      // An answer after the end of the lease is worthless.
       if (this.#membership.session() !== session || !this.#rounds.isRunning) return;
       const fresh = shares.filter(({ key }) => !this.#held.has(key));
       for (const { key } of shares) this.#held.set(key, session);
       for (const { from } of fresh) this.#count.taken.add(1, { from });
       number += fresh.length;
-      // Another one has taken them while the lease was lost.
+      // Another collector took these while the lease was lost.
       const lost = some.filter((key) => this.#held.has(key) && this.#held.get(key) !== session);
       for (const key of lost) this.#held.delete(key);
       if (lost.length > 0) await this.#taker.release(lost);
@@ -312,9 +312,9 @@ export class Shares implements Component {
   }
 
   /**
-   * Takes what is this collector's and gives up what is not.
+   * Takes the keys that this collector owns and gives up the others.
    *
-   * @returns after how many milliseconds to do so again; undefined: when something has changed.
+   * @returns milliseconds until the next run; undefined: after the next change.
    */
   async #divide(): Promise<number | undefined> {
     await this.#divideUnder(this.#membership.session());

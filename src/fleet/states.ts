@@ -1,10 +1,10 @@
 import { type FleetConnection, stateChannel } from "./postgresql-tables.ts";
 
-/** A state of a fleet, as the table has it at one time. */
+/** A state of a fleet at one time, as the table has it. */
 export interface FleetStateRow {
-  /** Another one after each change, a UUID; undefined: there is no such state yet. */
+  /** A UUID that changes with each write; undefined: there is no such state yet. */
   readonly version: string | undefined;
-  /** Undefined where the version is the one that is known. */
+  /** The text; undefined where the caller already knows this version. */
   readonly text: string | undefined;
   /** The sessions of living members. */
   readonly living: readonly string[];
@@ -12,17 +12,19 @@ export interface FleetStateRow {
 
 /** A change of a state. */
 export interface FleetStateWrite {
-  /** The version that it takes the place of; undefined: there is none. */
+  /** The version that it replaces; undefined: there is none. */
   readonly after: string | undefined;
-  /** The version that it makes: a UUID that no other change has. */
+  /** The new version: a unique UUID. */
   readonly version: string;
   readonly text: string;
 }
 
 /**
- * Texts of a fleet that are replaced as a whole, in the table `fleet_state`. A write names the version that it replaces: one that was overtaken
- * writes nothing, so that no writer overwrites what it has not seen. The writer makes the name of the new version: where an answer was lost, it finds
- * out by that whether the write was carried out.
+ * Texts of a fleet that are replaced as a whole, in the table `fleet_state`.
+ *
+ * A write names the version that it replaces and is dropped if another came first, so no writer overwrites what it has not seen.
+ *
+ * The writer chooses the id of the new version. If the answer is lost, it can find out by that id whether the write was carried out.
  */
 export class PostgresqlFleetStates {
   readonly #connection: FleetConnection;
@@ -33,10 +35,10 @@ export class PostgresqlFleetStates {
     this.#fleet = fleet;
   }
 
-  /** @param known the version whose text need not be told. @throws Error while the database is away. */
+  /** Reads a state. @param known the version whose text the caller has. @throws Error while the database is away. */
   read(name: string, known: string | undefined): Promise<FleetStateRow> {
     return this.#connection.ask(async (sql) => {
-      // One statement: whose session the text names is to be among those that live at the same time, or is over.
+      // A single statement reads both: a session that the text names is then among the living ones, or is over.
       const [row] = await sql<{ version: string | null; text: string | null; living: string[] }[]>`
         select state.version::text as version,
           case when state.version is distinct from ${known ?? null}::uuid then state.text end as text,
@@ -47,7 +49,12 @@ export class PostgresqlFleetStates {
     });
   }
 
-  /** @returns false: it was overtaken, and nothing is written. @throws Error: the database is away, or went away meanwhile. */
+  /**
+   * Writes a state.
+   *
+   * @returns false where another write came first and nothing was written.
+   * @throws Error where the database was away, or the connection broke.
+   */
   write(name: string, { after, version, text }: FleetStateWrite): Promise<boolean> {
     return this.#connection.ask(async (sql) => {
       const told = JSON.stringify({ fleet: this.#fleet, name });
@@ -68,7 +75,7 @@ export class PostgresqlFleetStates {
     });
   }
 
-  /** Calls the listener when a state may have changed: it was written, or the database was connected to. @returns what ends that. */
+  /** Calls the listener when a state may have changed: after a write, or a new connection to the database. @returns a function that ends that. */
   watch(name: string, listener: () => void): () => void {
     const told = JSON.stringify({ fleet: this.#fleet, name });
     const ends = [
