@@ -38,7 +38,7 @@ import {
 } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** The identity of a file's content, as far as it can be seen without reading it. */
+/** The identity of a file's content, as far as metadata shows it. */
 export interface FileStamp {
   /** Bytes. */
   readonly size: number;
@@ -56,29 +56,29 @@ export interface FileState extends FileStamp {
   readonly gid: number;
 }
 
-/** An open file, or a folder that was opened to be synced. */
+/** An open file, or a folder opened for syncing. */
 export interface OpenFile {
-  /** @returns how many bytes were taken, which may be fewer than were given. */
+  /** Writes bytes. @returns the number of bytes written, which may be smaller than requested. */
   write(bytes: Uint8Array): Promise<number>;
-  /** As `write`, at an offset. */
+  /** Writes chunks at an offset, as `write` does. */
   writeAt(chunks: readonly Uint8Array[], offset: number): Promise<number>;
-  /** @returns how many bytes were read; fewer than asked for at the end of the file only. */
+  /** Reads bytes. @returns the number of bytes read, which is smaller than requested only at the end of the file. */
   readAt(into: Uint8Array, offset: number): Promise<number>;
   chmod(mode: number): Promise<void>;
-  /** -1 leaves the owner as it is. */
+  /** Changes the owner; -1 leaves a part unchanged. */
   chown(uid: number, gid: number): Promise<void>;
   state(): Promise<FileState>;
   /** Cuts the file to this size. */
   truncate(size: number): Promise<void>;
   sync(): Promise<void>;
-  /** Has what was written reach the disk, but not the file's times. */
+  /** Flushes the data to disk, but not the file's times. */
   syncData(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Every call of the operating system on files that tests make fail. Each may fail with an error that has an errno name as `code`. */
+/** All file system calls that tests make fail. Each may fail with an error that has an errno name as `code`. */
 export interface FileIo {
-  /** Follows symbolic links. */
+  /** Returns the state of a file. Follows symbolic links. */
   state(path: string): Promise<FileState>;
   linkState(path: string): Promise<FileState>;
   readLink(path: string): Promise<string>;
@@ -86,17 +86,17 @@ export interface FileIo {
   list(folder: string): Promise<readonly string[]>;
   /** Creates a file for writing; it must not exist. The umask narrows the mode. */
   create(path: string, mode: number): Promise<OpenFile>;
-  /** Opens a file that is there, to be written from its start on. */
+  /** Opens an existing file for writing from its start. */
   openExisting(path: string): Promise<OpenFile>;
-  /** Opens a file that is there, to be written behind its end. */
+  /** Opens an existing file for appending. */
   openToAppend(path: string): Promise<OpenFile>;
-  /** Opens to be written behind its end; creates the file when it is missing. Waits for nobody: a pipe without a reader fails, with ENXIO. */
+  /** Opens a file for appending and creates it when it is missing. It never waits: a pipe without a reader fails with ENXIO. */
   openStream(path: string, mode: number): Promise<OpenFile>;
-  /** Opens to be read and written at offsets; creates the file when it is missing. */
+  /** Opens a file for reads and writes at offsets, and creates it when it is missing. */
   openToUpdate(path: string, mode: number): Promise<OpenFile>;
   openToRead(path: string): Promise<OpenFile>;
   openFolder(path: string): Promise<OpenFile>;
-  /** With those above it; one that exists is fine. */
+  /** Creates a folder and those above it. An existing one is no error. */
   makeFolder(path: string, mode?: number): Promise<void>;
   realPath(path: string): Promise<string>;
   rename(from: string, to: string): Promise<void>;
@@ -105,7 +105,7 @@ export interface FileIo {
   unlink(path: string): Promise<void>;
 }
 
-/** Non-blocking, because a thread that waits for a pipe's reader could not be stopped; regular files do not care. */
+/** Non-blocking, because a thread that waits for the reader of a pipe cannot be stopped. It has no effect on regular files. */
 const streamFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 export const nodeFileIo: FileIo = {
@@ -149,7 +149,7 @@ function openFile(handle: FileHandle): OpenFile {
   };
 }
 
-/** Reads on after a read that gave less than was asked for. @param read reads behind what is `done`. */
+/** Continues a read that returned less than requested. @param read reads from the offset `done`. */
 async function readWhole(length: number, read: (done: number) => Promise<number>): Promise<number> {
   for (let done = 0; ;) {
     const bytes = done < length ? await read(done) : 0;
@@ -171,13 +171,13 @@ function fileState(stats: BigIntStats): FileState {
   };
 }
 
-/** The errno name of an error of the operating system, else its class. */
+/** Returns the errno name of a system error, else the class of the error. */
 export function errorCode(error: unknown): string {
   if (error instanceof Error && "code" in error && typeof error.code === "string") return error.code;
   return error instanceof Error ? error.name : "unknown";
 }
 
-/** Tells whether the error is that of a file that is not there. */
+/** Reports whether an error means that the file does not exist. */
 export function isMissing(error: unknown): boolean {
   return ["ENOENT", "ENOTDIR"].includes(errorCode(error));
 }
@@ -187,7 +187,7 @@ export function sameStamp(a: FileStamp | undefined, b: FileStamp | undefined): b
   return a.size === b.size && a.modified === b.modified && a.inode === b.inode && a.device === b.device;
 }
 
-/** For a thread that has nothing else to do: the calls of a save block, which saves the way to another thread and back. */
+/** Synchronous calls for a thread that does nothing else. A save blocks it, but needs no switch to another thread and back. */
 export const syncFileIo: FileIo = {
   ...nodeFileIo,
   state: async (path) => fileState(statSync(path, { bigint: true })),
@@ -225,10 +225,9 @@ function openSyncFile(descriptor: number): OpenFile {
 }
 
 /**
- * Makes a folder and those above it. `mkdir` of Node with `recursive` never returns where a file system has no folder and lets none be made,
- * as below `/proc`.
+ * Creates a folder and those above it. Node's recursive `mkdir` never returns where the parent does not exist and cannot be created, as below `/proc`.
  *
- * @throws what the system says, where it cannot be made.
+ * @throws the error of the system where the folder cannot be created.
  */
 export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   try {
@@ -242,7 +241,7 @@ export async function makeFolder(path: string, mode = 0o777): Promise<void> {
   }
 }
 
-/** Another writer may make it at the same time. */
+/** Creates one folder. Another writer may create it at the same time. */
 async function makeLast(path: string, mode: number): Promise<void> {
   try {
     await mkdir(path, { mode });
@@ -251,7 +250,7 @@ async function makeLast(path: string, mode: number): Promise<void> {
   }
 }
 
-/** {@link makeFolder} for what is done before the event loop runs. */
+/** Creates a folder like {@link makeFolder}, before the event loop runs. */
 export function makeFolderSync(path: string): void {
   try {
     mkdirSync(path);

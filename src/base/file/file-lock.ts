@@ -5,7 +5,7 @@ import { basename, dirname } from "node:path";
 import type { Clock, Log } from "../report/index.ts";
 import { errorCode, type FileIo } from "./file-io.ts";
 
-/** Thrown when another process, or another store of this one, uses the file. */
+/** Thrown when another process, or another store of this process, uses the file. */
 export class LockedError extends Error {
   readonly code = "locked";
 
@@ -15,12 +15,12 @@ export class LockedError extends Error {
   }
 }
 
-/** Held until released, or until the process ends in whatever way. */
+/** A lock that lasts until it is released or the process ends in any way. */
 export interface FileLock {
   release(): Promise<void>;
 }
 
-/** The holder of a lock, as the advisory file in the same folder says. */
+/** The holder of a lock, according to the advisory file in the same folder. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
@@ -29,13 +29,14 @@ interface Holder {
 }
 
 /**
- * Keeps a second collector off `target` (an absolute path without a symbolic link at its end). The lock is an abstract
- * unix socket named after the folder's device and inode and the file's name: the kernel releases it with the process,
- * so that no stale lock blocks a start. It works within one network namespace; the file `<target>.lock` shows
- * people, and collectors in other containers, who holds it.
+ * Locks `target` (an absolute path without a symbolic link at its end) against a second collector.
  *
- * @param subject what is locked, for messages: a noun phrase.
- * @throws LockedError naming the holder; the errors of {@link FileIo.state} when the folder is not there.
+ * The lock is an abstract Unix socket, named after the folder's device and inode and the file's name. The kernel releases it with the process, so that
+ * no stale lock blocks a start. It works within one network namespace. The file `<target>.lock` shows the holder to people, and to collectors in other
+ * containers.
+ *
+ * @param subject the locked thing, as a noun phrase for messages.
+ * @throws LockedError naming the holder; the errors of {@link FileIo.state} when the folder does not exist.
  */
 export async function takeFileLock(
   io: FileIo,
@@ -75,8 +76,8 @@ export async function takeFileLock(
 const socketNameLength = 108;
 
 /**
- * A NUL in front makes the name abstract. It fills the whole field, because older versions of Node pad a shorter name
- * with NUL bytes and later ones do not: they would bind two different names.
+ * Returns the socket name. A leading NUL makes it abstract. It fills the whole field: older versions of Node pad a shorter name with NUL bytes and later
+ * ones do not, so they would bind two different names.
  */
 function socketName(device: bigint, inode: bigint, name: string): string {
   const shown = /^[\w.-]{1,40}$/.test(name) ? name : createHash("sha256").update(name).digest("hex").slice(0, 40);

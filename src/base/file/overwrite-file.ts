@@ -17,12 +17,13 @@ import {
 } from "./save-file.ts";
 
 /**
- * {@link saveFile}; where the rename is impossible because the file is a mount of its own (EBUSY), the file is overwritten
- * instead, if there is a place for an image of the new content: the image is written and synced first, then the file, then
- * the image goes. Until it has gone, {@link replayImage} makes the file whole.
+ * Saves a file like {@link saveFile}. A file that is a mount of its own cannot be renamed (EBUSY). Such a file is overwritten instead, if there is a
+ * place for an image of the new content.
  *
- * @param chunks the whole content, as often as it is asked for.
- * @throws SaveError. The file is as it was, or an image of what it was waits for a restart, as the message says then.
+ * It writes and syncs the image first, then the file, then removes the image. Until the image is removed, {@link replayImage} can repair the file.
+ *
+ * @param chunks the whole content; iterated several times.
+ * @throws SaveError. The file is unchanged, or an image of the earlier content waits for a restart; the message says so.
  */
 export async function replaceFile(
   io: FileIo,
@@ -42,16 +43,16 @@ export async function replaceFile(
 }
 
 /**
- * Makes a file whole that an overwriting which was cut off may have torn. Under the lock only.
+ * Repairs a file that an interrupted overwrite may have damaged. Requires the lock.
  *
- * @returns what the file is then; undefined when there is no image that is complete.
+ * @returns the state of the file afterwards; undefined when there is no complete image.
  */
 export async function replayImage(io: FileIo, imagePath: string, target: string): Promise<FileState | undefined> {
   const image = await ifThere(io.read(imagePath));
   if (image === undefined) return undefined;
   const content = contentOf(image);
   const state = content === undefined ? undefined : await overwrite(io, target, [content]);
-  // An image that stays would undo later saves at the next start.
+  // A remaining image would undo later saves at the next start.
   await removeImage(io, imagePath);
   return state;
 }
@@ -79,7 +80,7 @@ async function overwriteFile(
   } catch (error) {
     const isImageOld = await restore(io, target, imagePath, before);
     if (isImageOld !== undefined) throw new SaveError("overwrite", error, isImageOld ? tornUntilRestart : "");
-    // All that can be had is the image of the new content, which a restart puts in place.
+    // The image of the new content is all that remains. A restart puts it in place.
     alarms.push({ step: "overwrite", code: errorCode(error), error });
     return { stamp: state, kept, alarms, isInPlace: true };
   }
@@ -94,9 +95,9 @@ async function overwriteFile(
 const tornUntilRestart = " (the file may be torn, a restart makes it whole)";
 
 /**
- * Puts the content before back.
+ * Restores the earlier content.
  *
- * @returns whether it waits as an image; undefined when neither could be done and the image of the new content stands.
+ * @returns whether it waits as an image; undefined when neither was possible and the image of the new content remains.
  */
 async function restore(
   io: FileIo,
@@ -116,7 +117,7 @@ async function restore(
   }
 }
 
-/** Content that a person wrote goes to a file of its own: of the inode there is but one, which is overwritten. */
+/** Copies content that a person wrote to another file. A second link is not enough, because the inode is overwritten. */
 async function keepCopy(
   io: FileIo,
   { expected, originalPath, editedPath }: SavePlan,
@@ -128,7 +129,7 @@ async function keepCopy(
   const places: [KeepReason, string][] = [["edited", editedPath]];
   if (isExpected && originalPath !== undefined) places.unshift(["original", originalPath]);
   for (const [reason, path] of places) {
-    // A second name made before the rename was refused would be overwritten with the file.
+    // A second link made before the refused rename would be overwritten with the file.
     if (await isInode(io, path, state)) await io.unlink(path);
     const there = await ifThere(io.read(path));
     if (there === undefined) await writeNew(io, path, state.mode, [content]);
@@ -138,7 +139,7 @@ async function keepCopy(
   throw Object.assign(new Error(`EEXIST: ${editedPath} has other content`), { code: "EEXIST" });
 }
 
-/** Content, its SHA-256, and a mark. */
+/** Writes the content, its SHA-256 and a mark. */
 async function writeImage(io: FileIo, path: string, chunks: Iterable<Uint8Array>): Promise<void> {
   const temporary = `${path}.tmp`;
   await io.unlink(temporary).catch(() => {});
@@ -194,7 +195,7 @@ async function writeNew(io: FileIo, path: string, mode: number, chunks: Iterable
   }
 }
 
-/** Closes the file; a close that fails is an error unless there is one already. */
+/** Closes the file after an action. A failed close is an error unless there is one already. */
 async function finish<T>(file: OpenFile, action: () => Promise<T>): Promise<T> {
   let result: T;
   try {

@@ -2,7 +2,7 @@ import { dirname, resolve, basename, join } from "node:path";
 import { createHash } from "node:crypto";
 import { errorCode, sameStamp, type FileIo, type FileStamp, type FileState, type OpenFile } from "./file-io.ts";
 
-/** Why the content that a save replaces is kept under another name. */
+/** The reason for keeping the replaced content under another name. */
 export type KeepReason = "original" | "edited";
 
 export interface KeptFile {
@@ -12,22 +12,22 @@ export interface KeptFile {
 
 /** The plan for the content that a save replaces. */
 interface KeepPlan {
-  /** The content that was read or written last; undefined when there was none. Any other is a person's, and is kept. */
+  /** The stamp of the content last read or written; undefined when there was none. Any other content is a person's and is kept. */
   readonly expected: FileStamp | undefined;
-  /** The path for the expected content if a person wrote it; undefined when it was written by a save. */
+  /** The path for the expected content if a person wrote it; undefined if a save wrote it. */
   readonly originalPath: string | undefined;
-  /** The path for content that is not expected. */
+  /** The path for unexpected content. */
   readonly editedPath: string;
-  /** A name in the same folder that nothing has. */
+  /** An unused name in the same folder. */
   readonly asidePath: string;
 }
 
 /**
- * Run before the target is replaced: keeps content that is known to be a person's, else holds on to the inode, so that
- * it can be looked at afterwards ({@link judgeAside}): an edit may fall between any check and the replacement.
+ * Runs before the target is replaced. It keeps content known to be a person's. Else it holds a link to the inode for a later check ({@link judgeAside}),
+ * because an edit may come between any check and the replacement.
  *
- * @param old the target as it is.
- * @returns what was kept.
+ * @param old the present state of the target.
+ * @returns the kept files.
  */
 async function keepBefore(io: FileIo, target: string, plan: KeepPlan, old: FileState): Promise<KeptFile[]> {
   if (!sameStamp(plan.expected, old)) return keepAs(io, target, old, plan.editedPath, "edited");
@@ -43,14 +43,14 @@ async function keepBefore(io: FileIo, target: string, plan: KeepPlan, old: FileS
     await io.link(target, plan.asidePath);
     return [];
   } catch {
-    // A file system without hard links, perhaps: the last look that can be had is this one.
+    // Perhaps the file system has no hard links. Then this is the last possible check.
     const now = await ifThere(io.state(target));
     if (now === undefined || sameStamp(plan.expected, now)) return [];
     return keepAs(io, target, now, plan.editedPath, "edited");
   }
 }
 
-/** Run after the target was replaced: keeps what was set aside unless it is what was expected. In doubt it is kept. */
+/** Runs after the target was replaced. It keeps the file set aside unless its content is as expected. In doubt it keeps it. */
 async function judgeAside(io: FileIo, { expected, editedPath, asidePath }: KeepPlan): Promise<KeptFile[]> {
   try {
     if (sameStamp(expected, await io.linkState(asidePath))) {
@@ -64,7 +64,7 @@ async function judgeAside(io: FileIo, { expected, editedPath, asidePath }: KeepP
   return [{ reason: "edited", path: editedPath }];
 }
 
-/** By a second name, or where that cannot be by a copy. */
+/** Keeps a file by a second link, or by a copy where links are impossible. */
 async function keepAs(
   io: FileIo,
   target: string,
@@ -76,13 +76,13 @@ async function keepAs(
     await io.link(target, path);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return [];
-    // A save before this one may have come as far, or the answer was lost.
+    // An earlier save may have made the link already, or its answer was lost.
     if (!(await isInode(io, path, old))) await copyFile(io, target, path, old.mode);
   }
   return [{ reason, path }];
 }
 
-/** Copies a file to a name that nothing has, and syncs it. */
+/** Copies a file to an unused name, and syncs it. */
 async function copyFile(io: FileIo, from: string, to: string, mode: number): Promise<void> {
   const bytes = await io.read(from);
   const file = await io.create(to, mode);
@@ -105,13 +105,13 @@ export async function writeAll(file: OpenFile, bytes: Uint8Array): Promise<void>
   }
 }
 
-/** Tells whether a name is one of this file's. */
+/** Reports whether a name refers to this inode. */
 export async function isInode(io: FileIo, path: string, { inode, device }: FileStamp): Promise<boolean> {
   const there = await io.linkState(path).catch(() => undefined);
   return there?.inode === inode && there.device === device;
 }
 
-/** @returns undefined when there is no such file. */
+/** Returns the answer; undefined where the file does not exist. */
 export async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -121,12 +121,12 @@ export async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** As many as Linux follows. */
+/** The limit of Linux. */
 const maxLinks = 40;
 
 /**
- * The absolute path that the symbolic links at the end of `path` lead to, so that replacing the file leaves the links
- * alone. The file need not exist; links in the folders before it are left to the system.
+ * Returns the absolute path behind the symbolic links at the end of `path`, so that replacing the file keeps the links. The file need not exist. The
+ * system resolves links in the folders.
  *
  * @throws Error for a loop, or when a link cannot be read.
  */
@@ -147,10 +147,10 @@ export async function resolveTarget(io: FileIo, path: string): Promise<string> {
 /** Permission bits of a file that is created (the umask narrows them). */
 const newFileMode = 0o644;
 
-/** Errors that say "not to you" or "not on this file system" about an owner or a mode. */
+/** Error codes of a file system that refuses an owner or a mode. */
 const notPermitted: ReadonlySet<string> = new Set(["EPERM", "EACCES", "EINVAL", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
 
-/** The step that a save was at. */
+/** The failed step of a save. */
 export type SaveStep =
   | "state"
   | "open_folder"
@@ -162,20 +162,20 @@ export type SaveStep =
   | "close"
   | "keep"
   | "rename"
-  /** The copy of the new content from which a file that is overwritten can be made whole. */
+  /** The copy of the new content from which an overwritten file can be repaired. */
   | "image"
   | "overwrite"
   | "sync_folder"
-  /** All of it, by the thread that does it. */
+  /** The whole save, in its thread. */
   | "thread";
 
-/** Thrown when the file could not be replaced. The old one is there as it was. */
+/** Thrown when the file could not be replaced. The old file is unchanged. */
 export class SaveError extends Error {
   readonly code: string;
   readonly step: SaveStep;
   readonly remark: string;
 
-  /** @param remark goes to the end of the message. */
+  /** @param remark appended to the message. */
   constructor(step: SaveStep, cause: unknown, remark = "") {
     super(`${step}: ${explain(step, cause)}${remark}`, { cause });
     this.name = "SaveError";
@@ -191,7 +191,7 @@ function explain(step: SaveStep, cause: unknown): string {
   return `${message} (the file is a mount of its own; mount its folder instead, or set SVC_STATE_DIRECTORY_PATH)`;
 }
 
-/** Something went wrong that did not keep the new content from being in place. */
+/** A problem that did not keep the new content from being saved. */
 export interface SaveAlarm {
   readonly step: SaveStep;
   readonly code: string;
@@ -202,23 +202,23 @@ export interface SaveAlarm {
 interface ReplacePlan {
   /** The file to replace: a path without a symbolic link at its end. */
   readonly target: string;
-  /** A name in the same folder that nothing has. */
+  /** An unused name in the same folder. */
   readonly temporary: string;
-  /** Permission bits of a file that is not there yet. */
+  /** Permission bits for a new file. */
   readonly mode?: number;
 }
 
-/** The paths of one save, and what is to happen to the content before it. */
+/** The paths of one save, and the plan for the earlier content. */
 export interface SavePlan extends ReplacePlan, KeepPlan {
-  /** The path for an image of the new content while the file is overwritten; undefined when there is no such place. */
+  /** The path for an image of the new content while the file is overwritten; undefined when there is no place for one. */
   readonly imagePath: string | undefined;
-  /** True if it is known that the file cannot be replaced, only overwritten. */
+  /** True if the file is known to allow overwriting only. */
   readonly isInPlace: boolean;
 }
 
 export interface SavedFile {
   readonly stamp: FileStamp;
-  /** Content of a person's that was replaced, and where it is now. */
+  /** The replaced content of a person, and where it is now. */
   readonly kept: readonly KeptFile[];
   readonly alarms: readonly SaveAlarm[];
   /** True if the file was overwritten, because it cannot be replaced. */
@@ -226,10 +226,10 @@ export interface SavedFile {
 }
 
 /**
- * Replaces the content of `target` or creates it: whoever reads sees the old content or the new, after a loss of power too.
- * For files that no person writes.
+ * Replaces the content of `target` or creates the file. Readers see the old content or the new, even after a power loss. Only for files that no person
+ * edits.
  *
- * @throws SaveError; the file has the old content, or it has the new and its folder could not be synced.
+ * @throws SaveError; the file has the old content, or it has the new content and its folder could not be synced.
  */
 export async function replaceContent(
   io: FileIo,
@@ -241,12 +241,13 @@ export async function replaceContent(
 }
 
 /**
- * Replaces the content of `target` or creates it: writes `temporary`, syncs it, renames it over the target and syncs the
- * folder. With `keep`, content that a person wrote is kept under another name. Mode and owner are kept; what is
- * not permitted there is an alarm. Once renamed, the file counts as saved: what fails then is an alarm too.
+ * Replaces the content of `target` or creates the file: writes `temporary`, syncs it, renames it over the target and syncs the folder.
  *
- * @param onWritten called before the rename with what the file will be.
- * @throws SaveError, or what `chunks` throws; the target is as it was, and the temporary file is gone unless its removal failed too.
+ * With `keep`, it keeps content that a person wrote under another name. It preserves mode and owner; a refusal there is an alarm. After the rename the
+ * file counts as saved, so a later failure is an alarm as well.
+ *
+ * @param onWritten called before the rename with the future state of the file.
+ * @throws SaveError, or an error of `chunks`; the target is unchanged, and the temporary file is gone unless its removal failed too.
  */
 export async function saveFile(
   io: FileIo,
@@ -258,7 +259,7 @@ export async function saveFile(
   const { target, temporary, mode = newFileMode } = plan;
   const alarms: SaveAlarm[] = [];
   const old = await attempt("state", () => ifThere(io.state(target)));
-  // Opened first, so that a lack of descriptors or of permission fails the save and is not found out after the rename.
+  // The folder is opened first, so that missing descriptors or permissions fail the save before the rename.
   const folder = await attempt("open_folder", () => io.openFolder(dirname(target)));
   try {
     let written: FileState;
@@ -275,7 +276,7 @@ export async function saveFile(
       throw error;
     }
     await moveOver(io, plan, keep?.asidePath, written, alarms);
-    // A second sync on the same descriptor could report success for pages that the first one lost: never tried.
+    // There is no retry: a second sync on the same descriptor could report success for pages that the first one lost.
     await alarmOn("sync_folder", () => folder.sync(), alarms);
     if (keep !== undefined) {
       await alarmOn("keep", async () => void (kept = [...kept, ...(await judgeAside(io, keep))]), alarms);
@@ -287,10 +288,10 @@ export async function saveFile(
 }
 
 /**
- * Looks after a save whose thread died: has the rename taken place? Then the rest of the save is done.
+ * Finishes a save whose thread died, if the rename has taken place.
  *
- * @param written what the target is after the rename.
- * @returns undefined when it has not.
+ * @param written the state of the target after the rename.
+ * @returns undefined when there was no rename.
  */
 export async function finishRename(
   io: FileIo,
@@ -307,7 +308,7 @@ export async function finishRename(
   return { stamp: written, alarms, kept, isInPlace: false };
 }
 
-/** Makes the names in a folder durable. */
+/** Flushes the names in a folder to disk. */
 export async function syncFolder(io: FileIo, path: string): Promise<void> {
   const folder = await io.openFolder(path);
   try {
@@ -317,12 +318,12 @@ export async function syncFolder(io: FileIo, path: string): Promise<void> {
   }
 }
 
-/** Name of the `number`-th temporary file of one run (letters and digits) of the store of this target. */
+/** Returns the name of the `number`-th temporary file of one run (letters and digits) of the store of this target. */
 export function temporaryPath(target: string, run: string, number: number): string {
   return join(dirname(target), `${temporaryPrefix(target)}${run}-${number}.tmp`);
 }
 
-/** Paths of what saves of this target that were cut off have left behind. To be removed by who holds the lock only. */
+/** Returns the paths that interrupted saves of this target left behind. Only the holder of the lock may remove them. */
 export async function findLeftOvers(io: FileIo, target: string): Promise<readonly string[]> {
   const prefix = temporaryPrefix(target);
   const names = await io.list(dirname(target));
@@ -331,14 +332,14 @@ export async function findLeftOvers(io: FileIo, target: string): Promise<readonl
     .map((name) => join(dirname(target), name));
 }
 
-/** A long name is cut, because a name has 255 bytes at most, and made unique by a digest. */
+/** Returns the prefix of temporary names. It cuts a long name to the limit of 255 bytes and adds a digest to keep it unique. */
 function temporaryPrefix(target: string): string {
   const name = basename(target);
   if (Buffer.byteLength(name) <= 160) return `.${name}.netgloss-`;
   return `.${createHash("sha256").update(name).digest("hex")}.netgloss-`;
 }
 
-/** Writes, fits mode and owner, syncs and closes. */
+/** Writes the file, sets mode and owner, syncs and closes. */
 async function fill(
   file: OpenFile,
   chunks: Iterable<Uint8Array>,
@@ -364,10 +365,10 @@ async function keepOwnerAndMode(file: OpenFile, old: FileState, alarms: SaveAlar
   const isMine = mine.uid === old.uid && mine.gid === old.gid;
   if (!isMine) {
     await ifPermitted("owner", () => file.chown(old.uid, old.gid), alarms);
-    // A user may give a file to another of its groups though not to another user.
+    // A user may change the group to another of its groups, but not the owner.
     if (alarms.length > 0 && mine.gid !== old.gid) await ifPermitted("owner", () => file.chown(-1, old.gid), []);
   }
-  // After the owner, because a change of owner clears the set-id bits.
+  // The mode follows the owner, because a change of owner clears the set-id bits.
   if (!isMine || mine.mode !== old.mode) await ifPermitted("mode", () => file.chmod(old.mode), alarms);
 }
 
@@ -381,7 +382,7 @@ async function moveOver(
   try {
     await attempt("rename", () => io.rename(temporary, target));
   } catch (error) {
-    // A network file system may report an error for a rename that took place: the inode shows it.
+    // A network file system may report an error for a rename that took place. The inode shows it.
     const there = await io.state(target).catch(() => undefined);
     if (there?.inode === written.inode && there.device === written.device) {
       alarms.push({ step: "rename", code: errorCode(error), error });
@@ -393,7 +394,7 @@ async function moveOver(
   }
 }
 
-/** Runs a step of a save. @throws SaveError */
+/** Runs a step of a save. @throws SaveError for any error. */
 export async function attempt<T>(step: SaveStep, action: () => Promise<T>): Promise<T> {
   try {
     return await action();

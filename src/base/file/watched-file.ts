@@ -1,14 +1,14 @@
 import { sameStamp, type FileIo, type FileState, nodeFileIo, type FileStamp } from "./file-io.ts";
 import type { Component } from "../report/index.ts";
 
-/** A file that changes while it is read is read again, this often at most. */
+/** Maximum number of reads of a file that changes during the read. */
 const maxReads = 3;
 
 /**
- * Reads a whole file as it is between two writes.
+ * Reads a whole file in a state between two writes.
  *
- * @param before the state that was seen last, so that one look is saved.
- * @throws Error for what is no regular file and for one that changes all the time; the errors of {@link FileIo}.
+ * @param before the state seen last, which saves a call.
+ * @throws Error for anything but a regular file, and for a file that keeps changing; the errors of {@link FileIo}.
  */
 export async function readSettled(
   io: Pick<FileIo, "state" | "read">,
@@ -26,10 +26,10 @@ export async function readSettled(
   throw new Error("changes while it is read");
 }
 
-/** The longest time that a timer of Node takes; a longer one would fire at once. */
+/** The longest delay of a Node timer. A longer one would fire at once. */
 const longestTimeout = 2 ** 31 - 1;
 
-/** Runs an action once after a time in milliseconds, without keeping the process alive. @returns a function that calls it off. */
+/** Runs an action once after a time in milliseconds, without keeping the process alive. @returns a function that cancels it. */
 export function runAfter(action: () => void, ms: number): () => void {
   const timer = setTimeout(action, Math.min(ms, longestTimeout)).unref();
   return () => clearTimeout(timer);
@@ -37,15 +37,15 @@ export function runAfter(action: () => void, ms: number): () => void {
 
 /** A receiver of a watched file. */
 interface FileTaker {
-  /** Takes the content; throws when it is of no use, and then what was taken before stays. */
+  /** Takes the content. It throws for unusable content; the earlier content then stays in use. */
   take(this: void, bytes: Uint8Array): void;
-  /** The content could not be read, or not be used. */
+  /** Called when the content could not be read or used. */
   failed(this: void, error: unknown): void;
 }
 
 /**
- * Hands over a file's content at the start and whenever its size, time or inode changed. Content that was refused is not
- * tried again until the file changes; neither that nor a missing file makes `start` fail.
+ * Hands over a file's content at the start and whenever its size, time or inode changed. It retries refused content only after the file changes. Neither
+ * refused content nor a missing file makes `start` fail.
  */
 export class WatchedFile implements Component {
   readonly name: string;
@@ -58,7 +58,7 @@ export class WatchedFile implements Component {
   #cancel = (): void => {};
   #last: Promise<void> = Promise.resolve();
 
-  /** @param pollMs how often to look whether the file is another one, in milliseconds; 0 for never. */
+  /** @param pollMs interval in milliseconds between checks for changes; 0 for none. */
   constructor(path: string, pollMs: number, taker: FileTaker, io: Pick<FileIo, "state" | "read"> = nodeFileIo) {
     this.name = `file ${path}`;
     this.#path = path;
@@ -79,7 +79,7 @@ export class WatchedFile implements Component {
     await this.#last;
   }
 
-  /** Looks at once. @param force reads a file that seems unchanged, too. */
+  /** Checks the file at once. @param force also reads a file that seems unchanged. */
   reload(force: boolean): Promise<void> {
     this.#last = this.#last.then(() => this.#read(force));
     return this.#last;

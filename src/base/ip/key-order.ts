@@ -3,7 +3,7 @@ import { quote } from "../text/index.ts";
 /** IP version. */
 export type Family = 4 | 6;
 
-/** Width of an address of the family in bits. */
+/** Returns the width of an address of the family in bits. */
 export function familyBits(family: Family): 32 | 128 {
   return family === 4 ? 32 : 128;
 }
@@ -29,7 +29,7 @@ export function parseAddress(text: string): Address | undefined {
   return value === undefined ? undefined : { family: 4, value: BigInt(value) };
 }
 
-/** Canonical text: dotted decimal, or RFC 5952 (an IPv4-mapped address keeps its dotted tail, section 5). */
+/** Returns the canonical text: dotted decimal, or RFC 5952. An IPv4-mapped address keeps its dotted tail (section 5). */
 export function formatAddress(address: Address): string {
   return address.family === 4 ? formatIpv4(Number(address.value)) : formatIpv6(address.value);
 }
@@ -37,8 +37,8 @@ export function formatAddress(address: Address): string {
 const mappedPrefix = 0xffffn << 32n;
 
 /**
- * The address under which a record's address is looked up: an IPv4-mapped IPv6 address (`::ffff:a.b.c.d`, RFC 4291
- * section 2.5.5.2) becomes the IPv4 address, any other stays as it is.
+ * Returns the address under which a record's address is looked up. An IPv4-mapped IPv6 address (`::ffff:a.b.c.d`, RFC 4291 section 2.5.5.2) becomes the
+ * IPv4 address. Any other stays unchanged.
  */
 export function unmapAddress(address: Address): Address {
   if (address.family === 6 && address.value >> 32n === 0xffffn) {
@@ -72,7 +72,7 @@ function parseIpv4(text: string): number | undefined {
   return parts === 4 && digits > 0 ? value * 256 + part : undefined;
 }
 
-/** Groups of 16 bits of one side of a `::`, a dotted tail as two groups; undefined when malformed. */
+/** Reads the 16-bit groups of one side of a `::`; a dotted tail gives two groups. Returns undefined for a malformed text. */
 function parseGroups(text: string, mayEndInIpv4: boolean): number[] | undefined {
   if (text === "") return [];
   const groups: number[] = [];
@@ -119,7 +119,7 @@ function formatIpv6(value: bigint): string {
   return formatIpv6Groups(groups);
 }
 
-/** RFC 5952 section 4: lower case, no leading zeros, the first longest run of at least two zero groups as `::`. */
+/** Formats groups by RFC 5952 section 4: lower case, no leading zeros, and `::` for the first longest run of at least two zero groups. */
 function formatIpv6Groups(groups: readonly number[]): string {
   let bestStart = -1;
   let bestLength = 1;
@@ -138,8 +138,8 @@ function formatIpv6Groups(groups: readonly number[]): string {
 }
 
 /**
- * Canonical text of an address held in network byte order at `offset`, without building an {@link Address}: for the
- * decoders, which render one for every record. The caller has checked that 4 or 16 bytes are there.
+ * Returns the canonical text of an address in network byte order at `offset`, without building an {@link Address}. Decoders call it for every record.
+ * The caller has checked that 4 or 16 bytes are there.
  */
 export function formatAddressBytes(bytes: Uint8Array, offset: number, family: Family): string {
   if (family === 4) return `${bytes[offset]}.${bytes[offset + 1]}.${bytes[offset + 2]}.${bytes[offset + 3]}`;
@@ -154,8 +154,8 @@ export class KeyError extends Error {
   readonly code = "bad_key";
 
   /**
-   * @param why what is wrong with it; a blank or an invisible character in the text is named instead, because it is easily overlooked.
-   * @param mayHaveBlanks true if keys like it may have them.
+   * @param why the fault. A blank or an invisible character in the text is named instead, because it is easily overlooked.
+   * @param mayHaveBlanks true if such keys may contain blanks.
    */
   constructor(text: string, why: string, mayHaveBlanks = false) {
     super(`key ${quote(text)} ${(mayHaveBlanks ? undefined : unseenFault(text)) ?? why}`);
@@ -185,8 +185,8 @@ const blankNames: Readonly<Record<string, string>> = {
 export type KeyKind = "ip" | "cidr" | "range";
 
 /**
- * The key of a metadata entry: an address, a prefix or a range. Two keys are the same when kind and value are,
- * so `10.0.0.1`, `10.0.0.1/32` and `10.0.0.1-10.0.0.1` are three keys.
+ * The key of a metadata entry: an address, a prefix or a range. Two keys are equal when kind and value are. So `10.0.0.1`, `10.0.0.1/32` and
+ * `10.0.0.1-10.0.0.1` are three keys.
  */
 export interface Key {
   readonly kind: KeyKind;
@@ -202,10 +202,11 @@ export interface Key {
 }
 
 /**
- * Reads `IP`, `CIDR` or `<from>-<to>`. Accepts what Go's netip.ParseAddr, netip.ParsePrefix and netipx.ParseIPRange
- * accept, less zones. A prefix may have host bits set; it covers its network. A key whose addresses are all IPv4-mapped is
- * the IPv4 key, because records' addresses are looked up as IPv4 ({@link unmapAddress}); a prefix shorter than /96 and a range
- * that goes beyond the mapped addresses stay IPv6.
+ * Reads `IP`, `CIDR` or `<from>-<to>`. Accepts what Go's netip.ParseAddr, netip.ParsePrefix and netipx.ParseIPRange accept, without zones. A prefix may
+ * have host bits set; it covers its network.
+ *
+ * A key whose addresses are all IPv4-mapped becomes the IPv4 key, because records' addresses are looked up as IPv4 ({@link unmapAddress}). A prefix
+ * shorter than /96 and a range beyond the mapped addresses stay IPv6.
  *
  * @throws KeyError naming the text as given.
  */
@@ -218,21 +219,18 @@ export function parseKey(text: string): Key {
   return addressKey(address);
 }
 
-/** Tells whether a text that was read as this key spells it by IPv4-mapped addresses: `::ffff:192.0.2.1`. */
+/** Reports whether a text that was read as this key uses IPv4-mapped addresses: `::ffff:192.0.2.1`. */
 export function isMappedSpelling(text: string, { family }: Key): boolean {
   return family === 4 && text.includes(":");
 }
 
-/**
- * The network that a prefix with host bits covers, as text: `10.20.30.0/24` for `10.20.30.40/24`. Undefined for all other
- * keys.
- */
+/** Returns the network of a prefix with host bits as text: `10.20.30.0/24` for `10.20.30.40/24`. Undefined for all other keys. */
 export function networkOfKey({ kind, family, first, written, text }: Key): string | undefined {
   if (kind !== "cidr" || written === first) return undefined;
   return `${formatAddress({ family, value: first })}${text.slice(text.indexOf("/"))}`;
 }
 
-/** The key of kind `ip` for an address; of an IPv4-mapped one that of the IPv4 address. */
+/** Returns the key of kind `ip` for an address. An IPv4-mapped address gives the key of the IPv4 address. */
 export function addressKey(address: Address): Key {
   const unmapped = unmapAddress(address);
   const { family, value } = unmapped;
@@ -253,7 +251,7 @@ function parseCidr(text: string): Key {
   return isMapped ? prefixKey(unmapAddress(address), length - mappedBits) : prefixKey(address, length);
 }
 
-/** Bits that all IPv4-mapped addresses have in common. */
+/** Number of leading bits that all IPv4-mapped addresses share. */
 const mappedBits = 96;
 
 function prefixKey(address: Address, length: number): Key {
@@ -289,8 +287,8 @@ const listRank: Readonly<Record<KeyKind, number>> = { cidr: 0, range: 1, ip: 2 }
 const specificRank: Readonly<Record<KeyKind, number>> = { ip: 0, cidr: 1, range: 2 };
 
 /**
- * The one order of lists: IPv4 before IPv6; first address ascending; last address descending (the wider first); CIDR,
- * range, IP; then the address as written. Zero only for the same key.
+ * Compares keys for all lists. The order is: IPv4 before IPv6; first address ascending; last address descending (the wider first); CIDR, range, IP; then
+ * the address as written. Returns zero only for equal keys.
  */
 export function compareKeys(a: Key, b: Key): number {
   if (a.family !== b.family) return a.family - b.family;
@@ -302,8 +300,8 @@ export function compareKeys(a: Key, b: Key): number {
 }
 
 /**
- * The order in which covering entries win: fewest addresses first; at equal size IP before CIDR before range; then
- * list order. Meant for keys of one family.
+ * Compares covering entries by precedence: fewest addresses first; at equal size IP before CIDR before range; then list order. Meant for keys of one
+ * family.
  */
 export function compareSpecificity(a: Key, b: Key): number {
   const sizeA = a.last - a.first;
@@ -313,7 +311,7 @@ export function compareSpecificity(a: Key, b: Key): number {
   return compareKeys(a, b);
 }
 
-/** Tells whether `inner` lies within `outer`: same family, first and last address both inside. */
+/** Reports whether `inner` lies within `outer`: same family, first and last address both inside. */
 export function keyContains(outer: Key, inner: Key): boolean {
   return outer.family === inner.family && outer.first <= inner.first && inner.last <= outer.last;
 }

@@ -2,15 +2,14 @@ import type { Sql } from "postgres";
 import { Backoff, isExpected, Pause, type Log } from "../report/index.ts";
 import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
 
-/** A collector sends a statement at once: who has not sent the rest of one after this time is away. Seconds. */
+/** Seconds after which the server counts a half-sent statement as abandoned: a collector sends a statement at once. */
 const stalledSeconds = 10;
 
 /**
- * Ends the sessions of collectors that hold locks and of which the server has only a part of a statement, because their connection is half open.
- * The server itself would keep them until TCP gives up: to it that is no transaction in which nothing happens. Who only reads, and is
- * slow to take its rows, looks alike and stays.
+ * Ends collector sessions that hold locks and have sent only a part of a statement, because their connection is half open. The server itself would keep
+ * them until TCP gives up: such a transaction is not idle. A session that only reads, and takes its rows slowly, looks similar and stays.
  *
- * @returns how many were ended: of the same role and database only.
+ * @returns the number of ended sessions, of the same role and database only.
  */
 async function endStalledSessions(sql: Sql): Promise<number> {
   const ended = await sql`
@@ -23,32 +22,32 @@ async function endStalledSessions(sql: Sql): Promise<number> {
   return ended.length;
 }
 
-/** The first and the longest wait between tries to reach a database, milliseconds. */
+/** The first and the longest wait between tries to reach a database, in milliseconds. */
 export const reconnectMs = [100, 5000] as const;
 
 interface FollowerOptions {
   readonly access: DatabaseAccess;
   /** The name of the database in the log. */
   readonly what: string;
-  /** A session was made: what is needed before it is of use. When it fails, the session is given up. */
+  /** Prepares a new session for use. When it fails, the session is given up. */
   readonly connected: (session: Session) => Promise<void>;
-  /** A notification of the database has come. */
+  /** Called for each notification of the database. */
   readonly notified: (session: Session, payload: string, channel: string) => void;
-  /** Asks whether all is well, every {@link heartbeatMs}. When it fails, the session is given up. */
+  /** Checks the session every {@link heartbeatMs}. When it fails, the session is given up. */
   readonly beat: (session: Session) => Promise<void>;
-  /** Called when a session ended and each time that none could be made. */
+  /** Called when a session ended, and each time that none could be opened. */
   readonly lost: (reason: string) => void;
   readonly random: () => number;
   readonly log: Log;
 }
 
-/** A connection that was cut in silence is found after this time and the one that an answer may take. */
+/** Interval between checks. A connection that was cut silently is found after this time plus the time-out of an answer. */
 const heartbeatMs = 5000;
 
-/** Keeps one session with the database, and makes it again when it breaks. */
+/** Keeps one session with the database open, and replaces it when it breaks. */
 export class Follower {
   readonly #options: FollowerOptions;
-  /** Between tries, and between looks at the session. */
+  /** The pause between tries, and between checks of the session. */
   readonly #pause = new Pause();
   #stopping = new AbortController();
   #session: Session | undefined;
@@ -59,7 +58,7 @@ export class Follower {
     this.#options = options;
   }
 
-  /** Begins. Resolves when the first attempt is over, however it was. */
+  /** Starts. Resolves when the first try is over, successful or not. */
   start(): Promise<void> {
     this.#stopping = new AbortController();
     return new Promise((resolve) => {
@@ -74,12 +73,12 @@ export class Follower {
     await this.#running;
   }
 
-  /** The session, once it is of use. */
+  /** Returns the session once it is ready for use. */
   session(): Session | undefined {
     return this.#session;
   }
 
-  /** Why there is none. */
+  /** Returns why there is no session. */
   reason(): string {
     return this.#reason;
   }
@@ -107,7 +106,7 @@ export class Follower {
     firstIsOver();
   }
 
-  /** Resolves when the session is over. @throws Error when it never was of use. */
+  /** Resolves when the session is over. @throws Error when it was never ready for use. */
   async #follow(ready: () => void): Promise<string> {
     const { access, connected, notified } = this.#options;
     const { signal } = this.#stopping;
@@ -140,7 +139,7 @@ export class Follower {
     }
   }
 
-  /** They may hold locks that this collector waits for. */
+  /** Ends abandoned sessions, which may hold locks that this collector waits for. */
   async #endStalled(open: Session): Promise<void> {
     const { log, what } = this.#options;
     const sessions = await open.ask(endStalledSessions);

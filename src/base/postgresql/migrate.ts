@@ -1,39 +1,39 @@
 import type { Sql } from "postgres";
 import { openSession, stateOf, type DatabaseAccess, type Session } from "./session.ts";
 
-/** One step of a schema. Steps are never changed once they were published; there is no way back. */
+/** One step of a schema. Published steps never change, and cannot be undone. */
 export interface SchemaStep {
   readonly number: number;
-  /** The lowest last step that a collector must know to write behind this one: others are refused. */
+  /** The lowest final step that a collector must know to write to this schema. Older collectors are refused. */
   readonly least: number;
   readonly sql: string;
 }
 
-/** Tables that belong together, as steps that make them. All are in the schema `netgloss`. */
+/** Related tables, with the steps that create them. All are in the schema `netgloss`. */
 export interface Schema {
-  /** The table of that schema which holds the steps that were made. */
+  /** The table that records the completed steps. */
   readonly table: string;
   readonly steps: readonly SchemaStep[];
-  /** The command by which a person makes them, for a message. */
+  /** The command that runs the steps, for messages. */
   readonly command: string;
 }
 
-/** For making tables; an index of millions of rows takes a while. */
+/** Time limit for creating tables in milliseconds. An index over millions of rows takes a while. */
 export const migrateMs = 600_000;
 
-/** The key of the advisory lock under which one of several collectors migrates: "netgloss" as bytes, cut. */
+/** The key of the advisory lock that allows one migration at a time: the first bytes of "netgloss". */
 const lockKey = 0x6e65_7467;
 
-/** The schema cannot be used; trying again does not help. */
+/** Thrown for an unusable schema; a retry does not help. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
 }
 
 /**
- * Makes the tables of a database through a session of its own, or brings them to what this version needs.
+ * Creates the tables of a database in a session of its own, or updates them for this version.
  *
- * @returns the steps that were made.
- * @throws Error that says why they cannot be made.
+ * @returns the completed steps.
+ * @throws Error that says why they failed.
  */
 export async function migrateDatabase(
   schema: Schema,
@@ -49,10 +49,10 @@ export async function migrateDatabase(
 }
 
 /**
- * Brings the schema to the newest step. Several may do so at once.
+ * Updates the schema to the newest step. Concurrent calls are safe.
  *
- * @returns the steps that were made.
- * @throws SchemaError for want of a privilege, or when the schema is of a version that excludes this one.
+ * @returns the completed steps.
+ * @throws SchemaError for a missing privilege, or when a newer schema excludes this version.
  */
 export async function migrate(session: Session, schema: Schema, timeoutMs: number): Promise<readonly number[]> {
   try {
@@ -91,9 +91,9 @@ async function makeSteps(sql: Sql, schema: Schema): Promise<readonly number[]> {
   return missing.map(({ number }) => number);
 }
 
-/** @throws SchemaError when a newer version excludes this one. */
+/** Returns the steps still to run. @throws SchemaError when a newer version excludes this one. */
 async function missingSteps(sql: Sql, { table, steps }: Schema): Promise<readonly SchemaStep[]> {
-  // Read from the catalogue: a name that was looked up before and not found would be remembered as missing.
+  // It reads the catalogue: a name that was once looked up and not found would be remembered as missing.
   const [found] = await sql`select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where n.nspname = 'netgloss' and c.relname = ${table}`;
   if (found === undefined) return steps;

@@ -5,7 +5,7 @@ import type { Sql } from "postgres";
 import type postgres from "postgres";
 import { quote } from "../text/index.ts";
 
-/** The encryption of the connection, by the names of libpq's `sslmode`. `require` encrypts without knowing the server. */
+/** The encryption of the connection, by the names of libpq's `sslmode`. `require` encrypts without verifying the server. */
 type TlsMode = "disable" | "require" | "verify-ca" | "verify-full";
 
 interface ServerPlace {
@@ -13,9 +13,9 @@ interface ServerPlace {
   readonly port: number;
 }
 
-/** The address of a database and who asks it, as a connection URL says. */
+/** The address of a database and its user, from a connection URL. */
 export interface ServerAddress {
-  /** In the order in which they are tried. A host that begins with `/` is the folder of a socket. */
+  /** Servers in the order in which they are tried. A host that begins with `/` is the folder of a socket. */
   readonly places: readonly ServerPlace[];
   readonly user: string;
   readonly password: string;
@@ -28,8 +28,8 @@ const defaultPort = 5432;
 const known = new Set(["host", "sslmode", "target_session_attrs"]);
 
 /**
- * Reads `postgresql://user:password@host1:5432,host2/database?sslmode=verify-full`. Without `sslmode` a server on this host is not
- * encrypted, any other is verified in full.
+ * Reads `postgresql://user:password@host1:5432,host2/database?sslmode=verify-full`. Without `sslmode`, the connection to this host is not encrypted, and
+ * any other server is fully verified.
  *
  * @throws Error that says what is wrong, without the password.
  */
@@ -97,19 +97,19 @@ function decode(text: string, part: string): string {
   }
 }
 
-/** `host:port`, for messages. */
+/** Returns `host:port` for messages. */
 export function showPlace({ host, port }: ServerPlace): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** The database as a URL without who asks it, for messages. */
+/** Returns the database as a URL without the user, for messages. */
 export function showDatabase({ places, database }: ServerAddress): string {
   return `postgresql://${places.map(showPlace).join(",")}/${database}`;
 }
 
-/** Certificates and keys that prove the server, and the collector to it: the contents of PEM files. */
+/** Contents of PEM files that prove the server to the collector, and the collector to the server. */
 export interface TlsFiles {
-  /** Undefined: the authorities that Node knows. */
+  /** Certificate authorities; undefined: those of Node. */
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
@@ -119,22 +119,22 @@ interface SocketOptions {
   readonly place: ServerPlace;
   readonly tls: TlsMode;
   readonly files: TlsFiles;
-  /** Ends the attempt. */
+  /** Aborts the attempt. */
   readonly signal: AbortSignal;
 }
 
 /** Length 8, then the code 80877103 (PostgreSQL, Frontend/Backend Protocol, SSLRequest). */
 const tlsRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 const yes = 0x53;
-/** A silent connection is asked for life after this time. */
+/** Idle time before the first keep-alive probe. */
 const keepAliveMs = 10_000;
 
-/** Connects, and encrypts if that is wanted. @throws Error */
+/** Connects, and encrypts if requested. @throws Error where either fails. */
 async function openSocket(options: SocketOptions): Promise<Socket> {
   const { place, tls, signal } = options;
   const isLocal = place.host.startsWith("/");
   const socket = isLocal ? connect(`${place.host}/.s.PGSQL.${place.port}`) : connect(place.port, place.host);
-  // Whoever uses it learns of its end by the `close` that follows.
+  // The user of the socket sees its end by the `close` that follows.
   socket.on("error", () => {});
   const onAbort = (): void => void socket.destroy(signal.reason as Error);
   signal.addEventListener("abort", onAbort);
@@ -157,7 +157,7 @@ async function encrypt(socket: Socket, { place, tls, files, signal }: SocketOpti
   socket.write(tlsRequest);
   const [answer] = (await Promise.race([once(socket, "data"), closed(socket)])) as [Buffer];
   if (answer[0] !== yes) throw new Error("the server offers no TLS, which sslmode demands");
-  // Bytes behind the answer are not encrypted, so that anybody may have sent them.
+  // Bytes after the answer are not encrypted, so anybody may have sent them.
   if (answer.length > 1) throw new Error("the server sends more than its answer before TLS begins");
   const secured = connectTls({
     socket,
@@ -187,60 +187,60 @@ async function closed(socket: Socket): Promise<never> {
   throw new Error("the server closed the connection");
 }
 
-/** The way sessions are opened. */
+/** The options for opening sessions. */
 export interface DatabaseAccess {
   readonly address: ServerAddress;
   readonly files: TlsFiles;
-  /** The longest that connecting, or an answer, may take, in milliseconds. */
+  /** Time limit in milliseconds for connecting and for each answer. */
   readonly timeoutMs: number;
   /** The longest wait for a lock that another session holds. */
   readonly lockTimeoutMs: number;
-  /** The name of its client that the server shows. */
+  /** The client name that the server shows. */
   readonly applicationName: string;
 }
 
-/** One connection. It is never made again: once it is over, so is the session. */
+/** A single connection, which is never reopened. When it ends, the session ends. */
 export interface Session {
   readonly sql: Sql;
   /** `host:port` */
   readonly server: string;
   readonly isOpen: () => boolean;
   /**
-   * Runs work that asks the server.
+   * Runs queries.
    *
-   * @param timeoutMs after which the session is given up: whoever waits for it gets an error.
-   * @throws Error of the server, of the connection, or for the time.
+   * @param timeoutMs time after which the session is given up; all of its callers then get an error.
+   * @throws Error of the server, of the connection, or for the time-out.
    */
   readonly ask: <T>(work: (sql: Sql) => Promise<T>, timeoutMs?: number) => Promise<T>;
-  /** Ends it. What runs fails. */
+  /** Ends the session. Running queries fail. */
   readonly close: (reason?: Error) => void;
 }
 
 export interface SessionListeners {
   readonly onNotify?: (channel: string, payload: string) => void;
-  /** Called once. */
+  /** Called once when the session ends. */
   readonly onEnd?: () => void;
 }
 
-/** Settings of the server for our sessions: how soon it lets go of a collector that is gone. */
+/** Server settings for our sessions, which limit how long the server keeps a lost collector. */
 const sessionSettings = {
-  /** A transaction in which nothing happens, with its locks. */
+  /** Time limit for an idle transaction with its locks. */
   idle_in_transaction_session_timeout: "10s",
-  /** A host that no longer answers, in seconds and tries; by itself the server would notice after two hours. */
+  /** Keep-alive for a host that no longer answers, in seconds and tries. By default the server would notice after two hours. */
   tcp_keepalives_idle: "10",
   tcp_keepalives_interval: "5",
   tcp_keepalives_count: "3",
-  /** The same while an answer is under way to it. */
+  /** The same limit while the server sends an answer. */
   tcp_user_timeout: "25s",
   client_min_messages: "warning",
 };
-/** The first version of PostgreSQL that is tried. */
+/** The oldest supported PostgreSQL version. */
 const oldestServer = 13;
 
 /**
- * Opens a session with the first server of the address that takes writes.
+ * Opens a session with the first server of the address that accepts writes.
  *
- * @throws Error that names each server and what is wrong with it.
+ * @throws Error that names each server and its fault.
  */
 export async function openSession(
   access: DatabaseAccess,
@@ -266,7 +266,8 @@ async function openOne(
   listeners: SessionListeners,
 ): Promise<Session> {
   const { address, files, timeoutMs } = access;
-  // Only who keeps metadata in a database needs the client. It is there before the socket, which nobody would listen to meanwhile.
+  // Only collectors with metadata in a database need the client. It is loaded before the socket opens, which would otherwise have no listeners
+  // meanwhile.
   const { default: client } = await import("postgres");
   const late = AbortSignal.timeout(timeoutMs);
   const socketSignal = AbortSignal.any([signal, late]);
@@ -291,7 +292,7 @@ async function openOne(
     if (found?.standby === true) throw new Error("is a standby, which takes no writes");
     if (found?.readOnly === "on") throw new Error("takes no writes: transactions are read-only");
     if (found?.encoding !== "UTF8") throw new Error(`the database has the encoding ${found?.encoding ?? ""}, not UTF8`);
-    // Not among the parameters of the connection: poolers refuse those.
+    // These are no connection parameters, because poolers refuse those.
     const settings = Object.entries({ ...sessionSettings, lock_timeout: `${access.lockTimeoutMs}ms` });
     await session.ask(
       (sql) => sql`
@@ -339,7 +340,7 @@ function sessionOn(
     },
     onnotice: () => {},
     onnotify: onNotify,
-    // A client that is left to itself connects again, even without end; whoever uses a session must know when it was another one.
+    // By itself the client would reconnect without end. The user of a session must know when it is a new one.
     socket: () => {
       if (isUsed) throw why ?? new Error("the server closed the connection");
       isUsed = true;
@@ -354,7 +355,7 @@ function sessionOn(
     end();
   };
   socket.once("close", () => {
-    // Queries under way fail by this; those asked afterwards fail by the end of the client.
+    // This makes running queries fail. Later ones fail by the end of the client.
     socket.emit("error", why ?? new Error("the server closed the connection"));
     close(why);
   });
@@ -386,8 +387,8 @@ function sessionOn(
 }
 
 /**
- * Hides the end of a socket from the client. It would forget the socket, and a write that is due or made after that would throw
- * where nobody can catch it, which ends the process (porsager/postgres, issues 1154 and 1208).
+ * Hides the end of a socket from the client. Otherwise the client would forget the socket, and a pending or later write would throw where nobody can
+ * catch it. That ends the process (porsager/postgres, issues 1154 and 1208).
  */
 function withoutClose(socket: Socket): Socket {
   const on = socket.on.bind(socket);
@@ -401,7 +402,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The SQLSTATE of an error that the server has sent. */
+/** Returns the SQLSTATE of an error from the server. */
 export function stateOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "PostgresError") return undefined;
   return (error as Error & { readonly code?: string }).code;

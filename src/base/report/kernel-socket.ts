@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 /** A UDP socket of this host, or of this container, as the kernel shows it. */
 export interface KernelSocket {
   readonly port: number;
-  /** The address it is bound to, in the kernel's hexadecimal words; all zeros is every address. */
+  /** The bound address, in the kernel's hexadecimal words. All zeros means every address. */
   readonly address: string;
-  /** Datagrams that it dropped because nobody read them in time. */
+  /** Datagrams dropped because they were not read in time. */
   readonly drops: number;
-  /** Bytes received and not read yet. */
+  /** Bytes received but not yet read. */
   readonly queued: number;
-  /** The user it belongs to. */
+  /** The owning user. */
   readonly uid: number;
   readonly inode: number;
 }
@@ -17,10 +17,10 @@ export interface KernelSocket {
 /** The counts of the kernel for the UDP sockets bound to a port. */
 export type KernelPort = Pick<KernelSocket, "drops" | "queued">;
 
-/** The tables of Linux; elsewhere there are none. */
+/** The socket tables of Linux. Other systems have none. */
 const tables = ["/proc/net/udp", "/proc/net/udp6"];
 
-/** Reads a table of the kernel; undefined where it does not exist. */
+/** Reads a kernel table; undefined where it does not exist. */
 export function readKernelTable(path: string): string | undefined {
   try {
     return readFileSync(path, "latin1");
@@ -30,7 +30,7 @@ export function readKernelTable(path: string): string | undefined {
 }
 
 /**
- * All UDP sockets of both families.
+ * Lists all UDP sockets of both families.
  *
  * @returns undefined where the kernel has no such tables.
  */
@@ -43,7 +43,7 @@ export function listKernelSockets(
 }
 
 /**
- * Drops and queues by local port, summed over the sockets of both families.
+ * Returns drops and queues by local port, summed over the sockets of both families.
  *
  * @returns undefined where the kernel has no such tables.
  */
@@ -60,7 +60,7 @@ export function readKernelSockets(
   return ports;
 }
 
-/** The socket of a line; none when it is no such line. */
+/** Returns the socket of a line; none for any other line. */
 function readLine(line: string): KernelSocket[] {
   // sl local_address rem_address st tx_queue:rx_queue tr:when retrnsmt uid timeout inode ref pointer drops
   const columns = line.trim().split(/\s+/);

@@ -9,8 +9,8 @@ interface MetricHead {
 type Sample = readonly [Labels, number, name?: string];
 
 /**
- * A reading of a metric. `labelNames` has all labels that its samples may have. Samples that are no list are read when they are
- * formatted, and have each set of labels once.
+ * A reading of a metric. `labelNames` lists all labels that its samples may have. Samples in an iterator are read when they are formatted, and each set
+ * of labels may occur only once.
  */
 export interface FamilyReading extends MetricHead {
   readonly type: "counter" | "gauge" | "histogram";
@@ -18,12 +18,12 @@ export interface FamilyReading extends MetricHead {
   readonly samples: Iterable<Sample>;
 }
 
-/** The same as plain data. */
+/** A metric and its samples as plain data. */
 export interface MetricFamily extends FamilyReading {
   readonly samples: readonly Sample[];
 }
 
-/** Fails when Prometheus would refuse the names. @throws Error */
+/** Checks names by the rules of Prometheus. @throws Error */
 function checkNames({ name, labelNames }: Pick<MetricHead, "name" | "labelNames">): void {
   if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) throw new Error(`${name} is no name of a metric`);
   for (const label of labelNames) {
@@ -31,10 +31,7 @@ function checkNames({ name, labelNames }: Pick<MetricHead, "name" | "labelNames"
   }
 }
 
-/**
- * One family of several, of which each has counted its part: counters and histograms add up, and so do gauges, of which
- * each says how much there is. Of times the latest counts.
- */
+/** Joins families of which each has counted a part. Counters, histograms and gauges are added up; for times the latest counts. */
 function joinFamilies(families: readonly [FamilyReading, ...FamilyReading[]]): FamilyReading {
   const [first] = families;
   if (families.length === 1) return first;
@@ -52,11 +49,11 @@ function joinFamilies(families: readonly [FamilyReading, ...FamilyReading[]]): F
 }
 
 /**
- * The value of each series, by its name and labels as the text format has them, in the order in which they were read. Readings
- * of a counter with the same labels are added, of a gauge the last one counts.
+ * Returns the value of each series by its name and labels in the text format, in the order of reading. Counters with equal labels are added; for gauges
+ * the last reading counts.
  *
- * @param afterEach is awaited where it gives a promise.
- * @throws Error when a reading has a label that the metric has not.
+ * @param afterEach awaited where it returns a promise.
+ * @throws Error when a reading has a label that the metric does not have.
  */
 async function seriesOf(
   family: FamilyReading,
@@ -74,20 +71,23 @@ async function seriesOf(
   return series;
 }
 
-/** The lines of series that are at hand. */
+/** Returns the lines of series in memory. */
 function* linesOf(series: Iterable<readonly [string, number]>): Generator<string> {
   const lineOf = createLineWriter();
   for (const [name, value] of series) yield lineOf(name, value);
 }
 
-/** The same of samples that are read one by one. None of them is kept: what outlives two small garbage collections costs a large one. */
+/**
+ * Returns the lines of samples that are read one by one. It keeps none of them: what survives two small garbage collections makes a large one more
+ * expensive.
+ */
 function* linesOneByOne(family: FamilyReading): Generator<string> {
   const nameOf = createSeriesNamer(family);
   const lineOf = createLineWriter();
   for (const sample of family.samples) yield lineOf(nameOf(sample), sample[1]);
 }
 
-/** Makes a writer of lines. In many series most values equal the one before, as does the end of their lines. */
+/** Returns a writer of lines. It reuses the last value: many series have the same value as the one before, and so the same end of line. */
 function createLineWriter(): (name: string, value: number) => string {
   let last: number | undefined;
   let ending = "";
@@ -98,14 +98,14 @@ function createLineWriter(): (name: string, value: number) => string {
   };
 }
 
-/** A chunk is about this long, so that nobody has to put together, or to copy, a long answer at once. */
+/** Approximate length of a chunk, so that nobody has to build or copy a long answer at once. */
 const pieceLength = 65_536;
 
 /**
- * Metrics in the Prometheus text format 0.0.4, in chunks.
+ * Formats metrics in the Prometheus text format 0.0.4, in chunks.
  *
- * @param afterEach is awaited where it gives a promise.
- * @throws Error when a reading has a label that the metric has not.
+ * @param afterEach awaited where it returns a promise.
+ * @throws Error when a reading has a label that the metric does not have.
  */
 async function* formatFamilies(
   families: Iterable<FamilyReading>,
@@ -132,8 +132,8 @@ async function* formatFamilies(
 }
 
 /**
- * Gives the name of a series: `name{a="1",b="2"}`, in the order of the metric's label names; without braces when it has no labels.
- * It puts together as few texts as it can: a scrape of many devices names hundreds of thousands of series.
+ * Returns a function that names a series: `name{a="1",b="2"}`, in the order of the metric's label names; without braces when it has no labels. It joins
+ * as few strings as possible: a scrape of many devices names hundreds of thousands of series.
  */
 function createSeriesNamer(family: FamilyReading): (sample: Sample) => string {
   const { labelNames } = family;
@@ -168,12 +168,12 @@ function formatValue(value: number): string {
   return value === -Infinity ? "-Inf" : String(value);
 }
 
-/** A metric that counts by itself. */
+/** A metric that keeps its own count. */
 interface Instrument {
   read(): FamilyReading;
 }
 
-/** Values by their labels, in the order in which these came first. Without label names the one series is there from the start. */
+/** Values by labels, in the order of their first use. Without label names, the single series exists from the start. */
 class Series<T> {
   readonly #head: MetricHead;
   readonly #make: () => T;
@@ -186,7 +186,7 @@ class Series<T> {
     if (head.labelNames.length === 0) this.of({});
   }
 
-  /** @throws Error for labels that the metric does not have. */
+  /** Returns the value for labels. @throws Error for labels that the metric does not have. */
   of(labels: Labels): T {
     const { name, labelNames } = this.#head;
     let key = "";
@@ -211,7 +211,7 @@ class Series<T> {
   }
 }
 
-/** A counter, which goes up only, or a gauge. */
+/** A counter, which only increases, or a gauge. */
 class ValueInstrument implements Instrument, Counter, Gauge {
   readonly #head: MetricHead;
   readonly #type: "counter" | "gauge";
@@ -243,7 +243,7 @@ class HistogramInstrument implements Instrument, Histogram {
   readonly #bounds: readonly number[];
   readonly #series: Series<{ readonly counts: number[]; sum: number; count: number }>;
 
-  /** @param bounds upper bounds of the buckets, ascending; the one without an upper bound is added. */
+  /** @param bounds upper bounds of the buckets, ascending. The unbounded bucket is added. */
   constructor(head: MetricHead, bounds: readonly number[]) {
     this.#head = head;
     this.#bounds = bounds;
@@ -276,7 +276,7 @@ class HistogramInstrument implements Instrument, Histogram {
 
 export type Labels = Readonly<Record<string, string | number>>;
 
-/** Label names; or, by name, the values known beforehand: each combination of them is there from the start, at zero. */
+/** Label names, or values known in advance by label name. Each combination of known values exists from the start, at zero. */
 export type LabelNames = readonly string[] | Readonly<Record<string, readonly string[]>>;
 
 export interface Counter {
@@ -292,42 +292,41 @@ export interface Histogram {
 }
 
 /**
- * One value that is read when the metrics are: a plain number, or one for each set of labels. A generator of many is read
- * chunk by chunk, so that a scrape does not hold the event loop; it gives each set of labels once.
+ * A value that is read at each scrape: a plain number, or one for each set of labels. A generator of many values is read chunk by chunk, so that a
+ * scrape does not block the event loop. It yields each set of labels once.
  */
 export type Reading = number | Iterable<readonly [Labels, number]>;
 
 /**
- * The metrics of one collector. Names start with `netgloss_`, but for those that all programs share (`process_`, `nodejs_`);
- * counters end in `_total`, units are seconds and bytes. What `promtool check metrics` objects to is a fault.
- * A name may be registered once.
+ * The metrics of one collector. Names start with `netgloss_`, except those that all programs share (`process_`, `nodejs_`). Counters end in `_total`;
+ * units are seconds and bytes. An objection of `promtool check metrics` is a bug. Each name is registered only once.
  */
 export interface Metrics {
   counter(name: string, help: string, labels?: LabelNames): Counter;
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
   histogram(name: string, help: string, buckets: readonly number[], labelNames?: readonly string[]): Histogram;
-  /** A counter kept as a plain number elsewhere, where counting is part of a hot path. */
+  /** Registers a counter that a hot path keeps as a plain number elsewhere. */
   counterFrom(name: string, help: string, labelNames: readonly string[], read: () => Reading): void;
-  /** A gauge that is read when asked for. */
+  /** Registers a gauge that is read at each scrape. */
   gaugeFrom(name: string, help: string, labelNames: readonly string[], read: () => Reading): void;
-  /** Adds what is counted elsewhere, in other threads. Families of one name become one. It must not fail. */
+  /** Adds metrics counted elsewhere, such as in other threads. Families with the same name are joined. The source must not fail. */
   addSource(read: () => Promise<readonly MetricFamily[]>): void;
-  /** All metrics as plain data, without those of sources. */
+  /** Returns all metrics as plain data, without those of sources. */
   families(): Promise<readonly MetricFamily[]>;
-  /** All metrics, with those of sources added up. */
+  /** Returns all metrics, with those of sources added up. */
   everything(): Promise<readonly FamilyReading[]>;
-  /** All metrics in the Prometheus text format 0.0.4. */
+  /** Returns all metrics in the Prometheus text format 0.0.4. */
   render(): Promise<string>;
   /**
-   * The same in chunks, for an answer: thousands of devices make megabytes. What is a plain number or a list is as it was when the
-   * first chunk was asked for; readings by a generator are made with their chunk.
+   * Returns the text format in chunks, because thousands of devices make megabytes. Plain numbers and lists are read when the first chunk is requested,
+   * generators with their chunk.
    */
   pieces(): AsyncIterable<string>;
-  /** The current value of one time series; undefined when there is none with exactly these labels. */
+  /** Returns the current value of one time series; undefined when none has exactly these labels. */
   value(name: string, labels?: Labels): Promise<number | undefined>;
 }
 
-/** The same metrics under other names, with other texts. */
+/** Returns the same metrics under other names, with other help texts. */
 export function renamedMetrics(
   metrics: Metrics,
   rename: (name: string) => string,
@@ -343,11 +342,11 @@ export function renamedMetrics(
   };
 }
 
-/** A scrape reads this many series, or writes this many lines, before it yields to the event loop. */
+/** Number of series read, or lines written, before a scrape yields to the event loop. */
 const stepsInOneTurn = 1000;
 
 export function createMetrics(): Metrics {
-  /** In the order in which they were registered. */
+  /** Instruments in the order of registration. */
   const metrics = new Map<string, Instrument>();
   const sources: (() => Promise<readonly MetricFamily[]>)[] = [];
 
@@ -357,7 +356,7 @@ export function createMetrics(): Metrics {
     metrics.set(name, metric);
     return metric;
   };
-  /** All of them are read before anything else can happen, but for samples that are given one by one. */
+  /** Reads all metrics at once, except samples that are read one by one. */
   const readAll = (): readonly FamilyReading[] => Array.from(metrics.values(), (metric) => metric.read());
   const readEverything = async (): Promise<readonly FamilyReading[]> => {
     const own = readAll();
@@ -430,7 +429,7 @@ function isLabelList(labels: LabelNames): labels is readonly string[] {
   return Array.isArray(labels);
 }
 
-/** Every combination of one value for each label. */
+/** Returns every combination of one value for each label. */
 function combinations(labels: Readonly<Record<string, readonly string[]>>): readonly Labels[] {
   let found: readonly Labels[] = [{}];
   for (const [label, values] of Object.entries(labels)) {

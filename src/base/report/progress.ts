@@ -1,6 +1,6 @@
 import type { Clock } from "./reporting.ts";
 
-/** The kinds of work that takes a while; a check is a dry run. */
+/** The kinds of long-running work. A check is a dry run. */
 type TaskKind =
   | "import"
   | "import-check"
@@ -10,38 +10,38 @@ type TaskKind =
   | "preview-definitions"
   | "discover-networks";
 
-/** Something that takes a while, as it is shown. */
+/** A long-running task, as shown. */
 export interface TaskView {
-  /** Unique in this run. */
+  /** An id that is unique in this run. */
   readonly id: number;
   readonly kind: TaskKind;
   /** The subject, a few words. */
   readonly subject: string;
-  /** The name of who asked for it; absent: nobody is known. */
+  /** The user who asked for it; absent where unknown. */
   readonly by?: string;
-  /** The work that is done now: `reading`, `comparing`, `saving`. */
+  /** The present step: `reading`, `comparing`, `saving`. */
   readonly step: string;
   /** The progress of the step, in its units. */
   readonly done: number;
-  /** The total number of units; absent: not known beforehand. */
+  /** The total number of units; absent where unknown in advance. */
   readonly total?: number;
   readonly unit: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }
 
-/** One task while it runs. Saying how far it is costs next to nothing. */
+/** One running task. Reporting its progress costs almost nothing. */
 export interface Task {
   /** Begins the next step. */
   step(name: string, unit: string, total?: number): void;
-  /** Sets how far the step is in all. */
+  /** Sets the total progress of the step. */
   reached(done: number): void;
   end(): void;
 }
 
 type Changing = { -readonly [Name in keyof TaskView]: TaskView[Name] };
 
-/** Lists work under way that takes more than a second now and then. */
+/** Lists running work that may take more than a second. */
 export class Progress {
   readonly #clock: Pick<Clock, "now">;
   readonly #running = new Map<number, Changing>();
@@ -67,7 +67,7 @@ export class Progress {
     };
   }
 
-  /** The oldest first. */
+  /** Returns the tasks, oldest first. */
   tasks(): readonly TaskView[] {
     return Array.from(this.#running.values(), (task) => ({ ...task }));
   }

@@ -6,7 +6,7 @@ import type { Metrics } from "./metrics.ts";
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds of a clock that never goes back; only differences mean something. */
+  /** Returns milliseconds of a clock that never goes back. Only differences are meaningful. */
   monotonic(): number;
 }
 
@@ -17,24 +17,24 @@ export const systemClock: Clock = {
 
 export interface Check {
   readonly name: string;
-  /** True if the part does its work. One that is not ready makes `/readyz` answer 503. */
+  /** True if the part works. A part that is not ready makes `/readyz` answer 503. */
   readonly ready: boolean;
-  /** It is ready, but something is lost or missing: `detail` says what. */
+  /** True if it is ready but something is lost or missing; `detail` says what. */
   readonly degraded?: boolean;
   /** The note for an operator, one line. */
   readonly detail?: string;
 }
 
-/** Readiness by named checks. The collector is ready when every check is. */
+/** Readiness by named checks. The collector is ready when all checks are. */
 export interface Health {
   /** Sets or replaces the check of this name. */
   set(check: Check): void;
   isReady(): boolean;
-  /** Tells whether it is ready, but not all of it works. */
+  /** Reports whether it is ready, but not everything works. */
   isDegraded(): boolean;
-  /** All checks, in the order in which they were first set. */
+  /** Returns all checks, in the order in which they were first set. */
   checks(): readonly Check[];
-  /** Calls the listener after each change. @returns what ends that. */
+  /** Calls the listener after each change. @returns a function that ends that. */
   watch(listener: () => void): () => void;
 }
 
@@ -64,7 +64,7 @@ const reasons: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "no interface of this host has the address",
 };
 
-/** Why a port cannot be opened, in words, with the code of the system. */
+/** Returns why a port cannot be opened, with the system's error code. */
 export function listenFault(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   const reason = code === undefined ? undefined : reasons[code];
@@ -72,9 +72,9 @@ export function listenFault(error: unknown): string {
 }
 
 /**
- * Limits the lines of a log: some at once, and more with each second.
+ * Limits the lines of a log: a burst at once, and more with each second.
  *
- * @returns takes one from the budget; false when it is used up.
+ * @returns a function that takes one line from the budget; it returns false when the budget is used up.
  */
 export function createLineBudget(clock: Pick<Clock, "monotonic">, burst = 20, perSecond = 10): () => boolean {
   let left = burst;
@@ -92,23 +92,23 @@ export function createLineBudget(clock: Pick<Clock, "monotonic">, burst = 20, pe
 /** An error as a field of the log. */
 interface ErrorField {
   readonly type: string;
-  /** The message, and those of its causes that it does not repeat. */
+  /** The message, and the messages of its causes that it does not repeat. */
   readonly message: string;
   readonly code?: string | number;
-  /** The position where it was thrown, for a bug: for what an operator can fix, the message is enough. */
+  /** The stack of a bug. For a fault that an operator can fix, the message is enough. */
   readonly stack?: readonly string[];
 }
 
-/** Errors of these classes are faults of the program, not of what it was given. */
+/** Errors of these classes are bugs of the program, not faults of its input. */
 const bugs = [TypeError, RangeError, ReferenceError, SyntaxError];
 const maxCauses = 5;
 
-/** Tells whether an error is no fault of the program, so that its message is enough. */
+/** Reports whether an error is no bug of the program, so that its message is enough. */
 export function isExpected(error: unknown): error is Error {
   return error instanceof Error && !bugs.some((bug) => error instanceof bug);
 }
 
-/** Describes something thrown for the log: every message once. */
+/** Describes a thrown value for the log. Each message occurs once. */
 export function describeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
   const { code } = thrown as { code?: unknown };
@@ -144,7 +144,7 @@ export type LogFormat = (typeof logFormats)[number];
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Structured log. The message says what happened in words; the fields carry the values. */
+/** A structured log. The message says what happened; the fields carry the values. */
 export interface Log {
   debug(fields: LogFields, message: string): void;
   info(fields: LogFields, message: string): void;
@@ -155,15 +155,15 @@ export interface Log {
 export interface LogOptions {
   readonly level: LogLevel;
   readonly format: LogFormat;
-  /** A name that each line carries as `instance`. Empty or left out: none. */
+  /** A name that each line carries as `instance`. None where it is empty or absent. */
   readonly instance?: string;
   readonly destination: { write(line: string): unknown };
 }
 
-/** pino takes longer to load than most commands to run, and threads pass their lines on: it is loaded by whoever makes a log. */
+/** pino takes longer to load than most commands to run, and threads pass their lines on. So only the creator of a log loads it. */
 const loadPino = (): typeof Pino => createRequire(import.meta.url)("pino") as typeof Pino;
 
-/** A log of lines: JSON (pino's), or `time LEVEL message field=value …` for people. */
+/** Creates a log of lines: JSON (pino's), or `time LEVEL message field=value …` for people. */
 export function createLog(options: LogOptions): Log {
   const destination: Pino.DestinationStream =
     options.format === "json"
@@ -192,7 +192,7 @@ export function createLog(options: LogOptions): Log {
 /** A log that writes nothing. */
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-/** A log whose lines have these fields, too. */
+/** Returns a log whose lines also have these fields. */
 export function logWith(fields: object, log: Log): Log {
   return {
     debug: (more, message) => log.debug({ ...fields, ...more }, message),
@@ -203,8 +203,8 @@ export function logWith(fields: object, log: Log): Log {
 }
 
 /**
- * Passes at most one line for each message text in `intervalMs`; the next line that passes carries `suppressed`, the
- * number of those that did not. For what a stranger's packet or request can cause again and again.
+ * Returns a log that passes at most one line for each message text in `intervalMs`. The next passed line carries `suppressed`, the number of lines left
+ * out. For messages that a stranger's packets or requests can cause repeatedly.
  */
 export function limitLog(log: Log, clock: Clock, intervalMs = 10_000): Log {
   const last = new Map<string, { at: number; suppressed: number }>();
@@ -240,8 +240,8 @@ function formatField(value: unknown): string {
 }
 
 /**
- * A part of the collector with a life of its own. Its constructor is inert: nothing is opened before `start`, and
- * after `stop` nothing is open. `stop` finishes what runs and may be called on a component that never started.
+ * A part of the collector with a life cycle. Its constructor has no effects: nothing is opened before `start`, and nothing is open after `stop`. `stop`
+ * finishes running work, and may be called on a component that never started.
  */
 export interface Component {
   readonly name: string;
@@ -249,12 +249,12 @@ export interface Component {
   stop(): Promise<void>;
 }
 
-/** When a start that goes on is first spoken of, and how often after that, milliseconds. */
+/** Milliseconds before a slow start is first logged, and between repetitions. */
 const slowStartMs = 1000;
 
 /**
- * Starts in order. When one fails, those already started are stopped in reverse and the failure is thrown. What takes more than a second
- * is logged while it does.
+ * Starts components in order. When one fails, it stops those already started in reverse order and throws the failure. It logs a start that takes more
+ * than a second.
  */
 export async function startComponents(components: readonly Component[], log: Log): Promise<void> {
   for (const [i, component] of components.entries()) {
@@ -274,7 +274,7 @@ export async function startComponents(components: readonly Component[], log: Log
   }
 }
 
-/** Stops in reverse order. A failure to stop is logged and does not keep the others from stopping. */
+/** Stops components in reverse order. It logs a failure and stops the others all the same. */
 export async function stopComponents(components: readonly Component[], log: Log): Promise<void> {
   for (const component of components.toReversed()) {
     try {
@@ -285,7 +285,7 @@ export async function stopComponents(components: readonly Component[], log: Log)
   }
 }
 
-/** The means by which every room reports. */
+/** The log, metrics, clock and health that every room uses to report. */
 export interface Reporting {
   readonly log: Log;
   readonly metrics: Metrics;

@@ -1,9 +1,9 @@
-/** A server that asks for more is not left alone for longer, milliseconds. */
+/** Maximum wait in milliseconds that a server may ask for. */
 const longestAskedMs = 600_000;
 
 /**
- * The wait before a further try. It doubles with each failure in a row, and a random part of it from the half on is taken, so that many
- * who wait do not come back together.
+ * The wait before a retry. It doubles with each consecutive failure. A random part between half and all of it is used, so that many callers do not
+ * return together.
  */
 export class Backoff {
   readonly #firstMs: number;
@@ -11,8 +11,8 @@ export class Backoff {
   readonly #random: () => number;
 
   /**
-   * @param firstMs after the first failure, milliseconds.
-   * @param random from 0 to below 1; left out: the wait is not shortened.
+   * @param firstMs the wait after the first failure, in milliseconds.
+   * @param random returns a number from 0 to below 1; left out: the wait is not shortened.
    */
   constructor(firstMs: number, maxMs: number, random = (): number => 1) {
     this.#firstMs = firstMs;
@@ -23,8 +23,8 @@ export class Backoff {
   /**
    * Returns the milliseconds to wait.
    *
-   * @param failures in a row, 1 or more.
-   * @param askedMs what the server asked for (`Retry-After`): the wait is not shorter, up to ten minutes.
+   * @param failures consecutive failures, 1 or more.
+   * @param askedMs the wait that the server asked for (`Retry-After`): a minimum, up to ten minutes.
    */
   delay(failures: number, askedMs = 0): number {
     const full = Math.min(this.#maxMs, this.#firstMs * 2 ** Math.min(failures - 1, 30));
@@ -32,7 +32,7 @@ export class Backoff {
   }
 }
 
-/** A place where one caller waits until `end` is called, or for a time at most. */
+/** A pause of one caller until `end` is called, or for a maximum time. */
 export class Pause {
   #end = (): void => {};
 
@@ -47,16 +47,17 @@ export class Pause {
     });
   }
 
-  /** Ends the pause under way, if there is one. */
+  /** Ends the pause in progress, if there is one. */
   end(): void {
     this.#end();
   }
 }
 
 /**
- * Waits for work, but no longer than some milliseconds; work that takes longer goes on.
+ * Waits for work, up to a maximum in milliseconds. Work that takes longer goes on.
  *
- * @param late what is given then. @throws what the work throws in time.
+ * @param late the result in that case.
+ * @throws an error that the work throws in time.
  */
 export async function within<T, U>(work: Promise<T>, ms: number, late: U): Promise<T | U> {
   let timer: NodeJS.Timeout | undefined;
@@ -69,8 +70,8 @@ export async function within<T, U>(work: Promise<T>, ms: number, late: U): Promi
 }
 
 /**
- * Work that is done again and again, one round at a time: what is asked for meanwhile is one more round. After a failure only time asks
- * again: a request whose answer was lost may have been carried out, and notify others and so this work.
+ * Work that repeats in rounds, one at a time. A request during a round causes one more round. After a failure only time starts the next round: a request
+ * whose answer was lost may have been carried out, and may notify others and so this work.
  */
 export class Rounds {
   readonly #work: () => Promise<number | undefined>;
@@ -83,9 +84,9 @@ export class Rounds {
   #cancelNext = (): void => {};
 
   /**
-   * @param work returns the milliseconds after which the next round is to begin; undefined: when it is asked for.
-   * @param failed tells of an error of the work. Returns the milliseconds until it is tried again.
-   * @param after runs an action once after a time, without keeping the process alive, and returns what calls it off.
+   * @param work returns the milliseconds until the next round; undefined: when it is requested.
+   * @param failed handles an error of the work, and returns the milliseconds until the retry.
+   * @param after runs an action once after a time, without keeping the process alive, and returns a function that cancels it.
    */
   constructor(
     work: () => Promise<number | undefined>,
@@ -101,18 +102,18 @@ export class Rounds {
     return this.#isRunning;
   }
 
-  /** Begins. Resolves when the first round is over, however it was. */
+  /** Starts. Resolves when the first round is over, successful or not. */
   start(): Promise<void> {
     this.#isRunning = true;
     return this.#ask();
   }
 
-  /** Asks for a round; before the start and after the end that does nothing. */
+  /** Requests a round. It does nothing before the start and after the end. */
   ask(): void {
     if (!this.#hasFailed) void this.#ask();
   }
 
-  /** Resolves when the round under way is over, the last one. */
+  /** Resolves when the round in progress, the last one, is over. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.#cancelNext();
@@ -123,7 +124,7 @@ export class Rounds {
     if (!this.#isRunning) return Promise.resolve();
     this.#isAsked = true;
     if (this.#busy === undefined) {
-      // It counts as under way before the work begins: what that asks for at once is a round of its own, too.
+      // The round counts as running before the work begins. A request from within the work causes a further round, too.
       this.#busy = Promise.resolve();
       this.#busy = this.#run().finally(() => {
         this.#busy = undefined;

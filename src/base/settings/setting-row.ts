@@ -1,45 +1,45 @@
 import { Secret } from "../text/index.ts";
 import type { SettingType } from "./setting-type.ts";
 
-/** One row of a table of settings. `help` says in sentences what the setting does; the type says what its values are. */
+/** One row of a table of settings. `help` says what the setting does; the type describes its values. */
 export interface Setting<T> extends SettingRules<T> {
   readonly type: SettingType<T>;
   readonly default: T;
   readonly help: string;
-  /** A value for the page of settings, where the default does not show what one looks like. */
+  /** An example value for the page of settings, where the default does not show the form. */
   readonly example?: string;
 }
 
-/** Rules about a value and those of other settings. They name others of the same table. */
+/** Rules about a value in relation to other settings of the same table. */
 export interface SettingRules<T> {
   readonly needs?: readonly Need[];
-  /** Settings without which this one has no use: a problem where it is set and they are not. */
+  /** Settings without which this one has no effect: a problem where it is set and they are not. */
   readonly belongsTo?: readonly string[];
-  /** Settings of which only one may be set, besides this one. */
+  /** Settings of which only one may be set, including this one. */
   readonly conflicts?: readonly string[];
-  /** Says what is wrong with a value, on this host or beside others, behind the name of the setting. */
+  /** Returns what is wrong with a value, on this host or with other settings, as a text to follow the name of the setting. */
   fault?(this: void, value: T, valueOf: ValueOf): string | undefined;
-  /** Says what is odd about a value, behind the name of the setting. */
+  /** Returns what is unusual about a value, as a text to follow the name of the setting. */
   warning?(this: void, value: T, valueOf: ValueOf): string | undefined;
 }
 
-/** Returns the value of another setting. */
+/** Returns the value of another setting by its name. */
 type ValueOf = (name: string) => unknown;
 
-/** Settings that must have a value because of this one. */
+/** Settings that this one requires. */
 export interface Need {
-  /** The value of this setting that brings it about; absent: true, or any text. */
+  /** The value of this setting that causes the need; absent: true, or any text. */
   readonly is?: string;
-  /** Further conditions: other settings, with the values that they have then. */
+  /** Further conditions: other settings, with the values that they must have. */
   readonly when?: Readonly<Record<string, readonly unknown[]>>;
-  /** The values that others must have: `set`, or a value. */
+  /** The required values of others: `set`, or a value. */
   readonly must: Readonly<Record<string, string | boolean>>;
 }
 
 export const MiB = 2 ** 20;
 export const GiB = 2 ** 30;
 
-/** @param more an example, or that and rules. */
+/** @param more an example, or an example with rules. */
 export function row<T>(
   type: SettingType<T>,
   fallback: NoInfer<T>,
@@ -57,7 +57,7 @@ export type ValuesOf<Rows> = {
   readonly [Name in keyof Rows]: Rows[Name] extends Setting<infer T> ? T : never;
 };
 
-/** Values with secrets as plain text: what a component of another thread may be given. */
+/** Values with secrets as plain text, for a component in another thread. */
 export type Revealed<Values> = {
   readonly [Name in keyof Values]: Values[Name] extends Secret ? string : Values[Name];
 };
@@ -71,10 +71,10 @@ export function reveal<Values extends object>(values: Values): Revealed<Values> 
 }
 
 /**
- * Finds what is wrong with values by the rules of their rows.
+ * Returns the violations of the rules of rows.
  *
- * @param valueOf the value of a setting that a rule names; it may be of another table.
- * @param show the name under which a setting is given.
+ * @param valueOf returns the value of a setting that a rule names; it may be of another table.
+ * @param show returns the name under which a setting is given.
  */
 export function brokenRules(
   rows: SettingRows,
@@ -106,7 +106,7 @@ export function brokenRules(
   });
 }
 
-/** Finds what is odd about values by the rules of their rows. */
+/** Returns what is unusual about values, by the rules of their rows. */
 export function oddities(rows: SettingRows, valueOf: ValueOf): string[] {
   return Object.entries(rows).flatMap(([name, rules]) => {
     const warning = rules.warning?.(valueOf(name), valueOf);
@@ -114,7 +114,7 @@ export function oddities(rows: SettingRows, valueOf: ValueOf): string[] {
   });
 }
 
-/** Tells whether a value is more than nothing: neither false nor empty. */
+/** Reports whether a value is neither false nor empty. */
 export function isSet(value: unknown): boolean {
   if (value instanceof Secret) return value.isSet;
   if (value instanceof Map) return value.size > 0;

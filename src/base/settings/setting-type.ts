@@ -1,14 +1,14 @@
 import { Secret } from "../text/index.ts";
 
-/** Turns the text of a setting into a value. Every source of settings carries text. */
+/** Converts the text of a setting to a value. Every source of settings carries text. */
 export interface SettingType<T> {
-  /** The form of a value, as a noun: "an integer from 0 to 65535". */
+  /** The form of a value, as a noun phrase: "an integer from 0 to 65535". */
   readonly expected: string;
-  /** @returns undefined when the text is not such a value. */
+  /** Reads a value. @returns undefined when the text is no such value. */
   parse(text: string): T | undefined;
-  /** The text that `parse` reads back. */
+  /** Returns the text that `parse` reads back. */
   format(value: T): string;
-  /** Never shown; may be given as the name of a file; no flag of its own, because others see a command line. */
+  /** True for a value that is never shown. It may be given as a file name, and has no flag of its own, because other users can see a command line. */
   readonly secret?: true;
 }
 
@@ -21,7 +21,7 @@ const booleans = new Map([
   ["no", false],
 ]);
 
-/** Also 1 and 0, yes and no. */
+/** A bool; 1 and 0, yes and no are accepted as well. */
 export const bool: SettingType<boolean> = {
   expected: "true or false",
   parse: (text) => booleans.get(text.toLowerCase()),
@@ -40,7 +40,7 @@ export function int(min: number, max: number, unit = ""): SettingType<number> {
   };
 }
 
-/** Takes what another type takes, or the one word. */
+/** Returns a type that accepts the values of another type, or one word. */
 export function orWord<const Word extends string, T>(word: Word, type: SettingType<T>): SettingType<Word | T> {
   return {
     expected: `${word}, or ${type.expected}`,
@@ -80,14 +80,14 @@ export function oneOf<const T extends string>(values: readonly T[]): SettingType
   };
 }
 
-/** The path of a file or directory, relative ones from the working directory; empty means none. */
+/** The path of a file or directory. Relative paths start at the working directory; empty means none. */
 export const path: SettingType<string> = {
   expected: "a path",
   parse: (value) => (hasControl(value) ? undefined : value),
   format: (value) => value,
 };
 
-/** One of some words, each of which may also be given as its number. */
+/** Returns a type of several words, each of which may also be given as its number. */
 export function wordOrNumber<const T extends string>(words: Readonly<Record<T, string>>): SettingType<T> {
   const entries = Object.entries(words) as [T, string][];
   return {
@@ -104,14 +104,14 @@ export const plainText: SettingType<string> = {
   format: (value) => value,
 };
 
-/** A filter; whether it is one is known when the rooms that read it are there. It may have several lines. */
+/** A filter, which may have several lines. The rooms that read filters check it later. */
 export const filterText: SettingType<string> = {
   expected: "a filter, see docs/filters.md",
   parse: (value) => value.trim(),
   format: (value) => value,
 };
 
-/** The same type with the empty text as a further value. */
+/** Returns a type that also accepts the empty text. */
 export function orEmpty(type: SettingType<string>): SettingType<string> {
   return {
     expected: `${type.expected}, or empty`,
@@ -120,7 +120,7 @@ export function orEmpty(type: SettingType<string>): SettingType<string> {
   };
 }
 
-/** The same type with the word `none` for the empty text. */
+/** Returns a type that accepts the word `none` for the empty text. */
 export function orNone(type: SettingType<string>): SettingType<string> {
   return {
     expected: `${type.expected}, or none`,
@@ -136,7 +136,7 @@ export const userName: SettingType<string> = {
   format: (value) => value,
 };
 
-/** Takes a word without blanks, such as a name in the head of a message of syslog (RFC 5424, 6). */
+/** Returns a type of words without blanks, such as a name in the header of a syslog message (RFC 5424, 6). */
 export function printable(maxLength: number): SettingType<string> {
   return {
     expected: `printable ASCII without blanks, ${maxLength} at most`,
@@ -152,14 +152,14 @@ export const secret: SettingType<Secret> = {
   secret: true,
 };
 
-/** The parts of a list: separated by commas, blanks around them and a comma behind the last allowed; no text is the empty list. */
+/** Splits a list at commas. Blanks around parts and a comma after the last are allowed; an empty text is the empty list. */
 export function partsOf(text: string): string[] {
   const parts = text.split(",").map((part) => part.trim());
   if (parts.at(-1) === "") parts.pop();
   return parts;
 }
 
-/** Values of a list; see {@link partsOf}. A value may not repeat. */
+/** Returns a type of lists; see {@link partsOf}. A value may not repeat. */
 export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {
   return {
     expected: `a list separated by commas, nothing twice, each ${element.expected}`,
@@ -172,7 +172,7 @@ export function list<T>(element: SettingType<T>): SettingType<readonly T[]> {
   };
 }
 
-/** A list whose default is not empty: `none` is the empty list. */
+/** Returns a type of lists with a default that is not empty: `none` is the empty list. */
 export function listOrNone<T>(element: SettingType<T>): SettingType<readonly T[]> {
   const type = list(element);
   return {

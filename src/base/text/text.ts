@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 
-/** FNV-1a, 32 bits, over the UTF-16 units of a text. Spreads texts, and keeps out nobody who chooses them. */
+/** Returns the 32-bit FNV-1a hash of the UTF-16 units of a text. It distributes texts well, but is no protection against chosen texts. */
 export function hashText(text: string): number {
   let value = 0x811c9dc5;
   for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
@@ -10,12 +10,12 @@ export function hashText(text: string): number {
 const maxEdits = 2;
 
 /**
- * The nearest of the names that is at most two edits (a character more, less or other, or two that changed places; case does
- * not count) away from the text; the first of equals.
+ * Returns the nearest name within two edits of the text, and the first of equals. An edit adds, removes or changes a character, or swaps two neighbours;
+ * case does not count.
  */
 export function nearName(text: string, names: Iterable<string>): string | undefined {
   let best: string | undefined;
-  // A short word is two edits away from any other.
+  // Any other word is within two edits of a short one.
   let bestEdits = Math.min(maxEdits, Math.floor(text.length / 2)) + 1;
   const wanted = text.toLowerCase();
   for (const name of names) {
@@ -27,8 +27,8 @@ export function nearName(text: string, names: Iterable<string>): string | undefi
 }
 
 /**
- * The least number of edits that make one text of the other, two neighbours changing places being one (optimal string
- * alignment), one row at a time; `limit` as soon as it cannot be less.
+ * Counts the edits between two texts, with a swap of neighbours as one edit (optimal string alignment). It computes one row at a time, and returns
+ * `limit` as soon as the result cannot be smaller.
  */
 function countEdits(a: string, b: string, limit: number): number {
   let before: number[] = [];
@@ -43,7 +43,7 @@ function countEdits(a: string, b: string, limit: number): number {
       }
       next.push(edits);
     }
-    // A change of places can reach over one row, but not over two.
+    // A swap can reach over one row, but not over two.
     if (Math.min(...next) >= limit && Math.min(...row) >= limit) return limit;
     before = row;
     row = next;
@@ -51,7 +51,7 @@ function countEdits(a: string, b: string, limit: number): number {
   return row[b.length] as number;
 }
 
-/** A value that never prints: not in logs, not in JSON, not in messages. */
+/** A value that never appears in logs, JSON or messages. */
 export class Secret {
   readonly #text: string;
 
@@ -82,11 +82,11 @@ export class Secret {
 
 const shownLength = 128;
 
-/** A text from outside in a form fit for messages: quoted, control characters and invisible ones escaped, cut at 128 characters. */
+/** Returns an external text for use in messages: quoted, with control and invisible characters escaped, cut at 128 characters. */
 export function quote(text: string): string {
   const points = Array.from(text.slice(0, 2 * shownLength + 2));
   const shown = points.length > shownLength ? `${points.slice(0, shownLength).join("")}…` : text;
-  // JSON leaves these as they are; U+009B alone begins a terminal's control sequence, U+2028 breaks lines, U+202E turns them round.
+  // JSON does not escape these. U+009B alone begins a terminal control sequence, U+2028 breaks lines, and U+202E reverses them.
   return JSON.stringify(shown).replace(
     /[\u007f-\u009f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g,
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -2,25 +2,25 @@ import { quote } from "../text/index.ts";
 import type { ShapeFinding, ShapeReport } from "./finding.ts";
 import { isNullNode, mergedPairs, type YamlNode } from "./yaml-node.ts";
 
-/** A key in a message: one that is long, or that has signs of its own, is quoted. */
+/** Returns a key for a message. It quotes a key that is long or has special characters. */
 function shownKey(key: string): string {
   return /^[\p{L}\p{N}_./:@+*-]{1,128}$/u.test(key) ? key : quote(key);
 }
 
-/** A node of a file, with its position, for reading it and for saying what is wrong with it. */
+/** A node of a file with its position. It reads the content and reports faults. */
 export class FileNode {
   readonly node: YamlNode;
   readonly report: ShapeReport;
-  /** The key, or the number in the list, that leads here; undefined for the outermost node. */
+  /** The key, or the number in the list, of this node; undefined for the outermost node. */
   readonly step: string | number | undefined;
   readonly #parent: FileNode | undefined;
-  /** Stands in messages before the step, in place of the step of the parent. */
+  /** The word before the step in messages, in place of the step of the parent. */
   readonly #each: string | undefined;
   readonly #keyAt: number;
   readonly #valueAt: number;
-  /** True if an alias or a merge brought it here: then it has the position of the key that took it. */
+  /** True if an alias or a merge inserted the node. It then has the position of the key that refers to it. */
   readonly #isElsewhere: boolean;
-  /** Its fields, once they were asked for. */
+  /** The child nodes, once they were read. */
   #fields: readonly FileNode[] | undefined;
 
   constructor(
@@ -46,17 +46,17 @@ export class FileNode {
     return isNullNode(this.node);
   }
 
-  /** True if it says nothing: null, or an empty text. */
+  /** True if it has no content: null, or an empty text. */
   get isAbsent(): boolean {
     return this.isNull || (this.node.kind === "scalar" && this.node.text === "");
   }
 
-  /** Reports what makes the value useless. @param side whether it is about the key or about what stands behind it. */
+  /** Reports a fault that makes the value unusable. @param side the part at fault: the key or its value. */
   error(message: string, suggestion?: string, side: "key" | "value" = "value"): undefined {
     this.#add("error", message, suggestion, side);
   }
 
-  /** Reports what is ignored. */
+  /** Reports content that is ignored. */
   warn(message: string, suggestion?: string, side: "key" | "value" = "value"): undefined {
     this.#add("warning", message, suggestion, side);
   }
@@ -70,34 +70,34 @@ export class FileNode {
     this.report.add(severity, this.offset(side), message, suggestion, this);
   }
 
-  /** The key of the outermost mapping behind which it stands, as the text has it. */
+  /** The outermost key above the node, as written. */
   get outermost(): string | number | undefined {
     return this.#parent?.step === undefined ? this.step : this.#parent.outermost;
   }
 
-  /** The steps that lead here, as in a program: `.columns["Prefix"].take`. */
+  /** The path to the node in program syntax: `.columns["Prefix"].take`. */
   get path(): string {
     if (this.#parent === undefined || this.step === undefined) return "";
     if (typeof this.step === "number") return `${this.#parent.path}[${this.step}]`;
     return this.#parent.path + (this.isField ? `.${this.step}` : `[${quote(this.step)}]`);
   }
 
-  /** Gives the offset in the text that a message about it names. */
+  /** Returns the text offset for a message about the node. */
   offset(side: "key" | "value"): number {
     return side === "key" ? this.#keyAt : this.#valueAt;
   }
 
-  /** Reports that something else stands here. Says the kind of it; never what it says, which may be a secret. */
+  /** Reports a value of the wrong kind. It names the kind, never the content, which may be a secret. */
   expected(what: string): undefined {
     this.error(`expected ${what}, found ${describe(this.node)}`, undefined, this.isNull ? "key" : "value");
   }
 
-  /** True if it stands behind a key of a record, whose messages its parts may do without. */
+  /** True if it is the value of a record's key. Messages about its parts may omit that key. */
   get isField(): boolean {
     return typeof this.step === "string" && this.#each === undefined;
   }
 
-  /** Names what leads here, in words. */
+  /** Returns the words that lead to the node. */
   about(): string[] {
     if (this.#parent === undefined || this.step === undefined) return [];
     const above = this.#parent.about();
@@ -105,11 +105,11 @@ export class FileNode {
     const isList = typeof this.step === "number";
     const of = this.#each ?? (isList ? (this.#parent.isField && above.at(-1)) || "item" : undefined);
     if (of === undefined) return [...above, step];
-    // The key of a list or mapping says no more than what each of its parts is called.
+    // The key of a list or mapping adds nothing to the names of its parts.
     return [...(this.#parent.isField ? above.slice(0, -1) : above), `${of} ${step}`];
   }
 
-  /** Gives what stands in it, with merges resolved. */
+  /** Returns the nodes in it, with merges resolved. */
   children(each?: string): readonly FileNode[] {
     if (each !== undefined) return this.#childrenOf(each);
     this.#fields ??= this.#childrenOf(each);
@@ -133,13 +133,13 @@ export class FileNode {
     return new FileNode(this.report, node, this, step, keyAt, each);
   }
 
-  /** Gives its key as a scalar. */
+  /** Returns its key as a scalar. */
   get key(): FileNode {
     const text = String(this.step);
     return this.#as({ kind: "scalar", at: this.#keyAt, tag: undefined, text, isPlain: false, weight: 1, depth: 1 });
   }
 
-  /** Gives itself, or an empty mapping in the place of null. */
+  /** Returns itself, or an empty mapping in place of null. */
   get orEmpty(): FileNode {
     return this.isNull ? this.#as({ ...emptyMapping, at: this.#keyAt }) : this;
   }
@@ -148,12 +148,12 @@ export class FileNode {
     return new FileNode(this.report, node, this.#parent, this.step, this.#keyAt, this.#each);
   }
 
-  /** Tells whether there is a value behind a key. */
+  /** Reports whether a key has a value. */
   has(step: string): boolean {
     return this.children().some((child) => child.step === step && !child.isAbsent);
   }
 
-  /** Gives the node that a key, or a number in a list, leads to; itself when there is none. */
+  /** Returns the node at a key or a list number; itself when there is none. */
   below(step: string | number): FileNode {
     return this.children().find((child) => child.step === step) ?? this;
   }
@@ -167,7 +167,7 @@ function failed(message: string): never {
   throw new MergeFault(message);
 }
 
-/** Names the kind of a node; never what it says. */
+/** Returns the kind of a node, never its content. */
 function describe(node: YamlNode): string {
   if (isNullNode(node)) return "nothing";
   if (node.kind === "sequence") return "a list";

@@ -1,44 +1,44 @@
 import type { FileNode } from "./file-node.ts";
 import { createPositions, type TextPosition, type YamlFault } from "./yaml-node.ts";
 
-/** Something wrong with a file that is read by a {@link Shape}. */
+/** A fault in a file that is read by a {@link Shape}. */
 export interface ShapeFinding extends TextPosition {
   readonly severity: "error" | "warning";
-  /** The keys, and the parts of lists, that lead there: `["attribute ifName", "syntax"]`. */
+  /** The keys and parts of lists that lead to the fault: `["attribute ifName", "syntax"]`. */
   readonly about: readonly string[];
   /** As {@link FileNode.outermost}. */
   readonly outermost: string | number | undefined;
   /** As {@link FileNode.path}. */
   readonly path: string;
   readonly message: string;
-  /** The text that was probably meant. */
+  /** The text that was probably intended. */
   readonly suggestion: string | undefined;
 }
 
-/** `12:7: attribute ifName: syntax: unknown … (did you mean "Counter64"?)`, to stand behind the name of the file. */
+/** Formats a finding to follow a file name: `12:7: attribute ifName: syntax: unknown … (did you mean "Counter64"?)`. */
 export function formatShapeFinding(finding: ShapeFinding): string {
   return `${finding.line}:${finding.column}: ${formatProblem(finding)}`;
 }
 
-/** Says what {@link formatShapeFinding} says behind the position. */
+/** Formats a finding like {@link formatShapeFinding}, but without the position. */
 export function formatProblem({ about, message, suggestion }: ShapeFinding): string {
   const hint = suggestion === undefined ? "" : ` (did you mean "${suggestion}"?)`;
   return `${[...about, message].join(": ")}${hint}`;
 }
 
-/** A file has no more errors or warnings that are worth reading. */
+/** Maximum number of errors, and of warnings, worth reading for one file. */
 const maxFindings = 1000;
 
-/** Collects what is wrong with one text. */
+/** Collects the faults of one text. */
 export class ShapeReport {
   readonly #positionOf: (offset: number) => TextPosition;
   readonly #findings: (Omit<ShapeFinding, keyof TextPosition> & { readonly at: number })[] = [];
-  /** Counts those that are not kept, too. */
+  /** The number of errors, including those that are not kept. */
   errors = 0;
   #warnings = 0;
   readonly #most: number;
 
-  /** @param most more errors, or warnings, than these are counted only. */
+  /** @param most maximum number of errors, and of warnings, to keep. Further ones are only counted. */
   constructor(text: string, most = maxFindings) {
     this.#positionOf = createPositions(text);
     this.#most = most;
@@ -53,7 +53,7 @@ export class ShapeReport {
 
   /** Returns all findings in the order of the text. */
   get findings(): readonly ShapeFinding[] {
-    // Positions are found fast when they are asked for in the order of the text.
+    // Lookups of positions are fast in the order of the text.
     const inOrder = this.#findings.toSorted((a, b) => a.at - b.at);
     return inOrder.map(({ severity, at, about, outermost, path, message, suggestion }) => {
       const { line, column } = this.#positionOf(at);
@@ -62,7 +62,7 @@ export class ShapeReport {
   }
 }
 
-/** Makes a finding of a text that is no YAML. */
+/** Returns a finding for a text that is no YAML. */
 export function faultFinding({ position, message }: YamlFault): ShapeFinding {
   return { severity: "error", ...position, about: [], outermost: undefined, path: "", message, suggestion: undefined };
 }

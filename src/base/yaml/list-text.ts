@@ -3,26 +3,26 @@ import { createPositions, isNullNode, YamlFault, type YamlMapping, type YamlNode
 
 /** An item of a list in a text: a mapping that may have a name. */
 export interface ListItem {
-  /** The value of its key `name`, else its number, counted from 1. */
+  /** The value of its key `name`, else its number from 1. */
   readonly name: string;
   readonly isNamed: boolean;
-  /** Its lines as a text of its own: without the dash, with the comments right above it. */
+  /** Its lines as a separate text: without the dash, with the comments directly above it. */
   readonly text: string;
 }
 
-/** Where an item lies: numbers of lines, counted from 0. */
+/** The place of an item, as line numbers from 0. */
 type ItemPlace = ListItem & {
-  /** The first of the comments right above it; without any that of its dash. */
+  /** The first of the comments directly above it, not counting comments on the line of its dash. */
   readonly lead: number;
   readonly dash: number;
-  /** The line behind its last one. */
+  /** The line after its last one. */
   readonly end: number;
 };
 
-/** A text in which some items are others. */
+/** A text with some items replaced, added or removed. */
 export type EditedList = {
   readonly text: string;
-  /** The line of what was put in, counted from 1, and how far its columns are moved; undefined where nothing was. */
+  /** The first added line, counted from 1, with the number of lines and the shift of their columns; undefined where nothing was added. */
   readonly at?: { readonly line: number; readonly count: number; readonly indent: number };
 };
 
@@ -30,8 +30,8 @@ const blank = /^[ \t]*$/;
 const comment = /^[ \t]*#/;
 
 /**
- * Items of a block list in a YAML text, which can be replaced, put in and taken out. All other lines stay as they are, with their comments.
- * The list is the whole text, or the value of a key of it.
+ * The items of a block list in a YAML text, which can be replaced, added and removed. All other lines and their comments stay unchanged. The list is the
+ * whole text, or the value of one of its keys.
  */
 export class ListText {
   readonly #key: string | undefined;
@@ -44,8 +44,8 @@ export class ListText {
   readonly #list: YamlNode | undefined;
 
   /**
-   * @param key whose value the list is; undefined: the whole text.
-   * @throws YamlFault where the text is no YAML, or the list is not written in lines that begin with a dash.
+   * @param key the key of the list; undefined: the whole text.
+   * @throws YamlFault where the text is no YAML, or the list is not written with a dash at the start of each item's line.
    */
   constructor(given: string, key: string | undefined) {
     const text = withoutMark(given);
@@ -81,7 +81,7 @@ export class ListText {
     return this.#places;
   }
 
-  /** Puts an item in place of another, or before one, or last. Comments above a replaced one stay where the text has none of its own. */
+  /** Replaces an item, or adds one before another or at the end. The comments above a replaced item stay where the new text has none. */
   put(text: string, replaced: string | undefined, before: string | undefined): EditedList {
     const old = replaced === undefined ? undefined : this.#place(replaced);
     if (old !== undefined && before === undefined) {
@@ -94,7 +94,7 @@ export class ListText {
     return rest.#inserted(own, before);
   }
 
-  /** Puts an item in place of all. Empty comments fill the lines of the others, so that what stands behind the list keeps its place. */
+  /** Replaces all items by one. Empty comments fill the freed lines, so that the text after the list keeps its position. */
   putAlone(text: string): EditedList {
     const [first, last] = [this.#places[0], this.#places.at(-1)];
     const { lines, indent } = this.#rendered(text, first);
@@ -104,24 +104,24 @@ export class ListText {
     return { text: all, at: { line: first.lead + 1, count: lines.length, indent } };
   }
 
-  /** Takes an item out, with the comments right above it. */
+  /** Removes an item, with the comments directly above it. */
   remove(name: string): EditedList {
     const old = this.#place(name);
     return { text: old === undefined ? this.#joined(this.#lines) : this.#without(old) };
   }
 
-  /** The name of the item behind another one; undefined: it is the last. */
+  /** Returns the name of the next item; undefined after the last. */
   nextOf(name: string): string | undefined {
     const at = this.#places.findIndex((place) => place.name === name);
     return at < 0 ? undefined : this.#places[at + 1]?.name;
   }
 
-  /** Tells whether another text says the same, but for an item of this one and one of the other. */
+  /** Reports whether another text has the same content, except for one item in each. */
   isSameBut(other: ListText, own: string | undefined, its: string | undefined): boolean {
     return sameNodes(this.#others(own), other.#others(its));
   }
 
-  /** What the text says beside an item of the list. */
+  /** Returns the content of the text except one item of the list. */
   #others(name: string | undefined): readonly YamlNode[] {
     const items = this.#list?.kind === "sequence" ? this.#list.items : [];
     const left = items.filter((_, i) => name === undefined || this.#places[i]?.name !== name);
@@ -148,7 +148,7 @@ export class ListText {
     }
     let lead = dash;
     while (lead > from && comment.test(this.#lines[lead - 1] as string)) lead--;
-    // What stands at the head of the file is about the file.
+    // Comments at the head of the file are about the file.
     if (lead === 0) lead = dash;
     const first = this.#lines[dash] as string;
     const column = first.length - first.replace(/^\s*-[ \t]+/, "").length;
@@ -164,7 +164,7 @@ export class ListText {
     if (this.#places.length === 1) return this.#emptied(lead, end);
     let to = end;
     while (to < this.#lines.length && blank.test(this.#lines[to] as string)) to++;
-    // Of the last one the space above goes, not that below.
+    // For the last item, the blank lines above are removed, not those below.
     let from = lead;
     if (to === this.#lines.length || end === this.#places.at(-1)?.end) {
       to = end;
@@ -188,7 +188,7 @@ export class ListText {
     return this.#begun(lines, indent);
   }
 
-  /** Puts the first item in. */
+  /** Adds the first item. */
   #begun(lines: readonly string[], indent: number): EditedList {
     const empty = /\[[ \t]*\][ \t]*(?=#|$)/;
     if (this.#key === undefined) {
@@ -209,12 +209,12 @@ export class ListText {
     return { ...begun, at: { line: at + 2, count: lines.length, indent } };
   }
 
-  /** A blank line between items, where the others have that. */
+  /** Returns a blank line between items, where the others have one. */
   #space(): readonly string[] {
     return this.#places.some(({ lead }, i) => i > 0 && blank.test(this.#lines[lead - 1] as string)) ? [""] : [];
   }
 
-  /** An item in the lines of the list. */
+  /** Returns an item as lines of the list. */
   #rendered(text: string, like: ItemPlace | undefined): { readonly lines: readonly string[]; readonly indent: number } {
     const lead = leadOf(text);
     const body = linesOf(text).slice(lead.length);
@@ -251,7 +251,7 @@ function pairOf(root: YamlMapping | undefined, key: string): YamlPair | undefine
   return root?.pairs.find((pair) => pair.key.text === key);
 }
 
-/** Some editors begin a text with a byte order mark, which would count as a column. */
+/** Removes a byte order mark, which some editors write. It would count as a column. */
 function withoutMark(text: string): string {
   return text.startsWith("\uFEFF") ? text.slice(1) : text;
 }
@@ -262,7 +262,7 @@ function linesOf(text: string): readonly string[] {
   return lines.slice(Math.max(0, lines.findIndex(isFull)), lines.findLastIndex(isFull) + 1);
 }
 
-/** The comments with which a text begins. */
+/** Returns the comments at the start of a text. */
 function leadOf(text: string): readonly string[] {
   const lines = linesOf(text);
   const end = lines.findIndex((line) => !comment.test(line));
@@ -277,7 +277,7 @@ function sameNodes(a: readonly YamlNode[], b: readonly YamlNode[]): boolean {
   return a.length === b.length && a.every((node, i) => isSameNode(node, b[i] as YamlNode));
 }
 
-/** Tells whether two nodes say the same, wherever they stand. */
+/** Reports whether two nodes have the same content, at any position. */
 function isSameNode(a: YamlNode, b: YamlNode): boolean {
   if (a.tag !== b.tag) return false;
   if (a.kind === "scalar") return b.kind === "scalar" && a.text === b.text && a.isPlain === b.isPlain;

@@ -1,7 +1,7 @@
 import { unsupported, type YamlScalar } from "./yaml-node.ts";
 import { hasUnprintable } from "./yaml-writer.ts";
 
-/** Reads the text between double quotes, with the escapes that are common. @throws UnsupportedYaml for others. */
+/** Reads the text between double quotes, with the common escapes. @throws UnsupportedYaml for others. */
 function unescape(raw: string): string {
   return raw.replaceAll(
     /\\(?:(["\\nrt])|x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U(000[0-9A-Fa-f]{5}|0010[0-9A-Fa-f]{4})|[^])/g,
@@ -20,46 +20,46 @@ function unescape(raw: string): string {
 const shortEscapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
 /**
- * Reads scalars off a text, line by line. Whatever could mean anything but what it seems to (a value that goes on in the
- * next line, an anchor, a tag, a tab) throws {@link UnsupportedYaml}.
+ * Reads scalars from a text, line by line. It throws {@link UnsupportedYaml} for everything ambiguous: a value that continues on the next line, an
+ * anchor, a tag, a tab.
  */
 export interface PlainCursor {
   /** Begins at the start of a text. */
   begin(text: string): void;
-  /** Tells whether a sign stands here. */
+  /** Reports whether a sign is here. */
   isAt(sign: number): boolean;
-  /** Tells whether a dash stands here that begins an item. */
+  /** Reports whether a dash here begins an item. */
   isItem(): boolean;
   /** Offset of the next character. */
   at: number;
-  /** Blanks before the content of this line; -1 at the end of the text. */
+  /** Number of blanks before the content of this line; -1 at the end of the text. */
   indent: number;
-  /** From the start of a line to the first character of the next one that says something; sets `indent`. */
+  /** Moves from the start of a line to the first character of the next line with content; sets `indent`. */
   nextLine(): void;
-  /** From behind a value to the next line that says something: blanks and a comment may stand before it. */
+  /** Moves from the end of a value to the next line with content. Blanks and a comment may come before it. */
   endLine(): void;
-  /** From behind a colon or dash to the value. @returns whether there is one on this line. */
+  /** Moves from a colon or dash to the value. @returns true where the value is on this line. */
   toValue(): boolean;
   skipBlanks(): void;
-  /** The scalar here, up to its last character. */
+  /** Reads the scalar here, up to its last character. */
   scalar(isInFlow: boolean): YamlScalar;
-  /** The key of a mapping here, up to and including its colon. */
+  /** Reads the key of a mapping here, including its colon. */
   key(isInFlow: boolean): YamlScalar;
-  /** Tells whether a key stands here. */
+  /** Reports whether a key begins here. */
   isKey(): boolean;
 }
 
-/** To be used for many texts: those of entries are short. */
+/** Returns a cursor to reuse for many texts: entries are short. */
 export function createPlainCursor(): PlainCursor {
   let text = "";
   const code = (offset: number): number => text.charCodeAt(offset);
-  /** Length of the line break here; 0 for none. */
+  /** Returns the length of the line break here; 0 for none. */
   const breakHere = (at: number): number => {
     const c = code(at);
     if (c === lineFeed) return 1;
     return c === carriageReturn && code(at + 1) === lineFeed ? 2 : 0;
   };
-  /** Tells whether a line, or the text, ends here. */
+  /** Reports whether a line, or the text, ends here. */
   const isLineEnd = (at: number): boolean => at >= text.length || breakHere(at) > 0;
   const isBlankOrEnd = (at: number): boolean => code(at) === blank || isLineEnd(at);
 
@@ -79,7 +79,7 @@ export function createPlainCursor(): PlainCursor {
     depth: 1,
   });
 
-  /** Offset behind a comment and its line. */
+  /** Returns the offset after a comment and its line. */
   const skipComment = (from: number): number => {
     let isAscii = true;
     let i = from;
@@ -145,15 +145,15 @@ export function createPlainCursor(): PlainCursor {
     }
     cursor.at = end;
     const found = isAscii ? text.slice(start, end) : printable(start, end);
-    // May end a document.
+    // This may end a document.
     if (found.startsWith("...")) unsupported();
     return made(start, found, true);
   };
 
-  /** True if the key that was looked for last is of ASCII alone. */
+  /** True if the last key searched has only ASCII characters. */
   let isAsciiKey = true;
 
-  /** Offset of the colon behind the plain key that starts here; -1 when there is none on this line. */
+  /** Returns the offset of the colon after the plain key that starts here; -1 when this line has none. */
   const plainKeyEnd = (from: number, isInFlow: boolean): number => {
     if (!isFirst(code(from), code(from + 1))) return -1;
     isAsciiKey = true;
@@ -235,7 +235,7 @@ export function createPlainCursor(): PlainCursor {
     toValue() {
       let i = cursor.at;
       while (code(i) === blank) i++;
-      // A comment needs a blank before it, which the end of the line asks for.
+      // A comment needs a blank before it; the check of the line end handles that.
       if (isLineEnd(i) || code(i) === hash) return false;
       if (i === cursor.at) unsupported();
       cursor.at = i;
@@ -270,7 +270,7 @@ const backslash = 0x5c;
 const del = 0x7f;
 const beyondAscii = 0x80;
 
-/** Behind it the colon of a key must not be looked for (YAML 1.2 section 7.4.2 has 1024). */
+/** Maximum key length to search for a colon (YAML 1.2 section 7.4.2 allows 1024). */
 const longestKey = 500;
 
 // Classes of ASCII characters in a plain scalar.
@@ -278,14 +278,14 @@ const harmless = 0;
 const control = 1;
 /** Ends a scalar in flow style. */
 const flowSign = 2;
-/** Means something in some places. */
+/** Has a special meaning in some places. */
 const watched = 3;
 const kinds = new Uint8Array(beyondAscii);
 kinds.fill(control, 0, blank);
 kinds[del] = control;
 for (const sign of ",[]{}") kinds[sign.charCodeAt(0)] = flowSign;
 for (const sign of " #:") kinds[sign.charCodeAt(0)] = watched;
-/** Characters that a plain scalar must not begin with. */
+/** Characters that cannot begin a plain scalar. */
 const isIndicator = new Uint8Array(beyondAscii);
 for (const sign of "-?:,[]{}#&*!|>'\"%@` ") isIndicator[sign.charCodeAt(0)] = 1;
 
@@ -293,7 +293,7 @@ function isControl(c: number): boolean {
   return c < blank || c === del;
 }
 
-/** Tells whether a plain scalar may begin with a character; with a dash only where a digit follows. */
+/** Reports whether a plain scalar may begin with a character. A dash needs a digit after it. */
 function isFirst(c: number, next: number): boolean {
   if (c >= beyondAscii) return true;
   if (c === dash) return next >= 0x30 && next <= 0x39;

@@ -11,25 +11,24 @@ import {
 
 /** The result of the fast reader for a text. */
 export interface PlainYaml {
-  /** Undefined for a text that says nothing. */
+  /** The outermost node; undefined for a text without content. */
   readonly root: YamlNode | undefined;
 }
 
-/** Levels of nodes; less than the library's reader allows. */
+/** Maximum depth of nodes; less than in the library's reader. */
 const maxDepth = 40;
-/** Mappings of fewer keys are searched one by one. */
+/** Mappings with fewer keys are searched linearly. */
 const fewKeys = 8;
 
 /**
- * Reads the YAML that most people write, several times faster than the library: block mappings and sequences, scalars on
- * one line, flow style on one line, comments. It never says anything else than the library's reader does, offsets
- * included; it gives up instead, at faults too.
+ * Reads common YAML several times faster than the library: block mappings and sequences, scalars on one line, flow style on one line, comments. It
+ * always gives the same result as the library's reader, including offsets. It gives up on anything else, including faults.
  *
  * @returns undefined when the library has to read the text.
  */
 export type PlainYamlReader = (text: string) => PlainYaml | undefined;
 
-/** @returns a reader for many texts, one after the other. */
+/** Returns a reader for many texts, one after another. */
 export function createPlainYamlReader(): PlainYamlReader {
   const reader = createDocumentReader();
   return (text) => {
@@ -42,7 +41,7 @@ export function createPlainYamlReader(): PlainYamlReader {
   };
 }
 
-/** Does what a {@link PlainYamlReader} does in steps: one for each pair of the outermost mapping. */
+/** Reads a text like a {@link PlainYamlReader}, in steps: one for each pair of the outermost mapping. */
 export function* plainYamlSteps(text: string): Generator<void, PlainYaml | undefined> {
   try {
     return { root: yield* createDocumentReader().documentSteps(text) };
@@ -53,9 +52,9 @@ export function* plainYamlSteps(text: string): Generator<void, PlainYaml | undef
 }
 
 interface DocumentReader {
-  /** @throws UnsupportedYaml */
+  /** Reads a document. @throws UnsupportedYaml */
   document(text: string): YamlNode | undefined;
-  /** @throws UnsupportedYaml */
+  /** Reads a document in steps. @throws UnsupportedYaml */
   documentSteps(text: string): Generator<void, YamlNode | undefined>;
 }
 
@@ -96,7 +95,7 @@ function createDocumentReader(): DocumentReader {
     return pairs.mapping(start);
   };
 
-  /** The parts of a collection in flow style, from its opening to behind its closing sign. */
+  /** Reads the parts of a flow collection, from its opening sign to after its closing sign. */
   const flowParts = (closing: number, read: () => void): void => {
     cursor.at++;
     cursor.skipBlanks();
@@ -140,12 +139,12 @@ function createDocumentReader(): DocumentReader {
   };
 
   const ended = (pairs: Pairs, indent: number, start: number): YamlNode => {
-    // A line further in than its neighbours belongs to none of them, or continues a scalar.
+    // A line indented further than its neighbours belongs to none of them, or continues a scalar.
     if (cursor.indent > indent) unsupported();
     return pairs.mapping(start);
   };
 
-  /** Reads the value behind a key: a node on its line, or a block on the next ones. */
+  /** Reads the value of a key: a node on its line, or a block on the following lines. */
   const valueOf = (key: YamlScalar, indent: number): YamlNode => {
     if (cursor.toValue()) {
       const node = inline(false);
@@ -153,7 +152,7 @@ function createDocumentReader(): DocumentReader {
       return node;
     }
     cursor.endLine();
-    // The items of a sequence may stand as far out as the key that it belongs to.
+    // The items of a sequence may have the same indent as its key.
     if (cursor.indent > indent || (cursor.indent === indent && isItem())) return block();
     return { kind: "scalar", at: key.at, tag: undefined, text: "", isPlain: true, weight: 1, depth: 1 };
   };
@@ -166,7 +165,7 @@ function createDocumentReader(): DocumentReader {
       const dashAt = cursor.at++;
       if (!cursor.toValue() || isItem()) unsupported();
       if (cursor.isKey()) {
-        // The mapping is as far in as its first key.
+        // The indent of the mapping is that of its first key.
         cursor.indent = indent + cursor.at - dashAt;
         items.push(nested(mapping));
       } else {
@@ -178,7 +177,7 @@ function createDocumentReader(): DocumentReader {
     return sequenceOf(start, items);
   };
 
-  /** To the first line that says something. @returns whether there is one. */
+  /** Moves to the first line with content. @returns true where there is one. */
   const begin = (text: string): boolean => {
     cursor.begin(text);
     depth = 0;
@@ -206,14 +205,14 @@ function createDocumentReader(): DocumentReader {
     *documentSteps(text) {
       if (!begin(text)) return undefined;
       const isMapping = !isItem() && !isAt(openingBrace) && !isAt(openingBracket);
-      // The outermost node is a level, too.
+      // The outermost node counts as a level.
       if (isMapping) depth++;
       return atEnd(isMapping ? yield* mappingSteps() : outermost());
     },
   };
 }
 
-/** Gathers the pairs of a mapping. A key that is there twice is for the library to report. */
+/** Collects the pairs of a mapping. The library reports duplicate keys. */
 interface Pairs {
   add(key: YamlScalar, value: YamlNode): void;
   mapping(at: number): YamlMapping;

@@ -20,16 +20,16 @@ import {
 } from "./yaml-node.ts";
 import { createPlainYamlReader, plainYamlSteps } from "./plain-yaml.ts";
 
-/** Levels of a composed node. Less than the parser allows, so that what is written back can be read again. */
+/** Maximum depth of a composed node. It is less than the parser allows, so that written text can be read again. */
 const maxDepth = 50;
 
-/** The weight that aliases may always add to a text, in units of {@link YamlNode} weight, however small the text is. */
+/** The alias weight that every text may have, in units of {@link YamlNode} weight, however small the text is. */
 const freeAliasWeight = 16 * 1024 * 1024;
 
-/** The anchors to which aliases of a text, or of its parts that are composed one after the other, refer. */
+/** The anchors for the aliases of a text, or of its parts that are composed one after another. */
 interface YamlAnchors {
   readonly nodes: Map<string, YamlNode | "open">;
-  /** The weight that aliases stand for so far, and may. */
+  /** The total weight of aliases so far, and its limit. */
   weight: number;
   readonly maxWeight: number;
 }
@@ -40,20 +40,20 @@ function createYamlAnchors(text: string): YamlAnchors {
 
 /** Builds nodes from a stream of parser events, one at a time, in the order of the text. */
 interface YamlComposer {
-  /** The next event, not consumed; undefined at the end. */
+  /** Returns the next event without consuming it; undefined at the end. */
   peek(): Event | undefined;
   skip(): void;
-  /** Consumes one whole node. */
+  /** Consumes a whole node. */
   node(): YamlNode;
   /** Throws a {@link YamlFault} for an offset of the text. */
   readonly fail: (message: string, at: number) => never;
 }
 
 /**
- * Refused with a {@link YamlFault}: unknown and self-containing aliases, aliases that stand for far more than the text (a
- * "billion laughs" bomb), deep nesting, keys that are collections, a key twice in one mapping, unpaired surrogates.
+ * Creates a composer. It refuses with a {@link YamlFault}: unknown and self-containing aliases, aliases that stand for far more than the text (a
+ * "billion laughs" bomb), deep nesting, keys that are collections, duplicate keys in a mapping, unpaired surrogates.
  *
- * @param twice is given keys that are there twice, so that reading goes on with the first; left out: they are refused.
+ * @param twice receives duplicate keys, and reading continues with the first; left out: they are refused.
  */
 function createYamlComposer(
   text: string,
@@ -93,7 +93,7 @@ function createYamlComposer(
     else if (style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED)
       lastAt = event.valueStart - 1;
     const value = getScalarValue(text, event);
-    // Escapes are the only way into a text that was valid UTF-8.
+    // Only escapes can bring surrogates into valid UTF-8 text.
     if (style === SCALAR_STYLE.DOUBLE_QUOTED && !event.fast && /\p{Surrogate}/u.test(value)) {
       fail("the escapes make an unpaired surrogate, which is no Unicode character", lastAt);
     }
@@ -182,11 +182,11 @@ function createYamlComposer(
 }
 
 /**
- * Reads a text that holds one YAML document at most: scalars as they are spelt, aliases followed. What most people write
- * is read by a reader of our own, which is several times faster than the library behind it.
+ * Reads a text with at most one YAML document. Scalars keep their spelling; aliases are followed. Our own reader handles common texts several times
+ * faster than the library, which reads all others.
  *
- * @param twice is given keys that are there twice in a mapping, for who wants to know all faults. Left out: they are refused.
- * @returns undefined for a text that says nothing.
+ * @param twice receives duplicate keys of mappings, for callers that want to know all faults. Left out: they are refused.
+ * @returns undefined for a text without content.
  * @throws YamlFault for a syntax error, and for what {@link createYamlComposer} refuses.
  */
 export function readYaml(text: string, twice?: (message: string, at: number) => void): YamlNode | undefined {
@@ -194,31 +194,31 @@ export function readYaml(text: string, twice?: (message: string, at: number) => 
   return plain === undefined ? readByLibrary(text, twice) : plain.root;
 }
 
-/** The same in steps, one for each pair of the outermost mapping; a text that the library has to read is one step. */
+/** Reads a text in steps, one for each pair of the outermost mapping. A text that the library has to read is one step. */
 export function* readYamlSteps(text: string): Generator<void, YamlNode | undefined> {
   const plain = yield* plainYamlSteps(text);
   return plain === undefined ? readByLibrary(text) : plain.root;
 }
 
-/** A part of a text, read as if it were one: some pairs or items of the outermost collection. */
+/** A part of a text as a document: some pairs or items of the outermost collection. */
 export interface YamlPart {
   readonly root: YamlMapping | YamlSequence;
   readonly text: string;
-  /** Lines of the text before it. */
+  /** Number of lines before it. */
   readonly linesBefore: number;
 }
 
-/** Characters of a part, of a text that is read as a whole, and the most that one entry may take. */
+/** Characters of a part, of a text that is read as a whole, and the maximum for one entry. */
 const partLength = 16 * 1024;
 const shortText = 64 * 1024;
 const longestPart = 1024 * 1024;
 
 /**
- * Reads a long text part by part, each of which takes some milliseconds: some pairs or items of the outermost collection at a time, in block or
- * flow style. Keys that are there twice in different parts are for the caller to find.
+ * Reads a long text in parts that each take a few milliseconds: some pairs or items of the outermost collection, in block or flow style. The caller must
+ * find keys that repeat in different parts.
  *
- * @param twice is given keys that are there twice in one part, and the line of the whole text.
- * @throws YamlFault with the position in the whole text, also for a pair or an item that takes more than 1 MiB.
+ * @param twice receives keys that repeat in one part, with the line of the whole text.
+ * @throws YamlFault with the position in the whole text, also for a pair or item of more than 1 MiB.
  */
 export function* readYamlParts(
   text: string,
@@ -258,7 +258,7 @@ export function* readYamlParts(
   }
 }
 
-/** A part of a text: where it is, and what of it can be read on its own. */
+/** A part of a text: its place, and a form that can be read separately. */
 interface Cut {
   readonly start: number;
   readonly end: number;
@@ -280,7 +280,7 @@ function cutText(text: string): Iterable<Cut> {
   return /[[{]/.test(text[first] ?? "") ? cutFlow(text, first) : cutBlock(text, first, (head[1] as string).length);
 }
 
-/** Cuts before lines that begin a pair, or an item, of the outermost collection. */
+/** Cuts before lines that begin a pair or an item of the outermost collection. */
 function* cutBlock(text: string, first: number, indent: number): Generator<Cut, void> {
   const begins = /^-[ \r\n]/.test(text.slice(first, first + 2))
     ? /^-[ \r\n]/
@@ -296,15 +296,15 @@ function* cutBlock(text: string, first: number, indent: number): Generator<Cut, 
   yield { start, end: text.length, text: text.slice(start) };
 }
 
-/** Cuts at commas of the outermost collection, whose brackets are added to each part. */
+/** Cuts at commas of the outermost collection, and adds its brackets to each part. */
 function* cutFlow(text: string, first: number): Generator<Cut, void> {
   const opening = text[first] as string;
   const closing = opening === "{" ? "}" : "]";
   let start = 0;
   let depth = 0;
-  /** True if a quote that comes now begins a scalar, and is not a sign of one. */
+  /** True if a quote here begins a scalar and is not a character of one. */
   let begins = true;
-  // A part goes from its comma on, in whose place the bracket is, so that columns stay.
+  // A part begins at its comma. The bracket replaces the comma, so that columns stay.
   const cut = (end: number, close: string): Cut => {
     const inside = start === 0 ? text.slice(0, end) : opening + text.slice(start + 1, end);
     return { start, end, text: inside + close };
@@ -375,7 +375,7 @@ function readByLibrary(
   return root;
 }
 
-/** The library's words for slips that they do not lead to. */
+/** Better words for library messages that do not point to the mistake. */
 const hints: ReadonlyMap<string, string> = new Map([
   ["deficient indentation", "a bracket or a quote before this is not closed, or this line is not indented enough"],
   ["bad indentation of a mapping entry", "bad indentation of a mapping entry, or a text that needs quotes"],

@@ -6,7 +6,7 @@ import { isNullNode, YamlFault, type YamlNode, type YamlScalar } from "./yaml-no
 
 /** A row of the table that documents a format. */
 export interface ShapeRow {
-  /** `tokens.<name>.role` */
+  /** The path of the key, such as `tokens.<name>.role`. */
   readonly path: string;
   readonly expected: string;
   readonly isRequired: boolean;
@@ -14,7 +14,7 @@ export interface ShapeRow {
   readonly text: string;
 }
 
-/** Renders the rows of a format as a table of Markdown. */
+/** Formats the rows of a format as a Markdown table. */
 export function shapeTable({ rows }: Shape<unknown>): string {
   const cell = (value: string): string => value.replaceAll("|", "\\|");
   const lines = rows.map(({ path, expected, isRequired, default: absent, text }) => {
@@ -25,14 +25,14 @@ export function shapeTable({ rows }: Shape<unknown>): string {
 }
 
 /**
- * The form of a value of a file. `read` gives the typed value; of a list or mapping the parts that are right. It reports what is wrong,
- * and gives undefined when nothing is left.
+ * The form of a value in a file. `read` returns the typed value, or the valid parts of a list or mapping. It reports faults, and returns undefined when
+ * nothing valid is left.
  */
 export class Shape<T> {
-  /** In words that fit behind "expected". */
+  /** A description to follow the word "expected". */
   readonly expected: string;
   readonly read: (at: FileNode) => T | undefined;
-  /** Rows of what stands in it; their paths continue its own. */
+  /** Rows of its content; their paths continue its own. */
   readonly rows: readonly ShapeRow[];
 
   constructor(expected: string, read: (at: FileNode) => T | undefined, rows: readonly ShapeRow[] = []) {
@@ -41,12 +41,12 @@ export class Shape<T> {
     this.rows = rows;
   }
 
-  /** Tells whether a node says nothing: null, or, where a text may stand, an empty one. */
+  /** Reports whether a node has no content: null, or an empty one where a text is allowed. */
   isAbsent(at: FileNode): boolean {
     return at.isNull || (at.isAbsent && /^a text\b/.test(this.expected));
   }
 
-  /** Makes something else of what was read. */
+  /** Returns a shape that converts the value after reading. */
   to<U>(make: (value: T, at: FileNode) => U | undefined): Shape<U> {
     const read = (at: FileNode): U | undefined => {
       const value = this.read(at);
@@ -55,7 +55,7 @@ export class Shape<T> {
     return new Shape(this.expected, read, this.rows);
   }
 
-  /** Takes null for an empty mapping. */
+  /** Returns a shape that reads null as an empty mapping. */
   orEmpty(): Shape<T> {
     return new Shape(this.expected, (at) => this.read(at.orEmpty), this.rows);
   }
@@ -64,20 +64,20 @@ export class Shape<T> {
 /** The type that a shape reads. */
 export type ShapeValue<S> = S extends Shape<infer T> ? T : never;
 
-/** Options of how a scalar is read. */
+/** Options for reading a scalar. */
 interface ScalarOptions {
-  /** Names of which a near one is suggested. */
+  /** Returns names from which a similar one is suggested. */
   readonly near?: () => Iterable<string>;
-  /** True if what stands there may be a secret, so that no message repeats it. */
+  /** True if the content may be a secret, so that no message repeats it. */
   readonly isHidden?: boolean;
-  /** True if `null` is a text like others. */
+  /** True if `null` is an ordinary text. */
   readonly takesNull?: boolean;
 }
 
 /**
- * A text, number or word.
+ * Returns the shape of a text, number or word.
  *
- * @param parse gives undefined for a text that is none; it may have said why.
+ * @param parse returns undefined for an invalid text; it may have reported why.
  */
 export function scalar<T>(
   expected: string,
@@ -97,20 +97,20 @@ export function scalar<T>(
 
 const plainText = "a text";
 
-/** One line of text that is not empty. What it says is not repeated in a message, because it may be a secret. */
+/** One line of text that is not empty. Messages do not repeat its content, because it may be a secret. */
 export const textLine: Shape<string> = new Shape(plainText, (at) => {
   const { node } = at;
   return node.kind === "scalar" && !at.isAbsent && !node.text.includes("\n") ? node.text : at.expected(plainText);
 });
 
-/** One of some words. */
+/** Returns the shape of one of several words. */
 export function oneOf<const T extends string>(values: readonly T[]): Shape<T> {
   return scalar(`one of ${values.join(", ")}`, (given) => values.find((value) => value === given), {
     near: () => values,
   });
 }
 
-/** A whole number between two bounds. */
+/** Returns the shape of a whole number between two bounds. */
 export function integer(min: number, max: number): Shape<number> {
   return scalar(`a whole number from ${min} to ${max}`, (given) => {
     const value = /^[+-]?\d+$/.test(given) ? Number(given) : Number.NaN;
@@ -118,13 +118,13 @@ export function integer(min: number, max: number): Shape<number> {
   });
 }
 
-/** A bool, also in the words of YAML 1.1. */
+/** A bool, including the words of YAML 1.1. */
 export const bool: Shape<boolean> = scalar("true or false", (given) => {
   if (/^(?:true|yes|on)$/i.test(given)) return true;
   return /^(?:false|no|off)$/i.test(given) ? false : undefined;
 });
 
-/** A list; what stands in it is called `each` in messages, or by the name of the list. */
+/** Returns the shape of a list. Messages call its items `each`, or use the name of the list. */
 export function list<T>(item: Shape<T>, each?: string): Shape<T[]> {
   const expected = `a list, each ${item.expected}`;
   const read = (at: FileNode): T[] | undefined => {
@@ -139,7 +139,7 @@ export function list<T>(item: Shape<T>, each?: string): Shape<T[]> {
   return new Shape(expected, read, below("[]", item.rows));
 }
 
-/** One value, or a list of them. */
+/** Returns the shape of one value or a list of values. */
 export function oneOrList<T>(item: Shape<T>): Shape<T[]> {
   const all = list(item);
   const read = (at: FileNode): T[] | undefined => {
@@ -150,7 +150,7 @@ export function oneOrList<T>(item: Shape<T>): Shape<T[]> {
   return new Shape(`${item.expected}, or a list of them`, read, item.rows);
 }
 
-/** Reads a mapping as one shape, and anything else as another one. */
+/** Returns a shape that reads a mapping by one shape, and anything else by another. */
 export function mappingOr<T, U>(whole: Shape<T>, other: Shape<U>): Shape<T | U> {
   const expected = `${other.expected}, or ${whole.expected}`;
   const read = (at: FileNode): T | U | undefined => {
@@ -160,17 +160,17 @@ export function mappingOr<T, U>(whole: Shape<T>, other: Shape<U>): Shape<T | U> 
   return new Shape(expected, read, other.rows.length > 0 ? other.rows : whole.rows);
 }
 
-/** A mapping of which each pair says the same kind of thing. */
+/** Options of a mapping whose pairs all have the same form. */
 interface PairsOptions<K> {
   /** The name of a pair in messages: `user` makes `user alice: …`. */
   readonly each?: string;
   /** The word for the key in paths of the documentation. */
   readonly name?: string;
-  /** Keys of which this is the same are the same one. */
+  /** Returns the identity of a key. Keys with the same identity are duplicates. */
   readonly identity?: (key: K) => unknown;
 }
 
-/** A mapping with keys of one kind, as pairs. */
+/** Returns the shape of a mapping with keys of one kind, as pairs. */
 export function pairsOf<K, V>(key: Shape<K>, value: Shape<V>, options: PairsOptions<K> = {}): Shape<[K, V][]> {
   const { each, name = `<${each ?? "name"}>`, identity = (one) => one } = options;
   const expected = `a mapping from ${key.expected} to ${value.expected}`;
@@ -190,34 +190,34 @@ export function pairsOf<K, V>(key: Shape<K>, value: Shape<V>, options: PairsOpti
   return new Shape(expected, read, below(name, value.rows));
 }
 
-/** A mapping with keys of one kind. */
+/** Returns the shape of a mapping with keys of one kind, as a map. */
 export function mapOf<K, V>(key: Shape<K>, value: Shape<V>, options: PairsOptions<K> = {}): Shape<Map<K, V>> {
   return pairsOf(key, value, options).to((pairs) => new Map(pairs));
 }
 
-/** A key of a {@link mapping}. `Always` says whether a value is always there. */
+/** A key of a {@link mapping}. `Always` is true where it always has a value. */
 export interface Field<T, Always extends boolean> {
   readonly shape: Shape<T>;
   readonly isAlways: Always;
   readonly isRequired: boolean;
-  /** The value when it is not there. */
+  /** The value of a missing key. */
   readonly absent: T | undefined;
   readonly text: string;
   /** Other spellings of the key. */
   readonly also: readonly string[];
 }
 
-/** A key that must be there. @param doc a sentence for the documentation of the format. */
+/** Returns a mandatory key. @param doc a sentence for the documentation of the format. */
 export function required<T>(shape: Shape<T>, doc: string): Field<T, true> {
   return { shape, isAlways: true, isRequired: true, absent: undefined, text: doc, also: [] };
 }
 
-/** A key that may be there. */
+/** Returns an optional key. */
 export function optional<T>(shape: Shape<T>, doc: string, also: readonly string[] = []): Field<T, false> {
   return { shape, isAlways: false, isRequired: false, absent: undefined, text: doc, also };
 }
 
-/** A key that stands for a value when it is not there. */
+/** Returns an optional key with a default value. */
 export function defaulted<T>(shape: Shape<T>, absent: NoInfer<T>, doc: string): Field<T, true> {
   return { shape, isAlways: true, isRequired: false, absent, text: doc, also: [] };
 }
@@ -232,20 +232,20 @@ export type Values<F extends Fields> = { readonly [K in AlwaysOf<F>]: ValueOf<F[
 };
 
 interface RecordOptions<F extends Fields> {
-  /** The severity of an unknown key; `hint`: an error when it is near a known one, else a warning. */
+  /** The severity of an unknown key. `hint`: an error when it is similar to a known one, else a warning. */
   readonly unknown?: "error" | "warning" | "hint";
-  /** True if null and an empty text are errors, and do not count as not given. */
+  /** True if null and an empty text are errors, rather than missing values. */
   readonly isStrict?: boolean;
-  /** Tells which values count as not given, in place of null and the empty text. */
+  /** Reports which values count as missing, in place of null and the empty text. */
   readonly isAbsent?: (at: FileNode) => boolean;
-  /** Reports what is wrong between several keys; is given those that are right in themselves. */
+  /** Reports conflicts between keys; receives the keys that are valid by themselves. */
   readonly check?: (given: Partial<Values<F>>, at: FileNode) => void;
 }
 
-/** More known keys than these are not listed in a message. */
+/** Maximum number of known keys to list in a message. */
 const fewKeys = 12;
 
-/** A mapping with known keys. It gives nothing when anything in it is wrong. */
+/** Returns the shape of a mapping with known keys. Any fault in it makes the whole value undefined. */
 export function mapping<F extends Fields>(
   fields: F,
   { unknown = "error", isStrict = false, isAbsent, check }: RecordOptions<F> = {},
@@ -302,22 +302,22 @@ function below(step: string, rows: readonly ShapeRow[]): ShapeRow[] {
   return rows.map((row) => ({ ...row, path: row.path.startsWith("[") ? step + row.path : `${step}.${row.path}` }));
 }
 
-/** The value that was read, and what is wrong with it. */
+/** The value of a text, and its faults. */
 export interface ShapeResult<T> {
-  /** Undefined where the text is no YAML, or another kind of value. With errors it is a part of what the text says. */
+  /** The value; undefined where the text is no YAML, or has another kind of value. With errors it is a part of the content. */
   readonly value: T | undefined;
   readonly findings: readonly ShapeFinding[];
   readonly hasErrors: boolean;
 }
 
-/** Reads a value that is no text any more, such as JSON, as {@link readShape} reads a text; its findings have no positions. */
+/** Reads a parsed value, such as JSON, as {@link readShape} reads a text. Its findings have no positions. */
 export function readShapeOf<T>(given: unknown, shape: Shape<T>): ShapeResult<T> {
   const report = new ShapeReport("");
   const value = shape.read(new FileNode(report, plainNode(given)));
   return { value, findings: report.findings, hasErrors: report.errors > 0 };
 }
 
-/** Makes a node of a value; of texts, numbers and bools scalars as they are spelt. */
+/** Returns a node for a value. Texts, numbers and bools become scalars in their spelling. */
 function plainNode(given: unknown): YamlNode {
   const node = { at: 0, tag: undefined, weight: 1, depth: 1 };
   const scalarOf = (text: string, isPlain: boolean): YamlScalar => ({ ...node, kind: "scalar", text, isPlain });
@@ -329,7 +329,7 @@ function plainNode(given: unknown): YamlNode {
   return { ...node, kind: "mapping", pairs };
 }
 
-/** Reads a text by its shape, with all that is wrong with it. A text that says nothing is an empty mapping. */
+/** Reads a text by its shape, and reports all faults. A text without content is an empty mapping. */
 export function readShape<T>(source: string, shape: Shape<T>): ShapeResult<T> {
   const report = new ShapeReport(source);
   let value: T | undefined;

@@ -1,9 +1,9 @@
-/** Ends the reading with an error at an offset of the text. */
+/** Throws an error for an offset of the text. */
 export type Fail = (message: string, at: number) => never;
 
 /**
- * The pairs of a mapping with its merge key (`<<`, YAML 1.1) resolved: what the mapping says itself wins over what is
- * merged, an earlier merged mapping over a later one.
+ * Returns the pairs of a mapping with its merge key (`<<`, YAML 1.1) resolved. The mapping's own pairs take precedence over merged ones, and an earlier
+ * merged mapping over a later one.
  */
 export function mergedPairs(mapping: YamlMapping, fail: Fail): readonly YamlPair[] {
   const merge = mapping.pairs.find(isMerge);
@@ -33,10 +33,7 @@ export interface TextPosition {
   readonly column: number;
 }
 
-/**
- * Thrown for a metadata file whose content cannot be used. The message says what is wrong and ends without a full stop;
- * the file's name is added by who knows it.
- */
+/** Thrown for a metadata file with unusable content. The message ends without a full stop; a caller that knows the file adds its name. */
 export class YamlFault extends Error {
   readonly code = "bad_file";
   readonly position: TextPosition;
@@ -53,10 +50,10 @@ export function positionAt(text: string, offset: number): TextPosition {
   return createPositions(text)(offset);
 }
 
-/** {@link positionAt} for many offsets of one text. */
+/** Returns a function like {@link positionAt} for many offsets of one text. */
 export function createPositions(text: string): (offset: number) => TextPosition {
   let starts: number[] | undefined;
-  // A column is counted from the one before it on its line, for a text may be one long line.
+  // A column is counted from the last one on the same line, because a text may be one long line.
   let last = { start: -1, offset: 0, column: 0 };
   return (offset) => {
     starts ??= lineStarts(text);
@@ -80,7 +77,7 @@ function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Thrown by the fast reader at what it does not know for certain, faults included: the library reads the text then. */
+/** Thrown by the fast reader for anything uncertain, including faults. The library then reads the text. */
 export class UnsupportedYaml extends Error {}
 
 export function unsupported(): never {
@@ -90,7 +87,7 @@ export function unsupported(): never {
 /**
  * Decodes a file that must be UTF-8; a byte order mark stays.
  *
- * @throws YamlFault at the first byte that is none: it would otherwise be lost in silence.
+ * @throws YamlFault at the first invalid byte, which would otherwise be lost silently.
  */
 export function decodeUtf8(bytes: Uint8Array): string {
   if ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)) {
@@ -105,7 +102,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   }
 }
 
-/** Offset in the decoded text of the first character that stands for bytes which are not UTF-8. */
+/** Returns the offset in the decoded text of the first character that replaces invalid bytes. */
 function firstReplacement(bytes: Uint8Array, text: string): number {
   let byte = 0;
   for (let offset = text.indexOf("\uFFFD"); offset >= 0; offset = text.indexOf("\uFFFD", offset + 1)) {
@@ -116,26 +113,26 @@ function firstReplacement(bytes: Uint8Array, text: string): number {
 }
 
 /**
- * The content of a YAML document, with aliases already followed (an aliased node appears at each place, as one object) and
- * scalars as they are spelt: no value is ever resolved to a number, a bool or a date.
+ * The content of a YAML document. Aliases are followed: an aliased node appears at each place as one object. Scalars keep their spelling: no value is
+ * ever resolved to a number, a bool or a date.
  */
 export type YamlNode = YamlScalar | YamlSequence | YamlMapping;
 
 interface YamlNodeBase {
   /** Offset in the text, for error positions. */
   readonly at: number;
-  /** As written: `!!str`, `!local`, `!<tag:example.com,2000:x>`. */
+  /** The tag as written: `!!str`, `!local`, `!<tag:example.com,2000:x>`. */
   readonly tag: string | undefined;
   /** Size with all aliases expanded: one for each node, and the length of each scalar. */
   readonly weight: number;
-  /** Levels below and including this one, with all aliases expanded. */
+  /** Depth of the node including itself, with all aliases expanded. */
   readonly depth: number;
 }
 
 export interface YamlScalar extends YamlNodeBase {
   readonly kind: "scalar";
   readonly text: string;
-  /** Without quotes and not a block scalar: such a scalar may stand for null, a bool or a number. */
+  /** True for an unquoted scalar that is no block scalar. It may stand for null, a bool or a number. */
   readonly isPlain: boolean;
 }
 
@@ -156,7 +153,7 @@ export interface YamlPair {
 
 const nullTexts: ReadonlySet<string> = new Set(["", "~", "null", "Null", "NULL"]);
 
-/** Tells whether every reader of YAML takes the node for null. */
+/** Reports whether every YAML reader takes the node for null. */
 export function isNullNode(node: YamlNode): boolean {
   if (node.kind !== "scalar") return false;
   return node.tag === "!!null" || (node.isPlain && node.tag === undefined && nullTexts.has(node.text));
