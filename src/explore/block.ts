@@ -1,14 +1,14 @@
 import type { BatchColumn, ColumnBatch, TextTable } from "../record/index.ts";
 
-/** Rows of a block: as many as the vectors of a column store have. */
+/** Maximum rows of a block: the vector size of a column store. */
 export const blockRows = 2048;
 
-/** One column of a block, and the texts to which its codes belong. */
+/** One column of a block, with the texts of its codes. */
 export interface BlockColumn extends BatchColumn {
   readonly texts: TextTable;
 }
 
-/** Rows of flows by columns, of which none is an array: views on memory that is used again. */
+/** Rows of flows as columns, without arrays. They are views on memory that is reused. */
 export interface Block {
   readonly rows: number;
   /** The number of records that each row stands for. */
@@ -23,12 +23,12 @@ export function columnsOf({ columns, texts }: ColumnBatch): readonly BlockColumn
     .map(({ column, count, presence, data, offsets }) => ({ column, count, presence, data, offsets, texts }));
 }
 
-/** Tells whether a row has a value. */
+/** Reports whether a row has a value. */
 export function hasValue({ presence }: BatchColumn, row: number): boolean {
   return ((presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
 }
 
-/** Returns a block of some of the rows, in memory of its own. */
+/** Returns a block of some rows, in memory of its own. */
 export function selectRows({ weights, columns }: Block, rows: readonly number[]): Block {
   const copied = new Map<TextTable, TextTable>();
   const textsOf = (texts: TextTable): TextTable => {
@@ -65,7 +65,7 @@ function selectValues(source: BatchColumn, rows: readonly number[]): BatchColumn
   return { column, count, presence, data: chosen, offsets: new Uint32Array(0) };
 }
 
-/** Tells whether an address in the data of a column is one of IPv4: its first ten bytes are zero, two more are 255. */
+/** Reports whether an address in the data of a column is IPv4: its first ten bytes are zero, and two more are 255. */
 export function isAddress4(data: Uint8Array, row: number): boolean {
   const at = 16 * row;
   if (data[at + 11] !== 255 || data[at + 10] !== 255) return false;
@@ -73,7 +73,7 @@ export function isAddress4(data: Uint8Array, row: number): boolean {
   return true;
 }
 
-/** Views the numbers of 64 bits of a column as two words each, the lower one first: bigints take ten times as long. */
+/** Returns a view of the 64-bit numbers of a column as two words each, the lower first. BigInts take ten times as long. */
 export function wordsOf({ data }: BatchColumn): Uint32Array {
   return new Uint32Array(data.buffer, data.byteOffset, data.byteLength / 4);
 }

@@ -3,7 +3,7 @@ import { blockRows, hasValue, wordsOf, type Block, type BlockColumn } from "./bl
 import { timeField, type Column } from "./column.ts";
 
 /**
- * When a row's bytes and packets flowed, by our clock: milliseconds since the epoch, both of them included. Without a value they are booked
+ * The period in which the bytes and packets of a row flowed, by our clock: milliseconds since the epoch, both included. Without a value, they are booked
  * when the record was received.
  */
 export const flowedColumns = {
@@ -11,7 +11,7 @@ export const flowedColumns = {
   end: { field: "explore.end", type: "integer", isArray: false },
 } as const satisfies Readonly<Record<string, Column>>;
 
-/** What of a row flowed after the minute of its start; without a value: nothing. Buckets of a minute need no quotients with it. */
+/** The bytes and packets of a row that flowed after the minute of its start; without a value: none. They save one-minute buckets all divisions. */
 export const laterColumns = {
   bytes: { field: "explore.later.bytes", type: "unsigned", isArray: false },
   packets: { field: "explore.later.packets", type: "unsigned", isArray: false },
@@ -19,20 +19,20 @@ export const laterColumns = {
 
 export const bookedColumns: readonly Column[] = [...Object.values(flowedColumns), ...Object.values(laterColumns)];
 
-/** Bounds of the times of a flow that can be, milliseconds. Queries know by them where rows may be. */
+/** Bounds of possible flow times, in milliseconds. Queries use them to find where rows can be. */
 export const flowedBounds = {
-  /** The longest time-out of exporters is half an hour; many report long flows before they end, and none waits for so long. */
+  /** The longest exporter time-out is half an hour. Many report long flows before they end, and none waits this long. */
   longest: 86_400_000,
-  /** A record that comes later than this after its flow ended is booked when it comes. */
+  /** A record that arrives later than this after the end of its flow is booked on arrival. */
   latest: 30 * 60_000,
-  /** Clocks agree within this. */
+  /** Tolerated difference between clocks. */
   ahead: 2000,
 } as const;
 
-/** Why the times of a record cannot be. */
+/** Reasons why the times of a record are impossible. */
 export const impossibleTimes = ["reversed", "too_long", "in_future", "too_late"] as const;
 
-/** Names the fields that have the time of a flow, by the clock of the exporter, and the offset of that clock. */
+/** The fields with the time of a flow by the exporter's clock, and with the offset of that clock. */
 export const timeFields = {
   start: "flow.start.timestamp",
   end: "flow.end.timestamp",
@@ -41,18 +41,18 @@ export const timeFields = {
 
 const minuteMs = 60_000;
 const counters = ["bytes", "packets"] as const;
-/** What is counted, the better field first. */
+/** The counters to read; the preferred field comes first. */
 export const counterFields = {
   bytes: ["flow.scaled.bytes", "flow.bytes"],
   packets: ["flow.scaled.packets", "flow.packets"],
 } as const satisfies Readonly<Record<(typeof counters)[number], readonly string[]>>;
 
-/** Finds when the bytes of the rows of a block flowed. */
+/** Determines when the bytes of the rows of a block flowed. */
 export class Booking {
   readonly #counts = new Map<string, number>(impossibleTimes.map((reason) => [reason, 0]));
   readonly #times = { start: new WholeNumbers(), end: new WholeNumbers() };
   readonly #later = { bytes: new WholeNumbers(), packets: new WholeNumbers() };
-  /** Some row had the times of its flow. */
+  /** True once any row had flow times. */
   #isUsed = false;
 
   constructor(metrics: Metrics) {
@@ -65,8 +65,8 @@ export class Booking {
   }
 
   /**
-   * Returns a block with the columns of {@link bookedColumns}, in memory that the next call uses again. As soon as any row had the times of its flow, all
-   * rows have some, be it that of their receipt: then a query need not look for those that have none.
+   * Returns a block with the columns of {@link bookedColumns}, in memory that the next call reuses. Once any row had flow times, all rows get times, if
+   * only that of receipt. Queries then need not look for rows without times.
    */
   book(block: Block): Block {
     const columnOf = (field: string): BlockColumn | undefined =>
@@ -134,7 +134,7 @@ export class Booking {
   }
 }
 
-/** Returns why the times cannot be, milliseconds since the epoch; undefined where they can. */
+/** Returns why times in milliseconds since the epoch are impossible; undefined where they are possible. */
 function impossible(start: number, end: number, received: number): (typeof impossibleTimes)[number] | undefined {
   if (end < start) return "reversed";
   if (end - start > flowedBounds.longest) return "too_long";
@@ -147,12 +147,12 @@ type Words = Uint32Array;
 const two32 = 4_294_967_296;
 const nanoseconds = 1_000_000;
 
-/** A number of 64 bits with a sign, below 2^53. */
+/** Returns a signed 64-bit number below 2^53. */
 function wholeOf(words: Words, row: number): number {
   return ((words[2 * row + 1] as number) | 0) * two32 + (words[2 * row] as number);
 }
 
-/** Milliseconds of a column of nanoseconds, as integers in two steps: the product is beyond 2^53. */
+/** Converts a column of nanoseconds to milliseconds, with integers in two steps: the product is beyond 2^53. */
 function millisecondsOf(words: Words, row: number): number {
   const high = (words[2 * row + 1] as number) | 0;
   const low = words[2 * row] as number;
@@ -160,7 +160,7 @@ function millisecondsOf(words: Words, row: number): number {
   return high * 4294 + Math.floor((high * 967_296 + low) / nanoseconds);
 }
 
-/** A column of whole numbers of 64 bits while it is written. */
+/** A column of 64-bit integers while it is written. */
 class WholeNumbers {
   readonly #presence = new Uint8Array(blockRows / 8);
   readonly #data = new BigInt64Array(blockRows);
@@ -177,22 +177,22 @@ class WholeNumbers {
     return ((this.#presence[row >> 3] as number) & (1 << (row & 7))) !== 0;
   }
 
-  /** Returns a number that was put. */
+  /** Returns a number that was written. */
   at(row: number): number {
     return wholeOf(this.#words, row);
   }
 
-  /** @param value below 2^53. */
+  /** Writes a number. @param value below 2^53. */
   put(row: number, value: number): void {
     this.#words[2 * row] = value >>> 0;
     this.#words[2 * row + 1] = Math.floor(value / two32);
     this.#note(row);
   }
 
-  /** Puts a number less the share of it that has passed, which is rounded down. */
+  /** Writes a number without the share that has passed, which is rounded down. */
   putDifference(row: number, words: Words, passed: number, length: number): void {
     const value = (words[2 * row + 1] as number) * two32 + (words[2 * row] as number);
-    // The product is exact, and so is the quotient when it is rounded down.
+    // The product is exact, and so is the quotient after rounding down.
     if (value * passed <= Number.MAX_SAFE_INTEGER) this.put(row, value - Math.floor((value * passed) / length));
     else {
       const whole = (BigInt(words[2 * row + 1] as number) << 32n) | BigInt(words[2 * row] as number);

@@ -5,19 +5,19 @@ export { columnOf } from "../record/index.ts";
 export type { Column, ColumnType } from "../record/index.ts";
 
 /**
- * An address as it is kept in columns: 8 hexadecimal digits of IPv4, 32 of IPv6. Texts of one length are in the order of their
- * addresses, and take little room, because each of them occurs often.
+ * Returns an address as columns keep it: 8 hexadecimal digits for IPv4, 32 for IPv6. Texts of one length sort like their addresses. They take little
+ * space, because each occurs often.
  */
 export function addressText({ family, value }: Address): string {
   return value.toString(16).padStart(family === 4 ? 8 : 32, "0");
 }
 
-/** The address of such a text, as people write it. */
+/** Returns the usual notation of such an address. */
 export function shownAddress(text: string): string {
   return formatAddress({ family: text.length === 8 ? 4 : 6, value: BigInt(`0x${text}`) });
 }
 
-/** Why a question to Explore has no answer. The codes are those of the API. */
+/** Reasons why Explore has no answer to a query. The codes are those of the API. */
 export type ExploreErrorCode =
   | "invalid_argument"
   | "not_found"
@@ -26,10 +26,10 @@ export type ExploreErrorCode =
   | "deadline_exceeded"
   | "canceled";
 
-/** Its message is for the one who asked. It goes from one thread to another by {@link asPlain} and {@link fromPlain}. */
+/** Thrown where a query has no answer. The message is for the caller. It crosses threads by {@link asPlain} and {@link fromPlain}. */
 export class ExploreError extends Error {
   readonly code: ExploreErrorCode;
-  /** The field of the question that is at fault. */
+  /** The field of the query that is at fault. */
   readonly field: string | undefined;
 
   constructor(code: ExploreErrorCode, message: string, field?: string) {
@@ -40,19 +40,20 @@ export class ExploreError extends Error {
   }
 }
 
-/** When a record was received. Every column store has it. */
+/** The time at which a record was received. Every column store has it. */
 export const timeField = "@timestamp";
 
-/** The fields that are kept in any case, in the order in which people choose among them. */
+/** The fields that are always kept, in the order in which people choose among them. */
 const defaultFields: readonly string[] = recordFields
   .filter(({ exploreRank }) => exploreRank !== undefined)
   .toSorted((a, b) => Number(a.exploreRank) - Number(b.exploreRank))
   .map(({ name }) => name);
 
 /**
- * The columns: the default ones and further fields.
+ * Returns the columns of the default fields and of further fields.
  *
- * @param further names of fields. @throws TypeError for a name that records cannot have.
+ * @param further names of fields.
+ * @throws TypeError for a name that records cannot have.
  */
 export function exploreColumns(further: readonly string[]): readonly Column[] {
   const columns = [...new Set([...defaultFields, ...further])].map((field) => {
@@ -63,7 +64,7 @@ export function exploreColumns(further: readonly string[]): readonly Column[] {
   return withoutTwins(columns);
 }
 
-/** Names of columns in SQL are the same in any case: of fields that differ in nothing else the first one is kept. */
+/** Removes columns whose names differ only in case, because names in SQL ignore case. The first one stays. */
 export function withoutTwins(columns: readonly Column[]): readonly Column[] {
   const byName = new Map<string, Column>();
   for (const column of columns) {
@@ -76,23 +77,20 @@ export function withoutTwins(columns: readonly Column[]): readonly Column[] {
 const ends: readonly string[] = ["flow.src.", "flow.dst.", "flow.export."];
 const inTable: ReadonlySet<string> = new Set(recordFields.map(({ name }) => name));
 
-/** Tells whether a name is a key of the operator's metadata below an end of a flow or the exporter, such as `flow.src.site.name`. */
+/** Reports whether a name is a key of the operator's metadata below an end of a flow or the exporter, such as `flow.src.site.name`. */
 export function isMetadataName(name: string): boolean {
   if (inTable.has(name) || !ends.some((end) => name.startsWith(end))) return false;
   const found = findField(name);
   return found !== undefined && "pattern" in found && found.type === "keyword";
 }
 
-/** Tells whether rollups keep a field that records have. Keys of metadata are kept. */
+/** Returns a function that reports whether rollups keep a field of records. They keep keys of metadata. */
 export function createRollupFields(further: readonly string[]): (field: string) => boolean {
   const named = new Set(further);
   return (field) => rolledUp.has(field) || named.has(field) || isMetadataName(field);
 }
 
-/**
- * Fields that have few values. No address of an end of a flow and no port of a client is among them, for then a minute would have nearly as
- * many rows as records.
- */
+/** Fields with few values. They include no address of a flow's end and no client port, or a minute would have nearly as many rows as records. */
 const rolledUp: ReadonlySet<string> = new Set(
   recordFields.filter(({ isRolledUp }) => isRolledUp).map(({ name }) => name),
 );
@@ -110,7 +108,7 @@ const beginnings: readonly (readonly [string, string])[] = [
 
 const labels: ReadonlyMap<string, string> = new Map(recordFields.map(({ name, label }) => [name, label]));
 
-/** A name of a field for people: `flow.src.ip.subnet.name` is `Source name`, `flow.src.site.name` is `Source site name`. */
+/** Returns the label of a field: `flow.src.ip.subnet.name` is `Source name`, `flow.src.site.name` is `Source site name`. */
 export function fieldLabel(field: string): string {
   const [beginning = "", word = ""] = beginnings.find(([each]) => field.startsWith(each)) ?? [];
   const rest = labels.get(field) || field.slice(beginning.length).replaceAll(/[._]/g, " ");

@@ -12,7 +12,7 @@ import { fieldStatus, type ExploreStatus } from "./status.ts";
 
 const flushMs = 1000;
 
-/** A store of flow records in files, and what can be asked of it. */
+/** A store of flow records in files, with queries over them. */
 export class EmbeddedExplore {
   readonly #config: EmbeddedExploreConfig;
   readonly #clock: Clock;
@@ -29,16 +29,16 @@ export class EmbeddedExplore {
   #ticking: Promise<void> = Promise.resolve();
   /** The partition that is being sorted or rolled up. */
   #inWork: Partition | undefined;
-  /** The partition in work, while it is rolled up. */
+  /** The partition that is being rolled up. */
   #inRollup: Partition | undefined;
-  /** Fields that metadata added since they were logged. */
+  /** Metadata fields that were added since the last log line about them. */
   #added: string[] = [];
   #judgedAt: number;
   #fault: string | undefined;
 
   /**
-   * @param sampling shared with those who choose the records that it takes.
-   * @param onFault called with the fault of the store, and with undefined when it works again.
+   * @param sampling shared with the threads that choose records for it.
+   * @param onFault receives the fault of the store, and undefined when it works again.
    */
   constructor(
     config: EmbeddedExploreConfig,
@@ -85,12 +85,12 @@ export class EmbeddedExplore {
     this.#again();
   }
 
-  /** Takes whole lines that stand for this many records, each for as many as the others. They are not needed any more when it returns. */
+  /** Takes whole lines that stand for this many records, each for equally many. It does not use the lines after it returns. */
   take(lines: Buffer, records: number): void {
     this.#intake?.take(lines, records);
   }
 
-  /** Whether lines can be taken: while a file with further columns is begun, only so many rows can wait for it. */
+  /** Reports whether lines can be taken. While a file with further columns is begun, only a limited number of rows can wait for it. */
   hasRoom(): boolean {
     return this.#open?.store.hasRoom() ?? true;
   }
@@ -124,27 +124,27 @@ export class EmbeddedExplore {
     };
   }
 
-  /** @throws ExploreError */
+  /** Answers a query. @throws ExploreError */
   query(...asked: Parameters<DuckDbQueries["query"]>): ReturnType<DuckDbQueries["query"]> {
     return this.#queries.query(...asked);
   }
 
-  /** @throws ExploreError */
+  /** Returns single records. @throws ExploreError */
   flows(...asked: Parameters<DuckDbQueries["flows"]>): ReturnType<DuckDbQueries["flows"]> {
     return this.#queries.flows(...asked);
   }
 
-  /** Writes a table as a file of Parquet. */
+  /** Writes a table as a Parquet file. */
   parquet(...asked: Parameters<DuckDbQueries["parquet"]>): ReturnType<DuckDbQueries["parquet"]> {
     return this.#queries.parquet(...asked);
   }
 
-  /** Puts on disk what was taken, so that queries find it; it happens by itself every second. */
+  /** Writes taken records to disk, so that queries find them. A timer also does so each second. */
   flush(): Promise<void> {
     return this.#tickAfterLast(true);
   }
 
-  /** Ends questions, too. When it resolves, no call of DuckDB is under way. */
+  /** Stops the store and its queries. When it resolves, no DuckDB call is running. */
   async stop(): Promise<void> {
     await this.#opening?.catch(() => {});
     clearTimeout(this.#timer);
@@ -169,7 +169,7 @@ export class EmbeddedExplore {
     }, flushMs);
   }
 
-  /** One at a time. */
+  /** Runs one tick at a time. */
   #tickAfterLast(isAsked: boolean): Promise<void> {
     this.#ticking = this.#ticking.then(() => this.#tick(isAsked));
     return this.#ticking;
@@ -198,7 +198,7 @@ export class EmbeddedExplore {
     }
   }
 
-  /** Sorts and rolls up complete files while new rows arrive: one at a time, the oldest first. */
+  /** Sorts and rolls up complete files while new rows arrive: one at a time, oldest first. */
   #workNext({ store, rollups }: OpenedDuckDb): void {
     if (this.#inWork !== undefined) return;
     const { sorter } = store;
@@ -210,13 +210,13 @@ export class EmbeddedExplore {
     void work.finally(() => (this.#inWork = this.#inRollup = undefined));
   }
 
-  /** Says which files stay until they are rolled up, and as long as something reads them. */
+  /** Returns which files stay until they are rolled up, and while something reads them. */
   #keep(file: Partition): "age" | "bytes" | undefined {
     if (file === this.#inRollup) return "bytes";
     return this.#open === undefined || this.#open.rollups.lacks(file) ? "age" : undefined;
   }
 
-  /** Makes names of metadata columns. */
+  /** Turns names of metadata keys into columns. */
   #addColumns(store: DuckDbStore, names: readonly string[]): readonly Column[] {
     const columns = store.columns();
     const found = names.map(columnOf).filter((column) => column !== undefined);
@@ -292,7 +292,7 @@ export class EmbeddedExplore {
   }
 }
 
-/** Returns, of files, the time of the oldest and the newest record. */
+/** Returns the times of the oldest and the newest record of files. */
 function boundsOf(files: readonly { readonly from: number | undefined; readonly to: number | undefined }[]): {
   readonly from?: string;
   readonly to?: string;

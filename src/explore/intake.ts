@@ -2,7 +2,7 @@ import { columnOf, LineColumns, LineWalker, type BatchColumn, type ColumnBatch, 
 import { blockRows, columnsOf, hasValue, selectRows, type Block, type BlockColumn } from "./block.ts";
 import { isMetadataName } from "./column.ts";
 
-/** Each record of a flow has the first; records of options, counters and the like have the second, too. */
+/** Every flow record has the first field; records of options, counters and the like also have the second. */
 const flowColumn = columnOf("flow.export.type") as Column;
 const otherColumn = columnOf("flow.record.type") as Column;
 
@@ -10,28 +10,28 @@ const lineFeed = 0x0a;
 const lineWithoutFields = Buffer.from("{}");
 const lineEnd = Buffer.of(lineFeed);
 
-/** Turns lines of records into blocks of rows. */
+/** Converts lines of records to blocks of rows. */
 export class Intake {
-  /** Flows that became rows. */
+  /** The number of flows that became rows. */
   rows = 0;
-  /** Records whose line was cut off: rows have the fields before the cut. */
+  /** The number of records whose line was cut off. Their rows have the fields before the cut. */
   cutRecords = 0;
   readonly #maxNames: number;
   readonly #onBlock: (block: Block) => void;
   readonly #onNames: (names: readonly string[]) => readonly Column[];
   readonly #found = new Set<string>();
-  /** Names of metadata without a column, in the rows at hand. */
+  /** Metadata names without a column in the present rows. */
   #unknown: string[] = [];
-  /** Asks once for each name, as long as it is remembered. */
+  /** Reports each name once, as long as it is remembered. */
   readonly #names = new LineWalker<undefined>((name) => this.#meet(name));
   readonly #weights = new Uint32Array(blockRows);
   #columns: readonly Column[];
   #reader: LineColumns;
 
   /**
-   * @param maxNames how many columns metadata may add.
-   * @param onBlock is given rows, which it must have copied when it returns.
-   * @param onNames is given names of metadata that have no column. It returns the columns that rows have from those at hand on.
+   * @param maxNames maximum number of columns that metadata may add.
+   * @param onBlock receives rows, and must copy them before it returns.
+   * @param onNames receives metadata names without a column. It returns the columns of the present and all later rows.
    */
   constructor(
     columns: readonly Column[],
@@ -46,7 +46,7 @@ export class Intake {
     this.#reader = readerOf(columns);
   }
 
-  /** Reads whole lines that stand for this many records, each for as many as the others. */
+  /** Reads whole lines that stand for this many records, each for equally many. */
   take(lines: Buffer, records: number): void {
     let weight: number | undefined;
     for (let at = 0; at < lines.length;) {
@@ -59,7 +59,7 @@ export class Intake {
     }
   }
 
-  /** Gives away the rows that are there. */
+  /** Hands over the rows collected so far. */
   flush(): void {
     if (this.#reader.rows === 0) return;
     const batch = this.#reader.batch();
@@ -75,7 +75,7 @@ export class Intake {
     }
   }
 
-  /** Makes columns of the names of metadata that have none, and reads their values: no value of them is missing. */
+  /** Creates columns for metadata names that have none, and reads their values, so that no value is lost. */
   #furtherColumns({ rest, texts }: ColumnBatch): readonly BlockColumn[] {
     const others = rest as BatchColumn<"text">;
     if (others.count === 0) return [];
@@ -117,7 +117,7 @@ export class Intake {
   }
 }
 
-/** Reads columns, and those that tell what is a flow. */
+/** Returns a reader of the columns, and of those that identify a flow. */
 function readerOf(columns: readonly Column[]): LineColumns {
   const telling = [flowColumn, otherColumn].filter(({ field }) => columns.every((each) => each.field !== field));
   return new LineColumns([...columns, ...telling], { maxRows: blockRows, hasRest: true, arraysAsJson: true });

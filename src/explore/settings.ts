@@ -1,6 +1,6 @@
 import { bool, GiB, int, list, MiB, oneOf, path, plainText, row, size } from "../base/settings/index.ts";
 
-/** The store of flow records that the pages and `/api/v1/explore/` ask. */
+/** The settings of the store of flow records behind the pages and `/api/v1/explore/`. */
 export const exploreSettings = {
   SVC_EXPLORE_ENABLE: row(
     bool,

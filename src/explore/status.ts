@@ -1,7 +1,7 @@
 import { findField, shownWith } from "../record/index.ts";
 import { type Column, type ColumnType, fieldLabel, isMetadataName } from "./column.ts";
 
-/** A field that can be asked for. */
+/** A field that queries can use. */
 export interface FieldStatus {
   readonly name: string;
   readonly type: "string" | "ip" | "integer" | "double" | "boolean" | "time";
@@ -10,32 +10,32 @@ export interface FieldStatus {
   readonly dimension: boolean;
   /** True if rollups have it. */
   readonly isRolledUp: boolean;
-  /** For people. */
+  /** The label for people. */
   readonly label: string;
   readonly unit: string;
 }
 
-/** The fields and times that can be asked for. */
+/** The fields and times that queries can use. */
 export interface ExploreStatus {
   readonly enabled: true;
   readonly store: "duckdb" | "clickhouse";
-  /** The time of the oldest and of the newest record; absent: there is none. */
+  /** The times of the oldest and of the newest record; absent where there is none. */
   readonly from?: string;
   readonly to?: string;
   readonly rows: number;
-  /** On disk. */
+  /** Bytes on disk. */
   readonly bytes: number;
-  /** The number of records that one taken record stands for at present. */
+  /** The number of records that a taken one stands for at present. */
   readonly sampling: number;
-  /** Records that were lost because Explore could not take them in time. */
+  /** The number of records lost because Explore could not take them in time. */
   readonly droppedRows: number;
   readonly fields: readonly FieldStatus[];
   readonly retention: { readonly hours: number; readonly bytes: number };
-  /** Sums by minute, which are kept for longer; absent: there are none. */
+  /** Per-minute sums, which are kept for longer; absent where there are none. */
   readonly rollups?: Pick<ExploreStatus, "from" | "to" | "retention"> & Partial<Pick<ExploreStatus, "bytes">>;
 }
 
-/** What callers who are limited to scopes are told: nothing of how much others send, and no key of metadata, for it may be one of others. */
+/** Returns the status for callers who are limited to scopes. It hides how much others send, and all metadata keys, which may belong to others. */
 export function limitedStatus({
   enabled,
   store,
@@ -68,7 +68,7 @@ const shownTypes: Readonly<Record<ColumnType, FieldStatus["type"]>> = {
   time: "time",
 };
 
-/** Counters and times are added up and divided into buckets, and are no keys. */
+/** Counters and times are summed and put in buckets, so they are no keys. */
 const noDimension = /^flow\.(?:scaled\.|raw\.)?(?:bytes|packets)$|timestamp$/;
 
 export function fieldStatus({ field, type, isArray }: Column, isRolledUp: boolean): FieldStatus {

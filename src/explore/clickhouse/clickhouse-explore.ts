@@ -41,7 +41,7 @@ function quotedText(text: string): string {
   return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 }
 
-/** As the parameter of a statement is written: in the format of TSV. */
+/** Returns a statement parameter in the TSV format. */
 function parameterText({ value }: SqlValue): string {
   if (value === null) return "\\N";
   const escapes: Readonly<Record<string, string>> = {
@@ -55,14 +55,14 @@ function parameterText({ value }: SqlValue): string {
   return String(value).replace(/[\\\t\n\r\0]/g, (character) => escapes[character] as string);
 }
 
-/** Functions that make numbers of texts. */
+/** Functions that convert texts to numbers. */
 const numbersOfTexts: Readonly<Partial<Record<Column["type"], string>>> = {
   integer: "toInt64OrNull",
   unsigned: "toUInt64OrNull",
   double: "toFloat64OrNull",
 };
 
-/** @param columns by field; a field without a column is in the map `other`. */
+/** Creates the dialect of ClickHouse. @param columns by field; a field without a column is in the map `other`. */
 function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): SqlDialect {
   const valueOf = ({ field, type, isArray }: Column): string => {
     const own = columns.get(field);
@@ -72,7 +72,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
       return numberOf === undefined ? `nullIf(${text}, '')` : `${numberOf}(${text})`;
     }
     const name = quotedName(own.name);
-    // Absent values are empty where a column has no NULL.
+    // Missing values are empty where a column has no NULL.
     if (isArray || own.type.startsWith("Nullable") || own.type.startsWith("DateTime")) return name;
     return own.type === "IPv6" ? `nullIf(${name}, toIPv6('::'))` : `nullIf(${name}, '')`;
   };
@@ -97,7 +97,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
       const range = `${address} BETWEEN ${parameter(first)} AND ${parameter(last)}`;
       const hasMapped = first.family === 6 && first.value <= mappedLast && last.value >= mappedFirst;
       if (!hasMapped) return `(${range})`;
-      // Addresses of IPv4 lie there, too, and are none of IPv6.
+      // This range contains the IPv4 addresses, which are not IPv6.
       return `(${range} AND NOT (${address} BETWEEN toIPv6('::ffff:0.0.0.0') AND toIPv6('::ffff:255.255.255.255')))`;
     },
     anyElement: (list, isTrue) => `arrayExists(x -> coalesce(${isTrue("x")}, FALSE), ${list})`,
@@ -119,7 +119,7 @@ function createClickHouseDialect(columns: ClickHouseExploreOptions["columns"]): 
   };
 }
 
-/** Asks the server. @returns the answer's lines. @throws ExploreError; the reason of the signal when that is aborted. */
+/** Sends a statement to the server. @returns the lines of the answer. @throws ExploreError; the reason of the signal when it is aborted. */
 export type AskClickHouse = (
   statement: string,
   parameters: Readonly<Record<string, string>>,
@@ -127,15 +127,15 @@ export type AskClickHouse = (
 ) => Promise<string>;
 
 export interface ClickHouseExploreOptions {
-  /** Writes a table as a file of Parquet. */
+  /** Writes a table as a Parquet file. */
   readonly parquet: (table: AnswerTable) => Promise<Uint8Array>;
   readonly ask: AskClickHouse;
   readonly database: string;
   /** The table of flows. */
   readonly table: string;
-  /** The types of the columns in ClickHouse, by field. */
+  /** The ClickHouse column names and types, by field. */
   readonly columns: ReadonlyMap<string, { readonly name: string; readonly type: string }>;
-  /** Fields besides the usual ones. */
+  /** Fields in addition to the default ones. */
   readonly fields: readonly string[];
   readonly memoryBytes: number;
   readonly timeoutMs: number;
@@ -149,7 +149,7 @@ const maxWaiting = 16;
 class ClickHouseEngine implements QueryEngine {
   dialect: SqlDialect;
   readonly plain = plainValue;
-  /** As `uniq` does it. */
+  /** The limit of `uniq`. */
   readonly countsUpTo = 65_536;
   readonly #options: ClickHouseExploreOptions;
   readonly #ask: AskClickHouse;
@@ -171,12 +171,12 @@ class ClickHouseEngine implements QueryEngine {
     };
   }
 
-  /** Learns which columns the table has: it may be an operator's own, or of an earlier version. */
+  /** Reads the columns of the table, which may be an operator's own, or of an earlier version. */
   async learn(signal: AbortSignal): Promise<void> {
     const { columns, database, table } = this.#options;
     const sql = `SELECT name FROM system.columns WHERE database = ${quotedText(database)} AND table = ${quotedText(table)}`;
     const names = new Set((await this.rows({ sql, values: [] }, signal)).map(([name]) => name));
-    // Who may not look there sees none.
+    // A user without permission sees no columns there.
     const there = names.size === 0 ? columns : new Map([...columns].filter(([, { name }]) => names.has(name)));
     this.dialect = createClickHouseDialect(there);
   }
@@ -198,7 +198,7 @@ class ClickHouseEngine implements QueryEngine {
     return `(SELECT *${sum}${bucket} FROM ${this.#table} WHERE ${isFlow} AND ${time} >= ${dialect.instant(range.from)} AND ${time} < ${dialect.instant(range.to)}) r`;
   }
 
-  /** A row for each bucket in which bytes of a record flowed. */
+  /** Returns a row for each bucket in which bytes of a record flowed. */
   #flowed(summand: Summand, granularitySeconds: number, range: TimeRange): string {
     const { dialect } = this;
     const cellOf = (field: string): string => dialect.column(this.columnOf(field));
@@ -207,7 +207,7 @@ class ClickHouseEngine implements QueryEngine {
     const { longest, latest, ahead } = flowedBounds;
     const offset = `coalesce(${cellOf(timeFields.offset)}, 0)`;
     const isPossible = `coalesce(said_start <= said_end AND said_end - said_start <= ${longest} AND said_end <= came + ${ahead} AND said_end >= came - ${latest}, FALSE)`;
-    // No row is read that came before, or so late that it would be booked elsewhere.
+    // It reads no row received earlier, or so late that it would be booked elsewhere.
     const came = cellOf(timeField);
     const read = `${came} >= ${dialect.instant(range.from - ahead)} AND ${came} < ${dialect.instant(range.to + longest + latest)}`;
     const value = recordSum(summand, dialect, (field) => this.columnOf(field), undefined);
@@ -227,7 +227,7 @@ class ClickHouseEngine implements QueryEngine {
     return text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line) as unknown[]]));
   }
 
-  /** Returns how many flows there are, and the times of the oldest and the newest. */
+  /** Returns the number of flows, and the times of the oldest and the newest. */
   async bounds(signal: AbortSignal): Promise<{ readonly rows: number; readonly from: number; readonly to: number }> {
     const time = (word: string): string => `toUnixTimestamp64Milli(toDateTime64(${word}(timestamp), 3, 'UTC'))`;
     const sql = `SELECT count(), ${time("min")}, ${time("max")} FROM ${this.#table} WHERE ${isFlow}`;
@@ -236,10 +236,10 @@ class ClickHouseEngine implements QueryEngine {
   }
 }
 
-/** True of flows, and not of records of the exporters' own kinds. */
+/** True for flows, false for records of other kinds. */
 const isFlow = "flow_record_type = ''";
 
-/** The table that an output to ClickHouse fills, and what can be asked of it. */
+/** Queries over the table that a ClickHouse output fills. */
 export class ClickHouseExplore {
   readonly #options: ClickHouseExploreOptions;
   readonly #engine: ClickHouseEngine;
@@ -256,7 +256,7 @@ export class ClickHouseExplore {
     const { database, table } = this.#options;
     const { rows, from, to } = await this.#engine.bounds(signal);
     const sql = `SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database = ${quotedText(database)} AND table = ${quotedText(table)}`;
-    // Not everybody may look there.
+    // Not every user has the permission.
     const found = await this.#engine.rows({ sql, values: [] }, signal).catch(() => []);
     return {
       enabled: true,
@@ -270,7 +270,7 @@ export class ClickHouseExplore {
     };
   }
 
-  /** @throws ExploreError */
+  /** Answers a query. @throws ExploreError */
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
     const { clock } = this.#options;
     return this.#gate.run(signal, async () => {
@@ -292,7 +292,7 @@ export class ClickHouseExplore {
     });
   }
 
-  /** @throws ExploreError */
+  /** Returns single records. @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
     const engine = this.#engine;
     return this.#gate.run(signal, async () => {
@@ -306,19 +306,23 @@ export class ClickHouseExplore {
     });
   }
 
-  /** Writes a table as a file of Parquet. @throws ExploreError */
+  /** Writes a table as a Parquet file. @throws ExploreError */
   parquet(table: AnswerTable): Promise<Uint8Array> {
     return this.#options.parquet(table);
   }
 }
 
-/** Others than netgloss may write to the table: what it says of scopes is no proof. */
+/** Refuses callers limited to scopes. Others than netgloss may write to the table, so its scopes prove nothing. */
 function refuseLimited({ scopes }: Pick<ExploreQuery, "scopes">): void {
   if (scopes === undefined) return;
   throw new ExploreError("not_found", "records in ClickHouse are not for callers who are limited to scopes");
 }
 
-/** The table has single records only. @param since of the oldest, milliseconds since the epoch; undefined: there is none. */
+/**
+ * Returns the coverage: the table has single records only.
+ *
+ * @param since the time of the oldest, in milliseconds since the epoch; undefined: there is none.
+ */
 function coverageOf({ from, to }: TimeRange, since: number | undefined): Coverage {
   const iso = (time: number): string => new Date(time).toISOString();
   const begin = Math.min(Math.max(from, since ?? to), to);

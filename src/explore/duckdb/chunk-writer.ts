@@ -5,22 +5,22 @@ import type { Column } from "../column.ts";
 import type { DuckDb } from "./duckdb-instance.ts";
 import { sqlType } from "./duckdb-table.ts";
 
-/** The words of a text in a vector: its length, and its bytes; of a long text the first four bytes, and where all of them lie. */
+/** The number of words of a text in a vector: its length, and its bytes. A long text has its first four bytes and a pointer to all of them. */
 const entryWords = 4;
 const entryBytes = 16;
-/** The longest text that lies in its entry. */
+/** Maximum length of a text inside its entry. */
 const inlineText = 12;
 const addressBytes = 16;
 const two32 = 2 ** 32;
 const noRows = new Uint8Array(blockRows / 8);
 
-/** The digits of a number below 256 in a word, the higher one below. */
+/** The two hexadecimal digits of each byte as a word, the higher digit in the lower byte. */
 const hexWords = Uint32Array.from({ length: 256 }, (_, byte) => {
   const [high, low] = byte.toString(16).padStart(2, "0");
   return (high as string).charCodeAt(0) | ((low as string).charCodeAt(0) << 8);
 });
 
-/** Texts that rows have besides those of their lines: the digits of addresses of IPv6. */
+/** Texts of rows that are not in their lines: the digits of IPv6 addresses. */
 class FurtherTexts {
   #bytes = Buffer.allocUnsafe(65_536);
   #length = 0;
@@ -39,7 +39,7 @@ class FurtherTexts {
     this.#offsets.length = 1;
   }
 
-  /** Returns the codes of the rows of a column of addresses; undefined: it is none. */
+  /** Returns the codes of the rows of an address column; undefined for any other column. */
   codesOf(column: BlockColumn, rows: number): Uint32Array | undefined {
     if (column.column.type !== "address") return undefined;
     const data = column.data as Uint8Array;
@@ -69,12 +69,12 @@ class FurtherTexts {
   }
 }
 
-/** Turns blocks into chunks of rows of DuckDB: the columns, then the weight. */
+/** Converts blocks to DuckDB chunks: the columns, then the weight. */
 export class ChunkWriter {
   readonly #bindings: DuckDb["bindings"];
   readonly #columns: readonly Column[];
   readonly #chunk: DataChunk;
-  /** Has the texts of a block, each table of them as one value, to which the entries of long texts point. */
+  /** Holds the texts of a block, each table as one value. The entries of long texts point to it. */
   readonly #heap: DataChunk;
   readonly #further = new FurtherTexts();
   /** Entries of one column. */
@@ -97,7 +97,7 @@ export class ChunkWriter {
     this.#heap = bindings.create_data_chunk([bindings.create_logical_type(Type.BLOB)]);
   }
 
-  /** Returns a chunk that is valid up to the next call. A column that the block lacks has no values. */
+  /** Returns a chunk that is valid until the next call. A column that the block lacks has no values. */
   write({ rows, weights, columns }: Block): DataChunk {
     const bindings = this.#bindings;
     const chunk = this.#chunk;
@@ -133,7 +133,7 @@ export class ChunkWriter {
     return chunk;
   }
 
-  /** Puts the bytes of texts into the heap, and returns the entries of each table. */
+  /** Copies the bytes of texts to the heap, and returns the entries of each table. */
   #entriesOf(tables: ReadonlySet<TextTable>): ReadonlyMap<TextTable, Uint32Array> {
     const bindings = this.#bindings;
     bindings.data_chunk_reset(this.#heap);
@@ -155,7 +155,7 @@ export class ChunkWriter {
     }
   }
 
-  /** Puts the eight digits of addresses of IPv4. */
+  /** Writes the eight digits of IPv4 addresses. */
   #putAddresses4(data: Uint8Array, rows: number): void {
     const words = this.#words;
     const hex = (at: number): number =>
@@ -170,7 +170,7 @@ export class ChunkWriter {
   }
 }
 
-/** @param place the entry of all bytes of the table as one text. */
+/** Returns the entries of the texts of a table. @param place the entry of the whole table as one text. */
 function entriesAt({ count, offsets, bytes }: TextTable, place: Uint32Array): Uint32Array {
   const words = new Uint32Array(entryWords * count);
   const target = new Uint8Array(words.buffer);

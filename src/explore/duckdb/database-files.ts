@@ -5,20 +5,20 @@ import { hasValue, isAddress4, type Block, type BlockColumn } from "../block.ts"
 import type { Log } from "../../base/report/index.ts";
 import { quoted } from "./duckdb-table.ts";
 
-/** DuckDB's files grow by blocks of this many bytes. */
+/** DuckDB files grow in blocks of this many bytes. */
 const fileBlockBytes = 256 * 1024;
-/** Bytes in the log for each column besides its values. */
+/** Bytes in the log for each column, in addition to its values. */
 const columnBytes = 64;
-/** Bytes of the length of a text in the log. */
+/** Bytes of a text length in the log. */
 const lengthBytes = 2;
 
-/** Room that is always left: a new file, and a block of rows that is given away early. */
+/** Space that always stays free: for a new file, and for a block of rows written early. */
 export const spareBytes = 2 ** 20;
 
-/** The most bytes that the rows of a block take in the log of a file that has this many columns besides those of the block. */
+/** Returns the maximum bytes that the rows of a block take in the log of a file. @param others number of columns of the file that the block lacks. */
 export function logBytesOf({ columns, rows }: Block, others: number): number {
   const values = columns.reduce((sum, column) => sum + valueBytes(column, rows), 0);
-  // The weights are a column, too.
+  // The weights are one more column.
   return Math.ceil(values + 4 * rows + (columns.length + others + 1) * (rows / 8 + columnBytes) + others * 8 * rows);
 }
 
@@ -36,9 +36,9 @@ function valueBytes(source: BlockColumn, rows: number): number {
   return bytes + lengthBytes * rows;
 }
 
-/** The most bytes that a file grows by while its log of this many bytes is compressed into it, before the log goes. */
+/** Returns the maximum growth of a file while its log of this many bytes is compressed into it, before the log is removed. */
 export function checkpointBytes(logBytes: number): number {
-  // The rows take less than in the log; two blocks describe them and are not full.
+  // The rows take less than in the log. Two further blocks with metadata may be only partly full.
   return (Math.ceil(logBytes / fileBlockBytes) + 2) * fileBlockBytes;
 }
 
@@ -47,17 +47,17 @@ const damaged = ".damaged";
 const draft = ".draft";
 const sorted = "-sorted";
 
-/** Tells whether a file has the rows of another one, sorted. */
+/** Reports whether a file has the sorted rows of another one. */
 export function isSorted(name: string): boolean {
   return name.endsWith(sorted);
 }
 
-/** The name that a file was begun with. It stays when the rows are sorted. */
+/** Returns the original name of a file. It stays when the rows are sorted. */
 export function firstName(name: string): string {
   return isSorted(name) ? name.slice(0, -sorted.length) : name;
 }
 
-/** Files of DuckDB of one kind in a directory. A name is that of a file without its ending, and of its schema while it is attached. */
+/** DuckDB files of one kind in a directory. A name is that of the file without its extension, and of its schema while it is attached. */
 export class DatabaseFiles {
   readonly #connection: DuckDBConnection;
   readonly #directory: string;
@@ -67,7 +67,7 @@ export class DatabaseFiles {
   #setAsideCount = 0;
   #lastName = "";
 
-  /** @param kind how the names of the files begin; a time follows, and a number. */
+  /** @param kind the prefix of the file names; a time and a number follow. */
   constructor(connection: DuckDBConnection, directory: string, kind: "flows" | "minutes", log: Log) {
     this.#connection = connection;
     this.#directory = directory;
@@ -76,12 +76,12 @@ export class DatabaseFiles {
     this.#pattern = new RegExp(`^${kind}-\\d{8}(?:T\\d{2})?-\\d{4}(?:${sorted})?\\${ending}$`);
   }
 
-  /** Files that could not be read and were set aside since the start. */
+  /** The number of unreadable files that were set aside since the start. */
   get setAside(): number {
     return this.#setAsideCount;
   }
 
-  /** Lists the files, the oldest first. Of a file and the sorted one that replaces it both, the sorted one first. */
+  /** Lists the files, oldest first. Where a file and its sorted replacement both exist, the sorted one comes first. */
   list(): readonly string[] {
     return readdirSync(this.#directory)
       .filter((file) => this.#pattern.test(file))
@@ -90,19 +90,21 @@ export class DatabaseFiles {
   }
 
   /**
-   * Makes a name behind those of all files of this time, also of those that are gone or set aside: the order of names is that of files, and what is
-   * noted of a file by its name is never taken for one of another. @param time as the file is called, such as `20261122T04`.
+   * Returns a name after those of all files of this time, including removed files and those set aside. So names sort like files, and what is known about
+   * a file by its name never applies to another.
+   *
+   * @param time in the form of file names, such as `20261122T04`.
    */
   newName(time: string): string {
     const begin = `${this.#kind}-${time}-`;
-    // Names of earlier files may be of files that are gone by now.
+    // Earlier names may belong to files that are gone by now.
     const taken = [...readdirSync(this.#directory), this.#lastName].filter((name) => name.startsWith(begin));
     const number = Math.max(-1, ...taken.map((name) => Number.parseInt(name.slice(begin.length), 10))) + 1;
     this.#lastName = `${begin}${String(number).padStart(4, "0")}`;
     return this.#lastName;
   }
 
-  /** @param prepare makes the tables; when it fails, the file is detached again. */
+  /** Creates and attaches a file. @param prepare creates the tables; when it fails, the file is detached again. */
   async attach<T>(name: string, prepare: () => Promise<T>): Promise<T> {
     await this.#connection.run(attachStatement(this.#pathOf(name), name));
     try {
@@ -114,15 +116,16 @@ export class DatabaseFiles {
   }
 
   /**
-   * Does the same for a file of a run before: it is put in order, and set aside when it cannot be read.
+   * Attaches a file of an earlier run. It repairs the file, or sets it aside where it cannot be read.
    *
-   * @returns undefined for one that was set aside. @throws Error when another process has it open.
+   * @returns undefined for a file that was set aside.
+   * @throws Error when another process has it open.
    */
   async attachOld<T>(name: string, prepare: () => Promise<T>): Promise<T | undefined> {
     try {
       return await this.attach(name, async () => {
         const prepared = await prepare();
-        // Writes what a crash left in the log of the file.
+        // This writes what a crash left in the log of the file.
         await this.#connection.run(`CHECKPOINT ${quoted(name)}`);
         return prepared;
       });
@@ -138,10 +141,12 @@ export class DatabaseFiles {
   }
 
   /**
-   * Writes a sorted file for one that gets no more rows; both are attached afterwards. After a crash at any point either the old file alone is
-   * in the list, or both with the same rows.
+   * Writes a sorted copy of a file that gets no more rows; both are attached afterwards. After a crash at any point, the list has either the old file
+   * alone, or both with the same rows.
    *
-   * @param aside does the work. @param write is given the schema of the new file. @returns the name of the new file.
+   * @param aside the connection for the work.
+   * @param write receives the schema of the new file.
+   * @returns the name of the new file.
    */
   async writeSorted(aside: DuckDBConnection, name: string, write: (schema: string) => Promise<void>): Promise<string> {
     const made = `${name}${sorted}`;
@@ -150,7 +155,7 @@ export class DatabaseFiles {
     await aside.run(attachStatement(path, made));
     try {
       await write(made);
-      // Writes all of it to the disk.
+      // This flushes everything to disk.
       await aside.run(`CHECKPOINT ${quoted(made)}`);
       await aside.run(`DETACH DATABASE ${quoted(made)}`);
       renameSync(path, this.#pathOf(made));
@@ -175,22 +180,22 @@ export class DatabaseFiles {
     removeFile(this.#pathOf(name));
   }
 
-  /** Deletes what a crash left of sorted files that were not complete. Only while no other process uses the directory. */
+  /** Deletes incomplete sorted files that a crash left. Only while no other process uses the directory. */
   removeDrafts(): void {
     for (const file of this.#ofKind((name) => name.includes(`${ending}${draft}`))) rmSync(file, { force: true });
   }
 
-  /** Bytes on disk, with what is not yet in its place. */
+  /** Returns the bytes on disk, including those in the log. */
   bytes(name: string): number {
     return sizesOf(this.#pathOf(name));
   }
 
-  /** Returns how many of those bytes are in the log. */
+  /** Returns the bytes in the log. */
   logBytes(name: string): number {
     return sizeOf(`${this.#pathOf(name)}.wal`);
   }
 
-  /** The same of the sorted file that is being written for it. */
+  /** Returns the bytes of the sorted copy that is being written. */
   draftBytes(name: string): number {
     return sizesOf(`${this.#pathOf(`${name}${sorted}`)}${draft}`);
   }
@@ -217,7 +222,7 @@ export class DatabaseFiles {
     return this.#ofKind((file) => file.endsWith(damaged));
   }
 
-  /** Sets a file aside and removes those that were set aside before. @returns where it is. */
+  /** Sets a file aside and removes those set aside before. @returns its new path. */
   #putAside(name: string): string {
     for (const file of this.#damagedFiles()) rmSync(file, { force: true });
     const path = this.#pathOf(name);
@@ -242,7 +247,7 @@ function removeFile(path: string): void {
   rmSync(`${path}.wal`, { force: true });
 }
 
-/** So that a name is there after a loss of power. */
+/** Flushes a directory, so that a new name survives a power loss. */
 function syncDirectory(directory: string): void {
   const handle = openSync(directory, "r");
   try {

@@ -30,7 +30,7 @@ import type { OpenedDuckDb } from "./open-duckdb.ts";
 import { cellOf, millisecondType, tableOf, weightColumn, type Partition } from "./partition.ts";
 import { countsFor, isOf, minutesOf, sourceColumn, sumColumns, whenColumn, type UsedRollups } from "./plan-query.ts";
 
-/** Of so many rows all different values are counted, as a rule: half a microsecond a row, and memory for each of them. */
+/** The default number of rows up to which different values are counted exactly: this takes half a microsecond a row, and memory for each value. */
 const usuallyCounted = 8_000_000;
 
 /** Runs statements over the rows of some files. */
@@ -44,7 +44,7 @@ export class DuckDbEngine implements QueryEngine {
   readonly #rollups: readonly UsedRollups[];
   readonly #columns: ReadonlyMap<string, Column>;
   readonly #weight: string | undefined;
-  /** Whether products of counters with weights, and with milliseconds of flows, are numbers of 64 bits. */
+  /** True where the products of counters with weights, and with milliseconds of flows, fit in 64 bits. */
   readonly #isSmall: boolean;
 
   constructor(
@@ -70,7 +70,7 @@ export class DuckDbEngine implements QueryEngine {
     return this.#columns.get(field) ?? fieldNotSeen(field, this.#columns.keys());
   }
 
-  /** The rows of files of records and of rollups as one table. A column that a file lacks is NULL there. */
+  /** Returns the rows of record files and rollup files as one table. A column that a file lacks is NULL there. */
   from(wanted: WantedRows): string {
     const { summand } = wanted;
     const selects = [
@@ -80,23 +80,26 @@ export class DuckDbEngine implements QueryEngine {
     return `(${selects.join(" UNION ALL ")}) r`;
   }
 
-  /** Where buckets are shorter than the minute whose parts rows have, and so no rollups are read; flows are longer, and the numbers of their shares have 64 bits. */
+  /**
+   * Returns how rows are divided where buckets are shorter than a minute. Rows have parts by the minute, and rollups are not read then. It applies only
+   * where flows are longer than buckets and their shares fit in 64 bits.
+   */
   spreading({ summand, when, granularitySeconds = 0, range }: WantedRows): Spreading | undefined {
     const step = 1000 * granularitySeconds;
     if (when !== "flowed" || summand === "flows" || step % minuteMs === 0 || !this.#isSmall) return undefined;
     if (!this.#partitions.some((each) => hasFlows(each) && each.longestFlow >= step)) return undefined;
-    // Counters of a file that is written to may be larger when it is read.
+    // A file in use may have larger counters by the time it is read.
     const most = ({ largest, maxWeight, isComplete }: Partition): number => largest * maxWeight * (isComplete ? 1 : 16);
     const largest = Math.max(...this.#partitions.map(most), 1);
     const fitting = (bound: number): number => 2 ** Math.min(maxPartBits, Math.floor(62 - Math.log2(bound)));
-    // What is lost of a flow's shares, and goes to its last bucket, is less than a fourth of one.
+    // With this many parts, rounding loses less than a fourth of a unit of a flow's shares. The rest goes to its last bucket.
     const least = 4 * ((range.to - range.from) / step + 2);
     const [parts, bounded] = [fitting(largest * step * step), fitting(largest * step)];
     if (parts >= least) return { step, parts, isBounded: true };
     return bounded >= least ? { step, parts: bounded, isBounded: false } : undefined;
   }
 
-  /** Copies rows of which a filter is true, so many at most, into the table of an attached database: these columns, and what they stand for. */
+  /** Copies the rows that pass a filter, up to a maximum, to the table of an attached database: these columns, and the weights. */
   async copy(
     filter: Filter,
     columns: readonly Column[],
@@ -146,7 +149,7 @@ export class DuckDbEngine implements QueryEngine {
     return selects.join(" UNION ALL ");
   }
 
-  /** Rows that count as a whole, in the bucket of their receipt. */
+  /** Returns rows that count as a whole, in the bucket of their receipt. */
   #received(wanted: WantedRows, summand: Summand, read: readonly Read[]): string {
     const { columns, when = "received", granularitySeconds = 0, spreading } = wanted;
     const value = this.#weighed("flow_value");
@@ -157,7 +160,7 @@ export class DuckDbEngine implements QueryEngine {
     return `SELECT ${cells.join(", ")} FROM ${this.#rows(columns, summand, bucketCells(granularitySeconds), read)}`;
   }
 
-  /** The same by when bytes flowed: conditions are comparisons of plain columns with numbers, which DuckDB tests where it reads. */
+  /** Returns rows that count when their bytes flowed. Conditions compare plain columns with numbers, which DuckDB tests while reading. */
   #flowed(wanted: WantedRows, summand: Summand): string {
     const { columns, granularitySeconds = 0, range } = wanted;
     const step = 1000 * granularitySeconds;
@@ -200,7 +203,7 @@ export class DuckDbEngine implements QueryEngine {
     ].join(" UNION ALL ");
   }
 
-  /** Rows of files as one table: the columns, what is added up as `flow_value`, how many records a row stands for, and more cells. */
+  /** Returns rows of files as one table: the columns, the summand as `flow_value`, the weight of a row, and further cells. */
   #rows(columns: readonly Column[], summand: Summand, more: readonly string[], read: readonly Read[]): string {
     const columnNamed = (field: string): Column => this.columnOf(field);
     const all = new Map([...columns, ...summandColumns(summand, columnNamed)].map((column) => [column.field, column]));
@@ -213,7 +216,7 @@ export class DuckDbEngine implements QueryEngine {
     return `(SELECT *, ${value} AS flow_value FROM (${selects.join(" UNION ALL ")}))`;
   }
 
-  /** DuckDB adds numbers of 64 bits with a sign; those without become numbers of 128 bits, which costs a tenth of a question. */
+  /** Returns a number in a signed 64-bit type. Unsigned ones would become 128-bit sums, which cost a tenth of a query. */
   #number(value: string): string {
     return `CAST(${value} AS ${this.#isSmall ? "BIGINT" : "UBIGINT"})`;
   }
@@ -228,39 +231,39 @@ export class DuckDbEngine implements QueryEngine {
 
 function areSmall(partition: Partition): boolean {
   const { isComplete } = partition;
-  // Counters of a file that is written to may be larger when it is read; where they are much larger, DuckDB says so.
+  // A file in use may have larger counters by the time it is read. DuckDB reports an overflow where they are much larger.
   const largest = isComplete ? partition.largest : (Math.floor(partition.largest / 2 ** 32) + 1) * 2 ** 32;
   return largest * Math.max(partition.maxWeight, longestOf(partition) + 1) < 2 ** 62;
 }
 
-/** A file, and the condition of the rows that are read of it. */
+/** A file, and the condition for the rows read from it. */
 type Read = readonly [Partition, string];
 
 const flowed = { start: quoted(flowedColumns.start.field), end: quoted(flowedColumns.end.field) };
 const flowTimes = [`${flowed.start} AS flow_start`, `${flowed.end} AS flow_end`];
 
 /**
- * How rows are divided. `whole`: not at all, and the bucket is that of their receipt. `minutes`: into buckets of a minute, as they have it. `buckets`: into a bucket
- * and the next one. `end`: the same, cut by the end of the range. `long`: into the buckets after those. `cut`: by the range, without buckets or with shares of
- * many. `spread`: with shares, and not by the range.
+ * The ways of dividing rows. `whole`: undivided, in the bucket of their receipt. `minutes`: into one-minute buckets, as stored. `buckets`: into a bucket and
+ * the next one. `end`: the same, cut at the end of the range. `long`: into the buckets after those. `cut`: by the range, without buckets or with shares
+ * of many. `spread`: with shares, and not by the range.
  */
 type ReadKind = "whole" | "minutes" | "buckets" | "end" | "long" | "cut" | "spread";
 
 type Reads = readonly (readonly [ReadKind, string])[];
 
-/** More bits than these do not make sums more exact that are whole numbers. */
+/** More bits do not make sums of whole numbers more exact. */
 const maxPartBits = 20;
 
 function hasFlows({ columns }: Pick<Partition, "columns">): boolean {
   return columns.has(flowedColumns.start.field);
 }
 
-/** A file that is written to may get longer flows. */
+/** Returns the longest flow of a file. A file in use may get longer ones. */
 function longestOf({ isComplete, longestFlow }: Partition): number {
   return isComplete ? longestFlow : flowedBounds.longest;
 }
 
-/** Rows that lie in one bucket, as those are that have many. */
+/** Returns the cells of rows that lie in a single bucket, in the form of rows with many. */
 function spreadWhole({ step }: Spreading, value: string): readonly string[] {
   const bucket = `${duckDbDialect.divide(bucketName, String(step))} * ${spanFactor} AS ${bucketName}`;
   return [bucket, `${value} AS ${sumName}`, `0 AS ${spreadNames.share}`, `0 AS ${spreadNames.first}`];
@@ -268,7 +271,7 @@ function spreadWhole({ step }: Spreading, value: string): readonly string[] {
 
 const minuteMs = 60_000;
 
-/** Which rows of a file are read for a range, each of them once for its own buckets, and again for those after. */
+/** Returns the reads of a file for a range: each row once for its own buckets, and again for the later ones. */
 function readsOf(partition: Partition, later: string, range: TimeRange, step: number): Reads {
   const { columns } = partition;
   const { start, end } = flowed;
@@ -281,7 +284,7 @@ function readsOf(partition: Partition, later: string, range: TimeRange, step: nu
   if (step === 0) return readsInRange(partition, range, "whole");
   const hasLater = columns.has(later);
   const begun = !isLater && `${end} >= ${from}`;
-  // What flows later than a bucket's end is not asked for, where that is the end of the range.
+  // Amounts after the end of the bucket are not needed where that is the end of the range.
   const isCut = !isEarlier && to % step !== 0;
   const isLong = hasLater && step % minuteMs === 0 && `${quoted(later)} IS NOT NULL`;
   return [
@@ -297,13 +300,13 @@ function readsOf(partition: Partition, later: string, range: TimeRange, step: nu
   ];
 }
 
-/** The same for shares of many buckets: each row once. */
+/** Returns the reads for shares of many buckets: each row once. */
 function spreadReadsOf(partition: Partition, range: TimeRange): Reads {
   if (!hasFlows(partition)) return [["whole", isWithin(range, partition)]];
   return readsInRange(partition, range, "spread");
 }
 
-/** Rows that lie in a range, and those that its ends cut. */
+/** Returns the reads of rows inside a range, and of rows that its ends cut. */
 function readsInRange(partition: Partition, range: TimeRange, kind: ReadKind): Reads {
   const { start, end } = flowed;
   const { from, to } = range;
@@ -316,7 +319,7 @@ function readsInRange(partition: Partition, range: TimeRange, kind: ReadKind): R
   ];
 }
 
-/** Rows without a time of their flow, which count at receipt. */
+/** Returns the reads of rows without flow times, which count at receipt. */
 function unbookedReads(partition: Partition, range: TimeRange): Reads {
   return partition.hasUnbooked ? [["whole", allOf(`${flowed.start} IS NULL`, isWithin(range, partition))]] : [];
 }
@@ -325,10 +328,10 @@ function allOf(...conditions: readonly (string | false)[]): string {
   return conditions.filter((each) => each !== false).join(" AND ") || `${flowed.start} IS NOT NULL`;
 }
 
-/** Where the flows of a file lie. */
+/** Returns the range of the flow times of a file. */
 function placeOf(partition: Partition, { from, to }: TimeRange) {
   const { isComplete, flowedFrom = Number.NEGATIVE_INFINITY, to: last = Number.POSITIVE_INFINITY } = partition;
-  // A file that is written to may get any rows.
+  // A file in use may get any rows.
   const [first, until] = isComplete
     ? [flowedFrom, last + flowedBounds.ahead]
     : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
@@ -364,7 +367,7 @@ function minutesSql(
   const read = `${from(range.to + minuteMs)} AND (${hasThen} OR ${hasBefore})`;
   const rows = `(SELECT *, ${at} AS minute_start, ${parts.join(", ")} FROM ${read})`;
   const step = 1000 * granularitySeconds;
-  // The minute before may be in the bucket before: then what flowed in that of the row goes to the next one.
+  // The minute before may lie in the bucket before. Then the amount of the row's own minute goes to the next bucket.
   const added = [
     ...(step === 0 ? [] : [`((minute_start - ${minuteMs}) // ${step}) * ${step} AS ${bucketName}`]),
     `then_sum + before_sum AS ${sumName}`,
@@ -373,13 +376,13 @@ function minutesSql(
   return `SELECT ${[...cells, ...added].join(", ")} FROM ${rows}`;
 }
 
-/** Cuts the time as the file has it. */
+/** Returns the bucket of a row, from the time as the file has it. */
 function bucketCells(granularitySeconds: number): readonly string[] {
   if (granularitySeconds === 0) return [];
   return [`${duckDbDialect.bucket(quoted(timeField), granularitySeconds)} AS ${bucketName}`];
 }
 
-/** In the type of the file's column: a conversion of each row costs as much as a sum. */
+/** Returns a condition in the type of the file's column: converting each row costs as much as a sum. */
 function isWithin({ from, to }: TimeRange, file: Pick<Partition, "milliseconds">): string {
   const time = quoted(timeField);
   return `${time} >= ${boundOf(from, file)} AND ${time} < ${boundOf(to, file)}`;
@@ -398,7 +401,7 @@ function namedCell(column: Column, { columns, milliseconds = noMilliseconds }: F
   return `${cellOf(column, { columns, milliseconds })} AS ${quoted(column.field)}`;
 }
 
-/** The interval between interrupts of a statement that goes on. */
+/** Interval between interrupts of a statement that is still running. */
 const interruptMs = 20;
 
 async function runStatement(
@@ -411,7 +414,7 @@ async function runStatement(
   signal.throwIfAborted();
   let isLate = false;
   let again: NodeJS.Timeout | undefined;
-  // DuckDB forgets an interrupt that comes between the steps of a statement.
+  // DuckDB loses an interrupt between the steps of a statement.
   const interrupt = (): void => {
     connection.interrupt();
     again ??= setInterval(() => connection.interrupt(), interruptMs);
@@ -501,7 +504,7 @@ function plainValue(column: Column, value: unknown): PlainValue {
   return value as string;
 }
 
-/** With as many decimals as it needs, three at a time. */
+/** Returns a time with as many decimals as it needs, in groups of three. */
 function timeText(nanoseconds: bigint): string {
   const milliseconds = nanoseconds / 1_000_000n;
   const rest = nanoseconds % 1_000_000n;
@@ -510,7 +513,7 @@ function timeText(nanoseconds: bigint): string {
   return text;
 }
 
-/** A key of metadata may be one that no flow has had so far. @throws ExploreError for any other field. */
+/** Returns the column of a metadata key that no flow has had so far. @throws ExploreError for any other field. */
 function fieldNotSeen(field: string, known: Iterable<string>): Column {
   const near = nearName(field, known);
   const column = columnOf(field);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Clock, Log } from "../../base/report/index.ts";
 import type { SamplingRates } from "../sampling/index.ts";
 
-/** DuckDB, which is an optional dependency. */
+/** The module of DuckDB, which is an optional dependency. */
 export interface DuckDb {
   readonly api: typeof Api;
   readonly bindings: typeof Bindings;
@@ -16,44 +16,44 @@ export interface DuckDb {
 /** The configuration of the embedded store; plain data. */
 export interface EmbeddedExploreConfig {
   readonly directory: string;
-  /** Bytes that the files may have together; a quarter of them is for work under way. */
+  /** Maximum bytes of all files together. A quarter of them is for work in progress. */
   readonly maxBytes: number;
   readonly maxHours: number;
   readonly rollups: {
-    /** 0: none are made, and those that are there are removed. */
+    /** Retention of rollups in days. 0: none are made, and existing ones are removed. */
     readonly maxDays: number;
     readonly maxBytes: number;
-    /** Fields that they keep besides the usual ones. */
+    /** Fields of rollups in addition to the default ones. */
     readonly fields: readonly string[];
   };
   /** Rates above which one record stands for several. */
   readonly rates: SamplingRates;
-  /** Bytes of memory that queries may take. */
+  /** Maximum memory for queries, in bytes. */
   readonly memoryBytes: number;
-  /** Fields that are kept besides the usual ones. */
+  /** Fields to keep in addition to the default ones. */
   readonly fields: readonly string[];
-  /** The number of keys of metadata that become columns by themselves. */
+  /** Maximum number of metadata keys that become columns automatically. */
   readonly maxMetadataFields: number;
   readonly timeoutMs: number;
-  /** Of so many rows all different values are counted; of more it is estimated how many there are. Left out: 8 million. */
+  /** Maximum number of rows over which different values are counted exactly. Above it they are estimated. Default: 8 million. */
   readonly maxCountedRows?: number;
 }
 
-/** Context that the parts of an open store share. */
+/** Context shared by the parts of an open store. */
 export interface StoreContext {
   readonly duckDb: DuckDb;
   readonly instance: DuckDBInstance;
   readonly config: EmbeddedExploreConfig;
-  /** Tells whether nothing waits that is more urgent than to sort complete files. */
+  /** Reports whether nothing more urgent waits than sorting complete files. */
   readonly isCalm: () => boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Both are CommonJS: an import would look for their names first, which takes twice the time of loading them. */
+/** Both modules are CommonJS. An import would search for their export names first, which takes twice as long as loading. */
 const load = createRequire(import.meta.url);
 
-/** @throws Error that says how DuckDB comes to be there, when it cannot be loaded. */
+/** Loads DuckDB. @throws Error that says how to install it, when it cannot be loaded. */
 export function loadDuckDb(): DuckDb {
   try {
     return {
@@ -68,7 +68,7 @@ export function loadDuckDb(): DuckDb {
   }
 }
 
-/** DuckDB without a database of its own: files are attached to it. Makes the directory, too. */
+/** Opens DuckDB without a database of its own: files are attached to it. It also creates the directory. */
 export function openInstance(
   { api }: DuckDb,
   { directory, maxBytes, memoryBytes }: Pick<EmbeddedExploreConfig, "directory" | "maxBytes" | "memoryBytes">,
@@ -86,7 +86,7 @@ export function openInstance(
     autoload_known_extensions: "false",
     allow_community_extensions: "false",
     preserve_insertion_order: "false",
-    // A file is put in order once, when it is complete, and aside of the thread that takes records.
+    // A checkpoint runs only once for each file, when it is complete, on another thread than the one that takes records.
     checkpoint_threshold: "1TiB",
   });
 }

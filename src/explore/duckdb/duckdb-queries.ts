@@ -19,9 +19,9 @@ import { fieldsOf, partitionsIn, planQuery } from "./plan-query.ts";
 const maxRunning = 2;
 const maxWaiting = 16;
 
-/** More records than these are not copied: half a second is lost then. */
+/** Maximum number of records in a copy: a failed attempt wastes half a second. */
 const mostCopied = 100_000;
-/** How long copies are of use: they do not get what comes meanwhile. */
+/** Lifetime of copies in milliseconds. Records received meanwhile are missing from them. */
 const copyMs = 10_000;
 
 const counted = Object.values(counterFields).flat();
@@ -32,26 +32,26 @@ const plainMeasures: ReadonlySet<Measure> = new Set([
   "bits_per_second",
   "packets_per_second",
 ]);
-/** So many are there at a time. */
+/** Maximum number of copies at a time. */
 const mostCopies = 4;
 
-/** Records of a filter, read once and kept in memory for a little while. */
+/** The records of a filter, read once and kept in memory briefly. */
 interface RecordCopy {
   readonly open: OpenedDuckDb;
   readonly until: number;
-  /** Undefined: there are too many of them. */
+  /** Undefined where there are too many records. */
   readonly partition: Promise<Partition | undefined>;
   readonly drop: () => void;
 }
 
 /**
- * Copies of the records of filters, for questions that follow one another, as those of the page of an address: each reads some thousand records
- * then, in place of all. Without one a question reads the files, so nothing depends on them but time.
+ * Copies of the records of filters, for a series of queries such as those of the page of an address. Each query then reads some thousand records instead
+ * of all. Without a copy, a query reads the files: copies affect only the time.
  */
 class RecordCopies {
   readonly #config: QueryLimits;
   readonly #clock: Clock;
-  /** The oldest first. */
+  /** Copies, oldest first. */
   readonly #copies = new Map<string, RecordCopy>();
   #made = 0;
 
@@ -60,7 +60,7 @@ class RecordCopies {
     this.#clock = clock;
   }
 
-  /** @param needed the files that the question reads. @returns undefined: it is to read those. */
+  /** Returns the copy for a query. @param needed the files that the query reads. @returns undefined where it must read those. */
   async of(
     open: OpenedDuckDb,
     { dimensions, filter: asked, measure, scopes }: ExploreQuery,
@@ -75,7 +75,7 @@ class RecordCopies {
     const names = partitions.map(({ name }) => name);
     if (names.length === 0 || needed.some(({ name }) => !names.includes(name)) || partitions.some(lacksLater))
       return undefined;
-    // JSON has neither whole numbers of any length, nor infinity.
+    // JSON has neither big integers nor infinity.
     const plain = (_: string, value: unknown): unknown =>
       typeof value === "bigint" || typeof value === "number" ? String(value) : value;
     const key = JSON.stringify([filter, fields, names], plain);
@@ -106,7 +106,7 @@ class RecordCopies {
     const drop = (): void => {
       if (this.#copies.get(key) === copy) this.#copies.delete(key);
       clearTimeout(timer);
-      // A question that reads it then is asked again. It fails where the store is closed, and the copy gone.
+      // A query that reads the copy at that moment is repeated. The removal fails where the store is closed, and the copy gone.
       partition
         .catch(() => {})
         .then(() => open.question(new AbortController().signal, () => detach(open, name)))
@@ -156,7 +156,7 @@ async function detach(open: OpenedDuckDb, name: string): Promise<void> {
   }
 }
 
-/** Whether it is a file of an earlier version, whose rows do not say what flowed after their first minute. */
+/** Reports whether a file is of an earlier version, whose rows do not have the amounts after their first minute. */
 function lacksLater({ columns }: Partition): boolean {
   return (
     columns.has(flowedColumns.start.field) && !Object.values(laterColumns).every(({ field }) => columns.has(field))
@@ -165,7 +165,7 @@ function lacksLater({ columns }: Partition): boolean {
 
 type QueryLimits = Pick<EmbeddedExploreConfig, "directory" | "timeoutMs" | "maxCountedRows">;
 
-/** Queries of the files of rows. */
+/** Queries over the files of rows. */
 export class DuckDbQueries {
   readonly #opened: () => OpenedDuckDb;
   readonly #config: QueryLimits;
@@ -173,7 +173,7 @@ export class DuckDbQueries {
   readonly #gate = new QueryGate(maxRunning, maxWaiting);
   readonly #copies: RecordCopies;
 
-  /** @param opened throws ExploreError when there is no store at present. */
+  /** @param opened returns the store. It throws ExploreError when there is none at present. */
   constructor(opened: () => OpenedDuckDb, config: QueryLimits, clock: Clock) {
     this.#opened = opened;
     this.#config = config;
@@ -181,7 +181,7 @@ export class DuckDbQueries {
     this.#clock = clock;
   }
 
-  /** @throws ExploreError */
+  /** Answers a query. @throws ExploreError */
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer> {
     return this.#ask(signal, async (open, ending) => {
       const begun = this.#clock.monotonic();
@@ -196,7 +196,7 @@ export class DuckDbQueries {
     });
   }
 
-  /** @throws ExploreError */
+  /** Returns single records. @throws ExploreError */
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer> {
     return this.#ask(signal, async (open, ending) => {
       const all = open.store.partitions();
@@ -217,7 +217,7 @@ export class DuckDbQueries {
     });
   }
 
-  /** Writes a table as a file of Parquet. */
+  /** Writes a table as a Parquet file. */
   async parquet(table: AnswerTable): Promise<Uint8Array> {
     const open = this.#opened();
     return open.question(new AbortController().signal, async () => {
@@ -230,7 +230,7 @@ export class DuckDbQueries {
     });
   }
 
-  /** A file may go while it is asked, because it is old, or get larger numbers than it had: then the query is planned again. */
+  /** Runs a query. During it, an old file may be removed, or a file may get larger numbers than before: then the query is planned again. */
   #ask<T>(signal: AbortSignal, answer: (open: OpenedDuckDb, signal: AbortSignal) => Promise<T>): Promise<T> {
     return this.#gate.run(signal, async () => {
       for (let triesLeft = 2; ; triesLeft--) {
@@ -245,7 +245,7 @@ export class DuckDbQueries {
   }
 }
 
-/** Returns the files of a range; the oldest comes first. */
+/** Returns the files of a range, oldest first. */
 function partitionsOf(all: readonly Partition[], { from, to }: TimeRange): readonly Partition[] {
   const within = all.filter((each) => (each.from ?? 0) < to && (each.to ?? Number.POSITIVE_INFINITY) >= from);
   return within.length > 0 ? within : all.slice(-1);

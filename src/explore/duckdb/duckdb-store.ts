@@ -9,22 +9,22 @@ import type { StoreContext } from "./duckdb-instance.ts";
 import { noteBlock, readPartition, type Partition } from "./partition.ts";
 import { Retention, Sorter, type Keep } from "./upkeep.ts";
 
-/** The bound on the bytes is shared by at least this many files, so that removing one does not remove much. */
+/** The byte limit is divided among at least this many files, so that removing one file removes little. */
 const minFiles = 12;
-/** Bytes that a file may have while it is written to: this much is read again after a crash. */
+/** Maximum bytes of a file in use: this much is read again after a crash. */
 const maxFileBytes = 192 * 2 ** 20;
-/** Blocks that may wait for a file with further columns: as many rows as DuckDB takes before it writes by itself. */
+/** Maximum number of blocks that wait for a file with further columns: as many rows as DuckDB takes before it writes them itself. */
 const maxWaiting = 100;
 /**
- * Rows that DuckDB compresses together. A transaction of so many is written compressed at once; one of less goes to the log first, and a checkpoint
+ * Rows that DuckDB compresses together. A transaction of this many is written compressed at once. A smaller one goes to the log first, and a checkpoint
  * compresses it later: 7.5 µs of CPU a row instead of 4.8, and three times the bytes written.
  */
 const groupRows = 60 * blockRows;
 const hourMs = 3_600_000;
-/** The longest time that rows wait for others. */
+/** Maximum time for which rows wait for others, in milliseconds. */
 const gatherMs = 5000;
 
-/** The file that gets rows. */
+/** The file that receives rows. */
 class CurrentFile {
   readonly partition: Partition;
   readonly hour: number;
@@ -39,7 +39,7 @@ class CurrentFile {
   }
 }
 
-/** Adds the names of metadata that runs before this one have found: they are columns, too. */
+/** Adds the columns of metadata keys that earlier runs found. */
 function withFound(columns: readonly Column[], partitions: readonly Partition[]): readonly Column[] {
   const known = new Set(columns.map(({ field }) => field));
   const found = new Set(partitions.flatMap((partition) => [...partition.columns]));
@@ -47,7 +47,7 @@ function withFound(columns: readonly Column[], partitions: readonly Partition[])
   return withoutTwins([...columns, ...names.map(columnOf).filter((column) => column !== undefined)]);
 }
 
-/** The files of rows. All but queries is done by one caller, one after the other. */
+/** The files of rows. One caller makes all calls except queries, one after another. */
 export class DuckDbStore {
   readonly sorter: Sorter;
   readonly #context: StoreContext;
@@ -56,13 +56,13 @@ export class DuckDbStore {
   readonly #partitions: Partition[] = [];
   readonly #retention: Retention;
   #columns: readonly Column[];
-  /** A column without values costs as much as one that has some. So a file has those that any record had a value in. */
+  /** A column without values costs as much as one with values. So a file has only the columns that had a value in some record. */
   readonly #used = new Set([timeField]);
-  /** Rows for which the current file lacks a column, and those after them. */
+  /** Rows for which the current file lacks a column, and the rows after them. */
   #waiting: Block[] = [];
-  /** Bytes that the rows will take that are not on disk yet. */
+  /** Bytes that rows will need that are not on disk yet. */
   #coming = 0;
-  /** Rows that the current file is to get, and when it got some last. */
+  /** The number of rows waiting for the current file, and when it last got some. */
   #pending = 0;
   #putAt: number;
   #current: CurrentFile | undefined;
@@ -79,7 +79,7 @@ export class DuckDbStore {
     this.#retention = new Retention(this.#files, this.#partitions, this.sorter, keep, context);
   }
 
-  /** @throws Error when the directory cannot be used, or another process has it. */
+  /** Opens the store. @throws Error when the directory cannot be used, or another process uses it. */
   static async open(columns: readonly Column[], context: StoreContext, keep: Keep): Promise<DuckDbStore> {
     const store = new DuckDbStore(columns, context, keep, await context.instance.connect());
     await store.#readFiles();
@@ -87,7 +87,7 @@ export class DuckDbStore {
     return store;
   }
 
-  /** Returns the files, the oldest first. */
+  /** Returns the files, oldest first. */
   partitions(): readonly Partition[] {
     return this.#partitions;
   }
@@ -96,12 +96,12 @@ export class DuckDbStore {
     return this.#retention.bytes();
   }
 
-  /** Files that could not be read and were set aside since the start. */
+  /** The number of unreadable files that were set aside since the start. */
   get setAside(): number {
     return this.#files.setAside;
   }
 
-  /** Returns what blocks may have, and queries may ask for. */
+  /** Returns the columns that blocks may have and queries may use. */
   columns(): readonly Column[] {
     return this.#columns;
   }
@@ -110,7 +110,7 @@ export class DuckDbStore {
     this.#columns = columns;
   }
 
-  /** Takes the rows of a block into memory. @throws Error when there is no place for them. */
+  /** Takes the rows of a block into memory. @throws Error when there is no room for them. */
   append(block: Block): void {
     if (this.#current === undefined) throw new Error("the store is closed");
     const { partition, writer, appender } = this.#current;
@@ -132,22 +132,22 @@ export class DuckDbStore {
     if (this.#pending >= groupRows) this.#put(appender);
   }
 
-  /** Whether it takes as many rows as come in a turn of the thread, whatever columns they have. After `flush` it does, unless that throws. */
+  /** Reports whether it can take as many rows as arrive in one turn of the thread, whatever columns they have. It can after `flush`, unless that throws. */
   hasRoom(): boolean {
     return this.#waiting.length < maxWaiting / 2;
   }
 
-  /** Tells whether a whole group of rows will be there soon. */
+  /** Reports whether a whole group of rows will be complete soon. */
   isGathering(): boolean {
     const elapsed = this.#context.clock.monotonic() - this.#putAt;
     return this.#waiting.length === 0 && elapsed < gatherMs && this.#pending * gatherMs >= groupRows * elapsed;
   }
 
   /**
-   * Puts on disk what was appended. First, files that are too old or too many are removed, so that there is room. A new file begins when the
-   * hour is over, the file is large, or rows have a value in a column that the file lacks.
+   * Writes the appended rows to disk. First it removes files that are too old or too many, to make room. It begins a new file when the hour is over, the
+   * file is large, or rows have a value in a column that the file lacks.
    *
-   * @param canWait whether rows may wait for others, because a whole group of them is cheaper to write.
+   * @param canWait true where rows may wait for others, because a whole group is cheaper to write.
    * @throws Error also when an earlier file could not be completed.
    */
   async flush(canWait: boolean): Promise<void> {
@@ -171,7 +171,7 @@ export class DuckDbStore {
       if (this.#waiting.length > 0) await this.#begin();
       else await this.#tidy();
     } finally {
-      // A file that cannot be removed keeps no rows from the disk.
+      // A file that cannot be removed must not keep rows from the disk.
       const last = this.#current;
       this.#current = undefined;
       if (last !== undefined) this.#finish(last);
@@ -180,11 +180,11 @@ export class DuckDbStore {
     }
   }
 
-  /** Attaches the files of runs before. */
+  /** Attaches the files of earlier runs. */
   async #readFiles(): Promise<void> {
     const superseded: string[] = [];
     for (const name of this.#files.list()) {
-      // A sorted file comes before the one whose rows it has.
+      // A sorted file comes before its unsorted original.
       if (this.#partitions.at(-1)?.id === firstName(name)) {
         superseded.push(name);
         continue;
@@ -210,7 +210,7 @@ export class DuckDbStore {
     );
   }
 
-  /** Begins a file. What was appended goes to the file before: there is room for just that. */
+  /** Begins a file. Rows appended earlier go to the file before, which has just enough room for them. */
   async #begin(): Promise<void> {
     const next = await this.#prepare();
     try {
@@ -230,7 +230,7 @@ export class DuckDbStore {
     if (last?.partition.rows === 0) await this.#discard(last);
   }
 
-  /** Makes a file, which gets rows from the time that it is made the current one. */
+  /** Creates a file. It receives rows only once it is the current one. */
   async #prepare(): Promise<CurrentFile> {
     const now = this.#context.clock.now();
     const name = this.#files.newName(new Date(now).toISOString().slice(0, 13).replaceAll("-", ""));
@@ -255,7 +255,7 @@ export class DuckDbStore {
     await this.#files.remove(partition.name);
   }
 
-  /** Completes a file, on a connection of its own, because the appender of the next file must not wait. */
+  /** Completes a file on a connection of its own, because the appender of the next file must not wait. */
   #finish({ appender, partition }: CurrentFile): void {
     this.#put(appender);
     appender.closeSync();

@@ -1,7 +1,7 @@
 import { type Column, addressText } from "../column.ts";
 import type { SqlDialect, SqlValue } from "../query/sql-dialect.ts";
 
-/** Returns the type that a column has in DuckDB. A list is kept as JSON. */
+/** Returns the DuckDB type of a column. A list is kept as JSON. */
 export function sqlType({ type, isArray }: Column): string {
   if (isArray) return "VARCHAR";
   switch (type) {
@@ -38,7 +38,7 @@ export function quoted(name: string): string {
 /**
  * Counts different values by their hashes.
  *
- * @param oneOf a power of two: of so many values one is counted, and stands for as many.
+ * @param oneOf a power of two: one of this many values is counted, and stands for as many.
  */
 export function distinctOf(value: string, oneOf: number): string {
   const isCounted = oneOf === 1 ? "" : ` AND hash(${value}) % ${oneOf} = 0`;
@@ -47,7 +47,7 @@ export function distinctOf(value: string, oneOf: number): string {
 
 const elementType = (column: Column): string => sqlType({ ...column, isArray: false });
 
-/** A list is kept as a text of JSON. */
+/** Lists are kept as JSON texts. */
 const opened = (kept: string, column: Column): string =>
   column.isArray ? `from_json(${kept}, '["${elementType(column)}"]')` : kept;
 

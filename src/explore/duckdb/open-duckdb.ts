@@ -6,8 +6,8 @@ import type { Keep } from "./upkeep.ts";
 import { Rollups } from "./rollups.ts";
 
 /**
- * DuckDB's threads besides queries: what calls works by itself. With a second one, a call spins until that one is done, which makes
- * appending cost half as much again. Rollups and sorting still run in parallel, each in a thread of libuv.
+ * DuckDB's threads without queries: the calling thread does the work. With a second one, a call spins until that one is done, which makes appending cost
+ * half as much again. Rollups and sorting still run in parallel, each in a libuv thread.
  */
 const usualThreads = 1;
 const threadsForQueries = 2;
@@ -19,17 +19,17 @@ export class QueryThreads {
   #threads = usualThreads;
   #last: Promise<void> = Promise.resolve();
 
-  /** @param connection for this alone. */
+  /** @param connection used for this purpose only. */
   constructor(connection: Pick<DuckDBConnection, "run">) {
     this.#connection = connection;
   }
 
-  /** Resolves when no change is under way. */
+  /** Resolves when no change is in progress. */
   settled(): Promise<void> {
     return this.#last;
   }
 
-  /** Calls `work` when the thread is there. */
+  /** Calls `work` when the second thread is available. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#running++;
     await this.#adaptAfterLast();
@@ -41,7 +41,7 @@ export class QueryThreads {
     }
   }
 
-  /** One change at a time; without it, a query is slower and nothing else. */
+  /** Runs one change at a time. A failed change only makes a query slower. */
   #adaptAfterLast(): Promise<void> {
     this.#last = this.#last.then(() => this.#adapt()).catch(() => {});
     return this.#last;
@@ -73,7 +73,7 @@ export class OpenedDuckDb {
     this.#threads = threads;
   }
 
-  /** @throws Error when the directory cannot be used, or another process has it. */
+  /** Opens the database. @throws Error when the directory cannot be used, or another process uses it. */
   static async open(
     columns: readonly Column[],
     isRolledUp: (field: string) => boolean,
@@ -93,10 +93,7 @@ export class OpenedDuckDb {
     }
   }
 
-  /**
-   * Calls `work` with DuckDB's threads for questions. The signal that `work` is given is aborted when the given one is, and when the
-   * store closes, which waits for it.
-   */
+  /** Calls `work` with DuckDB's threads for queries. The signal of `work` is aborted with the given one, and when the store closes. Closing waits for it. */
   async question<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const either = AbortSignal.any([signal, this.#closing.signal]);
     either.throwIfAborted();
@@ -109,7 +106,7 @@ export class OpenedDuckDb {
     }
   }
 
-  /** A call of DuckDB that is under way when its thread ends would abort the process. So questions are broken off and waited for first. */
+  /** Aborts queries, waits for them, and closes the database. A DuckDB call that is running when its thread ends would abort the process. */
   async close(): Promise<void> {
     this.#closing.abort(new ExploreError("unavailable", "Explore is being stopped"));
     await Promise.allSettled(this.#questions);

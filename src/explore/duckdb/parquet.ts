@@ -8,7 +8,7 @@ import { tableColumns, type AnswerTable } from "../query/answer.ts";
 import { quoted } from "./duckdb-table.ts";
 import { loadDuckDb, type DuckDb, openInstance } from "./duckdb-instance.ts";
 
-/** A table as a file of Parquet; times are of its own type, in UTC. @param directory for files under way. */
+/** Writes a table as a Parquet file. Times have Parquet's own type, in UTC. @param directory for temporary files. */
 export async function writeParquet(
   connection: DuckDBConnection,
   directory: string,
@@ -18,7 +18,7 @@ export async function writeParquet(
   mkdirSync(directory, { recursive: true });
   const name = join(directory, randomUUID());
   const [source, target] = [`${name}.json`, `${name}.parquet`];
-  // Names by number: those of fields may be any.
+  // Columns get numbers as names, because names of fields may have any characters.
   const json = lines.map((line) => `${JSON.stringify(Object.fromEntries(line.map((cell, i) => [`c${i}`, cell])))}\n`);
   const columns = tableColumns(table)
     .map(({ type, isArray }, i) => `c${i}: '${sqlTypes[type]}${isArray ? "[]" : ""}'`)
@@ -46,7 +46,7 @@ const sqlTypes = {
 const memoryBytes = 256 * 2 ** 20;
 
 /**
- * A table as a file of Parquet, where there is no embedded store to write it.
+ * Writes a table as a Parquet file, where no embedded store can do it.
  *
  * @throws ExploreError when DuckDB is not installed.
  */

@@ -6,52 +6,52 @@ import { sqlType } from "./duckdb-table.ts";
 import { firstName } from "./database-files.ts";
 import { quoted } from "./duckdb-table.ts";
 
-/** A file with the rows of an hour, or of a part of it. */
+/** A file with the rows of an hour, or of part of an hour. */
 export interface Partition {
-  /** The name that the file was begun with. It stays when the rows are sorted. */
+  /** The original name of the file. It stays when the rows are sorted. */
   readonly id: string;
   /** The name of the file, and of its schema while it is attached. */
   readonly name: string;
-  /** Columns that the file has. */
+  /** The columns of the file. */
   readonly columns: ReadonlySet<string>;
-  /** Columns whose times are kept in milliseconds. */
+  /** Columns with times in milliseconds. */
   readonly milliseconds: ReadonlySet<string>;
   rows: number;
-  /** The most bytes that the rows take in a log; of rows of a run before, an estimate. */
+  /** Maximum bytes that the rows take in a log. An estimate for rows of an earlier run. */
   logBytes: number;
   maxWeight: number;
-  /** The time of the oldest record, milliseconds since the epoch; undefined: there is none. */
+  /** The time of the oldest record, in milliseconds since the epoch; undefined: there is none. */
   from: number | undefined;
   to: number | undefined;
-  /** When the oldest bytes flowed, milliseconds since the epoch; when the oldest record was received, where that was before. */
+  /** The earliest flow or receipt time, in milliseconds since the epoch. */
   flowedFrom: number | undefined;
-  /** The length of the longest flow, milliseconds. */
+  /** The length of the longest flow, in milliseconds. */
   longestFlow: number;
-  /** Some rows have no time of their flow, while others have: they are of a program before this one, or came before the first that had. */
+  /** True where some rows have no flow time although others have. An earlier version wrote them, or they arrived before the first row with a flow time. */
   hasUnbooked: boolean;
   /** The largest counter. */
   largest: number;
-  /** No row comes any more, and the file is compressed. */
+  /** True where the file is compressed and gets no more rows. */
   isComplete: boolean;
 }
 
-/** The column of how many records a row stands for. */
+/** The column with the number of records that a row stands for. */
 export const weightColumn = "explore.weight";
 
-/** Bytes that a row with metadata at both ends takes in a log. */
+/** Log bytes of a typical row with metadata at both ends. */
 const usualRowBytes = 640;
 
 /** The type of a column of times in milliseconds. */
 export const millisecondType = "TIMESTAMP_MS";
 
-/** The value of a column in a file: NULL when it lacks the column, a time always in nanoseconds. */
+/** Returns the value of a column in a file: NULL when it lacks the column; times always in nanoseconds. */
 export function cellOf(column: Column, { columns, milliseconds }: Pick<Partition, "columns" | "milliseconds">): string {
   const name = quoted(column.field);
   if (!columns.has(column.field)) return `CAST(NULL AS ${sqlType(column)})`;
   return milliseconds.has(column.field) ? `CAST(${name} AS ${sqlType(column)})` : name;
 }
 
-/** When the bytes of a row flowed, both milliseconds since the epoch; when it was received, where nothing better is known. */
+/** Returns the period in which the bytes of a row flowed, in milliseconds since the epoch. It is the receipt time where nothing better is known. */
 export function flowedCells({ columns }: Pick<Partition, "columns">): { readonly start: string; readonly end: string } {
   const received = `epoch_ms(${quoted(timeField)})`;
   const cell = (column: Column): string =>
@@ -63,7 +63,7 @@ export function tableOf(name: string): string {
   return `${quoted(name)}.main.flows`;
 }
 
-/** Makes the table of an attached file if it has none, and says what is in it. */
+/** Creates the table of an attached file if it has none, and describes the content. */
 export async function readPartition(
   connection: DuckDBConnection,
   name: string,
@@ -75,7 +75,7 @@ export async function readPartition(
   return describePartition(connection, name);
 }
 
-/** Says what is in an attached file that has a table. */
+/** Describes the content of an attached file that has a table. */
 export async function describePartition(connection: DuckDBConnection, name: string): Promise<Partition> {
   const table = tableOf(name);
   const described = (await connection.runAndReadAll(`DESCRIBE ${table}`)).getRows();
@@ -108,7 +108,7 @@ export async function describePartition(connection: DuckDBConnection, name: stri
   };
 }
 
-/** The counters that a file has. */
+/** Returns the counters of a file. */
 function countersOf({ columns }: Pick<Partition, "columns">): readonly string[] {
   return Object.values(counterFields)
     .flat()
@@ -116,7 +116,7 @@ function countersOf({ columns }: Pick<Partition, "columns">): readonly string[] 
     .map(quoted);
 }
 
-/** Keeps what is known of a partition without asking it. */
+/** Updates the description of a partition from a block, without a query. */
 export function noteBlock(partition: Partition, { rows, weights, columns }: Block): void {
   partition.rows += rows;
   for (let row = 0; row < rows; row++) {
@@ -136,7 +136,7 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
   const words = wordsOf(times);
   for (let row = 0; row < rows; row++) {
     if (!hasValue(times, row)) continue;
-    // Two words of nanoseconds; what is rounded is less than a millisecond.
+    // The value is two words of nanoseconds; the rounding error is below a millisecond.
     const time = (words[2 * row + 1] as number) * 4294.967296 + (words[2 * row] as number) / 1e6;
     partition.from = Math.min(partition.from ?? Number.POSITIVE_INFINITY, Math.floor(time));
     partition.flowedFrom = Math.min(partition.flowedFrom ?? Number.POSITIVE_INFINITY, Math.floor(time));
@@ -144,7 +144,7 @@ export function noteBlock(partition: Partition, { rows, weights, columns }: Bloc
   }
 }
 
-/** Up to 2^53 exactly: what has no value is zero. */
+/** Returns the largest value, exact up to 2^53. A missing value counts as zero. */
 function largestOf(counter: BlockColumn, rows: number): number {
   const words = wordsOf(counter);
   let largest = 0;
@@ -155,7 +155,7 @@ function largestOf(counter: BlockColumn, rows: number): number {
   return largest;
 }
 
-/** Both columns have values in the same rows. */
+/** Updates the flow times. Both columns have values in the same rows. */
 function noteFlows(partition: Partition, starts: BlockColumn, ends: BlockColumn, rows: number): void {
   const [startWords, endWords] = [wordsOf(starts), wordsOf(ends)];
   const numberOf = (words: Uint32Array, row: number): number =>

@@ -7,34 +7,37 @@ import { flowedBounds } from "../booking.ts";
 import { countedFields, rangeBefore, type ExploreQuery, type TimeRange, type When } from "../query/explore-query.ts";
 import type { Partition } from "./partition.ts";
 
-/** A file of rows of which rollups were made. */
+/** A file of rows that has rollups. */
 export interface RolledUp {
-  /** The id of its rows in the file of rollups. */
+  /** The id of its rows in the rollup file. */
   readonly id: number;
-  /** The id of the file of rows. */
+  /** The id of the row file. */
   readonly name: string;
-  /** The start of the records, milliseconds since the epoch. */
+  /** The time of the oldest record, in milliseconds since the epoch. */
   readonly from: number;
   readonly to: number;
-  /** When the oldest bytes flowed. */
+  /** The earliest flow time. */
   readonly flowedFrom: number;
   readonly maxWeight: number;
 }
 
-/** A file with the rollups of a day, or of a part of it. */
+/** A file with the rollups of a day, or of part of a day. */
 export interface RollupFile {
   readonly name: string;
   readonly columns: Set<string>;
   readonly sources: RolledUp[];
 }
 
-/** The columns besides the time and the fields: which file of rows a row comes from, and the sums. A sum has 128 bits in two columns, because DuckDB does not compress numbers of 128 bits. */
+/**
+ * The columns besides the time and the fields: the row file that a row comes from, and the sums. A sum has 128 bits in two columns, because DuckDB does
+ * not compress 128-bit numbers.
+ */
 export const sourceColumn = "explore.source";
 export const sumColumns = {
   bytes: ["explore.bytes", "explore.bytes.high"],
   packets: ["explore.packets", "explore.packets.high"],
   flows: ["explore.flows", "explore.flows.high"],
-  /** What of records that count for both flowed in the minute of the row, and in the one before; without a value where none did. */
+  /** Sums of records that count for both, of the part that flowed in the minute of the row, and in the minute before. Without a value where there is none. */
   bytesThen: ["explore.bytes.then", "explore.bytes.then.high"],
   packetsThen: ["explore.packets.then", "explore.packets.then.high"],
   bytesBefore: ["explore.bytes.before", "explore.bytes.before.high"],
@@ -42,13 +45,13 @@ export const sumColumns = {
 } as const;
 
 /**
- * The column of what a row counts for. Most count for both, each in columns of its own. What flowed earlier has rows of its own. Files of earlier versions also have
- * rows that count by receipt alone, and such without a value, which count for both with the same sums.
+ * The column that says which way of counting a row is for. Most rows count for both ways, each in columns of its own. Earlier traffic has rows of its
+ * own. Files of earlier versions also have rows that count by receipt only, and rows without a value, which count for both with the same sums.
  */
 export const whenColumn = "explore.when";
 export const countsFor = { received: 1, flowed: 2, both: 3 } as const satisfies Readonly<Record<When | "both", number>>;
 
-/** Returns a condition that is true of rows that count. */
+/** Returns a condition that is true for rows that count. */
 export function isOf(when: When): string {
   return `"${whenColumn}" IS DISTINCT FROM ${countsFor[when === "flowed" ? "received" : "flowed"]}`;
 }
@@ -56,7 +59,7 @@ export function isOf(when: When): string {
 export const minutesOf = (name: string): string => `${quoted(name)}.main.minutes`;
 export const sourcesOf = (name: string): string => `${quoted(name)}.main.sources`;
 
-/** The columns that every file has, with their types. */
+/** The columns of every file, with their types. */
 const ownColumns: readonly (readonly [string, string])[] = [
   [sourceColumn, "UINTEGER"],
   [timeField, "TIMESTAMP_NS"],
@@ -66,7 +69,7 @@ const ownColumns: readonly (readonly [string, string])[] = [
 
 const definition = (column: Column): string => `${quoted(column.field)} ${sqlType(column)}`;
 
-/** Makes the tables of an attached file if it has none, and says what is in them. */
+/** Creates the tables of an attached file if it has none, and describes the content. */
 export async function readRollupFile(
   connection: DuckDBConnection,
   name: string,
@@ -81,7 +84,7 @@ export async function readRollupFile(
   await connection.run(`ALTER TABLE ${sourcesOf(name)} ADD COLUMN IF NOT EXISTS flowed BIGINT`);
   const described = await connection.runAndReadAll(`DESCRIBE ${table}`);
   const found = new Set(described.getRows().map(([column]) => String(column)));
-  // Files of earlier versions lack some.
+  // Files of earlier versions lack some columns.
   for (const [own, type] of ownColumns) {
     if (!found.has(own)) await connection.run(`ALTER TABLE ${table} ADD COLUMN "${own}" ${type}`);
     found.add(own);
@@ -104,9 +107,9 @@ export async function readRollupFile(
 }
 
 /**
- * Gives a file the columns that it lacks. Only keys of metadata can be added: rows from before have no such key.
+ * Adds missing columns to a file. Only metadata keys can be added: earlier rows do not have such a key.
  *
- * @returns whether it has all of the columns.
+ * @returns true where it has all columns.
  */
 export async function addColumns(
   connection: DuckDBConnection,
@@ -122,17 +125,17 @@ export async function addColumns(
   return true;
 }
 
-/** The part of a file of rollups that a query reads. */
+/** The part of a rollup file that a query reads. */
 export interface UsedRollups {
   readonly file: RollupFile;
   readonly sources: readonly RolledUp[];
 }
 
-/** The files that answer a query, and what they answer. */
+/** The files that answer a query, and the query for them. */
 interface QueryPlan {
-  /** The query they are asked: with rollups, the range and the granularity are of whole minutes. */
+  /** The query for these files. With rollups, its range and granularity are whole minutes. */
   readonly query: ExploreQuery;
-  /** The oldest comes first. */
+  /** Files of records, oldest first. */
   readonly partitions: readonly Partition[];
   readonly rollups: readonly UsedRollups[];
   readonly coverage: Coverage;
@@ -141,17 +144,14 @@ interface QueryPlan {
 
 const minuteMs = 60_000;
 
-/**
- * Records answer for the time of which they are kept. For the time before, rollups do, when they have all of the fields that are
- * asked for.
- */
+/** Plans a query. Records answer for the time that they cover. Rollups answer for earlier times, when they have all fields of the query. */
 export function planQuery(
   asked: ExploreQuery,
   partitions: readonly Partition[],
   rollups: readonly RollupFile[],
 ): QueryPlan {
   const names = new Set(partitions.map(({ id }) => id));
-  // A file of records and its rollups say the same: it is read once.
+  // A record file and its rollups have the same content, so only one of them is read.
   const older = rollups
     .map((file) => ({ file, sources: file.sources.filter(({ name }) => !names.has(name)) }))
     .filter(({ sources }) => sources.length > 0);
@@ -168,7 +168,7 @@ export function planQuery(
   const query = used.length > 0 ? aligned : asked;
   const range = readRange(query);
   const overlapping = partitionsIn(partitions, asked.when, range);
-  // A statement needs a table, though it be empty.
+  // A statement needs a table, even an empty one.
   const read = overlapping.length > 0 || used.length > 0 ? overlapping : partitions.slice(-1);
   const usableSources = usable.flatMap(({ sources }) => sources);
   const coverage = (part: TimeRange): Coverage =>
@@ -188,19 +188,19 @@ export function planQuery(
   };
 }
 
-/** The files that may have rows of a range. */
+/** Returns the files that may have rows of a range. */
 export function partitionsIn(partitions: readonly Partition[], when: When, range: TimeRange): readonly Partition[] {
   return partitions.filter(({ from = 0, to = Number.POSITIVE_INFINITY, flowedFrom = 0 }) =>
     isIn({ from, to, flowedFrom }, when, range),
   );
 }
 
-/** With the range before, where that is asked for. */
+/** Returns the range, including the range before where it is requested. */
 function readRange(query: ExploreQuery): TimeRange {
   return { from: query.compare ? rangeBefore(query).from : query.from, to: query.to };
 }
 
-/** Returns what rollups can answer: whole minutes. The end is moved back, so that no minute has less than its time. */
+/** Returns the query in whole minutes, for rollups. The end is moved back, so that no minute is incomplete. */
 function toMinutes(query: ExploreQuery): ExploreQuery {
   const from = Math.floor(query.from / minuteMs) * minuteMs;
   const to = Math.max(from + minuteMs, Math.floor(query.to / minuteMs) * minuteMs);
@@ -208,7 +208,7 @@ function toMinutes(query: ExploreQuery): ExploreQuery {
   return { ...query, from, to, granularitySeconds: seconds === 0 ? 0 : Math.max(60, seconds) };
 }
 
-/** Tells whether a file may have rows of a range. */
+/** Reports whether a file may have rows of a range. */
 function isIn(file: TimeRange & { readonly flowedFrom: number }, when: When, { from, to }: TimeRange): boolean {
   if (when === "received") return file.from < to && file.to >= from;
   return file.flowedFrom < to && file.to + flowedBounds.ahead >= from;
@@ -221,8 +221,10 @@ function within(rollups: readonly UsedRollups[], when: When, range: TimeRange): 
 }
 
 /**
+ * Returns the coverage of a plan.
+ *
  * @param sources those of rollups that have the fields.
- * @param lackingOf gives the fields that rollups of the range lack.
+ * @param lackingOf returns the fields that rollups of the range lack.
  */
 function coverageOf(
   { from, to }: TimeRange,
@@ -248,7 +250,7 @@ function coverageOf(
   return { complete: false, parts, missing: { from: iso(from), to: iso(Math.min(begin, to)), because, lacking } };
 }
 
-/** The fields that a filter looks at. */
+/** Returns the fields that a filter reads. */
 export function fieldsOf(filter: Filter | undefined): readonly string[] {
   if (filter === undefined) return [];
   if ("fields" in filter) return filter.fields;

@@ -20,13 +20,13 @@ import {
 import { DatabaseFiles } from "./database-files.ts";
 import type { StoreContext } from "./duckdb-instance.ts";
 
-/** The number of rows that are grouped at once; the rows of a minute are never divided. */
+/** Number of rows that are grouped at once. The rows of a minute are never divided. */
 const sliceRows = 500_000;
 const minuteNs = 60_000_000_000n;
-/** Sums that are booked over the time in which they flowed; flows are booked when they were received. */
+/** Sums booked over the flow time. The number of flows is booked at receipt. */
 const spread = ["bytes", "packets"] as const satisfies readonly Summand[];
 type Spread = (typeof spread)[number];
-/** In the order of {@link bookedRows}. */
+/** Names of the sums, in the order of {@link bookedRows}. */
 const sumNames = [
   ...spread,
   "flows",
@@ -35,15 +35,15 @@ const sumNames = [
 const time = quoted(timeField);
 const minuteOf = (instant: string): string => `epoch_ns(${instant}) // ${minuteNs}`;
 
-/** Returns the column of one of the fields that have the sums. */
+/** Returns the column of a field with a sum. */
 const columnNamed = (field: string): Column => columnOf(field) as Column;
 
 /**
- * Adds the sums of the rows of a file by minute to a file of rollups: all of them, or none when it fails or the process dies.
+ * Adds the per-minute sums of a row file to a rollup file: all of them, or none when it fails or the process dies.
  *
- * @param target the name of the file of rollups.
- * @param id which number its rows have there.
- * @param columns what is kept, all of which the target has.
+ * @param target the name of the rollup file.
+ * @param id the number of its rows there.
+ * @param columns the fields to keep, all of which the target has.
  * @returns undefined for a file without a time.
  */
 async function rollUp(
@@ -89,7 +89,7 @@ async function rollUp(
   return { id, name: source, from, to, flowedFrom, maxWeight };
 }
 
-/** The first and last minutes of slices that have not many rows. */
+/** Returns the first and last minutes of slices with a limited number of rows. */
 function* slicesOf(minutes: readonly (readonly [bigint, number])[]): Generator<readonly [bigint, bigint]> {
   let first: bigint | undefined;
   let rows = 0;
@@ -107,7 +107,7 @@ function* slicesOf(minutes: readonly (readonly [bigint, number])[]): Generator<r
 function sliceStatement(partition: Partition, target: string, columns: readonly Column[]): string {
   const { largest, maxWeight, rows: count } = partition;
   const isSmall = largest * maxWeight * count < 2 ** 63;
-  // A row that lacks the counter adds nothing, and a sum of such rows is none.
+  // A row without the counter adds nothing, and a sum of only such rows is NULL.
   const halves = sumNames.flatMap((name): (readonly [string, string])[] => {
     const [low, high] = sumColumns[name];
     const sum = `"${name}"`;
@@ -135,8 +135,8 @@ function sliceStatement(partition: Partition, target: string, columns: readonly 
 }
 
 /**
- * A row for the minute in which a record came, with what of it flowed then and in the minute before: most flows are no older. Of the others there is one for
- * each minute in which bytes flowed, too: `m w c0 …` and the sums.
+ * Returns one row for the minute of receipt of a record, with the amounts that flowed in that minute and in the one before: most flows are no older.
+ * Other flows have one more row for each minute in which bytes flowed: `m w c0 …` and the sums.
  */
 function bookedRows(partition: Partition, columns: readonly Column[]): string {
   const { largest, longestFlow, maxWeight } = partition;
@@ -166,10 +166,10 @@ function bookedRows(partition: Partition, columns: readonly Column[]): string {
       { value: `v_${summand}`, flow: { from: "flow_start", to: "flow_end" }, isSmall },
       { from: `${minute} * 60000`, to: `(${minute} + 1) * 60000` },
     );
-  // A file of the version before does not have it.
+  // A file of the version before lacks the column.
   const ofMinute = (summand: Spread): string =>
     partition.columns.has(laterColumns[summand].field) ? `l_${summand}` : partIn(summand, "m");
-  // Rows without times count when they came, and their sums are there once.
+  // Rows without flow times count at receipt, and their sums occur once.
   const hasTimes = partition.columns.has(flowedColumns.start.field);
   const kept = columns.map((_, i) => `c${i}`);
   const received = [
@@ -206,10 +206,10 @@ function bookedRows(partition: Partition, columns: readonly Column[]): string {
 const minFiles = 12;
 const maxFileBytes = 256 * 2 ** 20;
 const dayMs = 86_400_000;
-/** After a failure. */
+/** Pause after a failure, in milliseconds. */
 const pauseMs = 60_000;
 
-/** Sums of records by minute: files of days. Each has the files of rows of which it was made. */
+/** Sums of records by minute, in files by day. Each file lists the row files that it was made from. */
 export class Rollups {
   readonly #columns: () => readonly Column[];
   readonly #isKept: (field: string) => boolean;
@@ -218,7 +218,7 @@ export class Rollups {
   readonly #worker: DuckDBConnection;
   readonly #own: DatabaseFiles;
   readonly #files: RollupFile[] = [];
-  /** The files of rows that have rollups. */
+  /** The row files that have rollups. */
   readonly #done = new Set<string>();
   #failures = 0;
   #failedAt = Number.NEGATIVE_INFINITY;
@@ -240,10 +240,7 @@ export class Rollups {
     this.#own = new DatabaseFiles(connection, context.config.directory, "minutes", context.log);
   }
 
-  /**
-   * @param columns those of files of rows, from which rollups take what they keep.
-   * @throws Error when another process has the files.
-   */
+  /** Opens the files. @param columns those of row files, from which rollups take what they keep. @throws Error when another process uses the files. */
   static async open(
     columns: () => readonly Column[],
     isKept: (field: string) => boolean,
@@ -255,7 +252,7 @@ export class Rollups {
     return rollups;
   }
 
-  /** Returns the files, the oldest first. */
+  /** Returns the files, oldest first. */
   files(): readonly RollupFile[] {
     return this.#files;
   }
@@ -264,7 +261,7 @@ export class Rollups {
     return this.#own.setAside;
   }
 
-  /** Files of rows of which rollups could not be made. */
+  /** The number of row files for which rollups failed. */
   get failures(): number {
     return this.#failures;
   }
@@ -273,19 +270,19 @@ export class Rollups {
     return this.#files.reduce((sum, { name }) => sum + this.#own.bytes(name), 0);
   }
 
-  /** Tells whether a complete file of rows has no rollups yet, and gets them. */
+  /** Reports whether a complete row file needs rollups and has none yet. */
   lacks({ id, isComplete, rows, to }: Partition): boolean {
     const isNew = isComplete && rows > 0 && !this.#done.has(id);
     return isNew && this.#context.config.rollups.maxDays > 0 && (to ?? 0) >= this.#oldest();
   }
 
-  /** Returns the first of such files; undefined after a failure for a while, too. */
+  /** Returns the first file without rollups; undefined also for a while after a failure. */
   next(partitions: readonly Partition[]): Partition | undefined {
     if (this.#context.clock.monotonic() - this.#failedAt < pauseMs) return undefined;
     return partitions.find((partition) => this.lacks(partition));
   }
 
-  /** Makes rollups of a complete file of rows, which must stay until then. One at a time. */
+  /** Makes rollups of a complete row file, which must stay until that is done. One call at a time. */
   async add(partition: Partition): Promise<void> {
     const { log, clock } = this.#context;
     this.#adding = this.#make(partition).then(
@@ -303,7 +300,7 @@ export class Rollups {
 
   /** Removes files that are too old or too many. */
   async tidy(): Promise<void> {
-    // Not under the hands of what writes to them.
+    // No file is removed while it is written.
     if (this.#adding !== undefined) return;
     const files = this.#files;
     const { maxBytes } = this.#context.config.rollups;
@@ -315,7 +312,7 @@ export class Rollups {
     }
   }
 
-  /** Breaks off what is being made. */
+  /** Aborts the rollup in progress. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#worker.interrupt();

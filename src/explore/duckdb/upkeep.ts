@@ -7,7 +7,7 @@ import { columnOf } from "../column.ts";
 import { quoted } from "./duckdb-table.ts";
 import type { EmbeddedExploreConfig, StoreContext } from "./duckdb-instance.ts";
 
-/** Tells which files stay for now, whatever their age, or even when there are too many bytes. */
+/** Returns why a file must stay for now: whatever its age, or even when there are too many bytes. */
 export type Keep = (partition: Partition) => "age" | "bytes" | undefined;
 
 const hourMs = 3_600_000;
@@ -21,7 +21,7 @@ export class Retention {
   readonly #keep: Keep;
   readonly #clock: Clock;
 
-  /** @param partitions those of the store, the oldest first. Files that go are taken out. */
+  /** @param partitions those of the store, oldest first. Removed files are taken out of it. */
   constructor(
     files: DatabaseFiles,
     partitions: Partition[],
@@ -44,15 +44,15 @@ export class Retention {
     return sizes.reduce((sum, size) => sum + size, files.damagedBytes());
   }
 
-  /** Tells whether there is room for all that is under way. */
+  /** Reports whether there is room for all work in progress. */
   hasRoom(): boolean {
     return this.#wanted() <= this.#config.maxBytes;
   }
 
   /**
-   * Afterwards there is room for what is about to be written, if there can be.
+   * Removes files until there is room for pending writes, if possible.
    *
-   * @param coming bytes that are about to be written.
+   * @param coming returns the bytes about to be written.
    * @param completed resolves when the files that get no more rows are complete.
    */
   async tidy(coming: () => number, completed: () => Promise<void>): Promise<void> {
@@ -71,7 +71,7 @@ export class Retention {
     await removeOldest();
   }
 
-  /** Returns the bytes on disk and those that may come while files are compressed and sorted: both forms take room for a while. */
+  /** Returns the bytes on disk, and those needed while files are compressed and sorted: both forms take space for a while. */
   #wanted(): number {
     const open = this.#partitions.filter(({ isComplete }) => !isComplete);
     const checkpoints = open.reduce((sum, { name }) => sum + checkpointBytes(this.#files.logBytes(name)), 0);
@@ -80,7 +80,7 @@ export class Retention {
 
   async #removeWhile(isWrong: (partition: Partition) => boolean): Promise<void> {
     for (const partition of this.#partitions.filter(({ isComplete }) => isComplete)) {
-      // Meanwhile a sorted one may have taken its place.
+      // A sorted file may have replaced it in the meantime.
       const canGo = partition !== this.#sorter.inWork && this.#partitions.includes(partition);
       if (!canGo || !isWrong(partition)) continue;
       this.#partitions.splice(this.#partitions.indexOf(partition), 1);
@@ -91,17 +91,16 @@ export class Retention {
 
 /** DuckDB compresses rows in groups of this size. */
 const groupRows = 122_880;
-/** The number of rows that are sorted at once. */
+/** Number of rows that are sorted at once. */
 const sliceRows = 8 * groupRows;
-/** Rows of the same ends side by side have nearly the same names, and take a third of the room. */
+/** Neighbouring rows with the same ends have almost the same names, and take a third of the space. */
 const order = ["flow.export.ip.addr", "flow.src.ip.addr", "flow.dst.ip.addr"];
 
 /**
- * Writes the rows of a file into another one, sorted slice by slice. Times that are whole milliseconds are kept as such, because they take
- * 20 bits less.
+ * Copies the rows of a file to another one, sorted slice by slice. Times in whole milliseconds are kept in milliseconds, which takes 20 bits less.
  *
  * @param target the schema of the file that gets the rows.
- * @param pause called before each slice: waits as long as others need the processor, and throws when the work shall end.
+ * @param pause called before each slice: it waits while others need the processor, and throws when the work must end.
  * @throws Error when not all rows arrived.
  */
 async function sortPartition(
@@ -132,7 +131,7 @@ async function sortPartition(
   if (written !== rows) throw new Error(`${written} rows were written of the ${rows} of ${partition.name}`);
 }
 
-/** Finds the columns of times that have nothing below a millisecond. */
+/** Returns the time columns without fractions of a millisecond. */
 async function wholeMilliseconds(connection: DuckDBConnection, partition: Partition): Promise<readonly string[]> {
   const times = [...partition.columns].filter(
     (field) =>
@@ -144,16 +143,16 @@ async function wholeMilliseconds(connection: DuckDBConnection, partition: Partit
   return times.filter((_, i) => Number(counted.getRows()[0]?.[i]) === 0);
 }
 
-/** The interval between checks whether others still need the processor. */
+/** Interval between checks whether others still need the processor, in milliseconds. */
 const pauseMs = 200;
 
-/** Sorts the rows of complete files, one file after the other: they take less room then, and queries read less. */
+/** Sorts the rows of complete files, one file after another. Sorted rows take less space, and queries read less. */
 export class Sorter {
   readonly #context: StoreContext;
   readonly #files: DatabaseFiles;
   readonly #partitions: Partition[];
   readonly #hasRoom: () => boolean;
-  /** Files that stay as they were because they could not be sorted. */
+  /** Files that stay unsorted because sorting failed. */
   readonly #failed = new Set<string>();
   #isClosed = false;
   #breaking = new AbortController();
@@ -163,8 +162,8 @@ export class Sorter {
   #sortedRows = 0;
 
   /**
-   * @param partitions those of the store: a sorted one takes the place of the other.
-   * @param hasRoom whether the disk has room for what the next file needs.
+   * @param partitions those of the store: a sorted file replaces its original.
+   * @param hasRoom reports whether the disk has room for what the next file needs.
    */
   constructor(context: StoreContext, files: DatabaseFiles, partitions: Partition[], hasRoom: () => boolean) {
     this.#context = context;
@@ -173,22 +172,22 @@ export class Sorter {
     this.#hasRoom = hasRoom;
   }
 
-  /** The file under way. */
+  /** The file in progress. */
   get inWork(): Partition | undefined {
     return this.#inWork;
   }
 
-  /** Bytes that the file under way, or the next one, may still need on the disk besides the file that it replaces. */
+  /** Bytes that the file in progress, or the next one, may still need on disk in addition to the file that it replaces. */
   get reservedBytes(): number {
     const file = this.#inWork ?? this.#partitions.find(this.#isWanted);
     if (file === undefined) return 0;
-    // Rows that are less than a group of DuckDB's are written to its log first, uncompressed.
+    // Fewer rows than a DuckDB group go to its log first, uncompressed.
     const logged = Math.min(1, groupRows / file.rows) * file.logBytes;
     const wanted = checkpointBytes(this.#files.bytes(file.name)) + logged;
     return Math.max(0, wanted - this.#files.draftBytes(file.name));
   }
 
-  /** Complete files that are still to be sorted. */
+  /** Number of complete files that are still to be sorted. */
   get waiting(): number {
     return this.#partitions.filter(this.#isWanted).length;
   }
@@ -201,13 +200,13 @@ export class Sorter {
     return this.#failed.size;
   }
 
-  /** Returns the oldest file that is not sorted; undefined while others need the processor or the disk, too. */
+  /** Returns the oldest unsorted file; undefined also while others need the processor or the disk. */
   next(): Partition | undefined {
     const mayBegin = this.#context.isCalm() && !this.#isClosed && this.#hasRoom();
     return mayBegin ? this.#partitions.find(this.#isWanted) : undefined;
   }
 
-  /** Sorts a file, which must stay until then. One at a time. */
+  /** Sorts a file, which must stay until that is done. One call at a time. */
   async sort(partition: Partition): Promise<void> {
     this.#breaking = new AbortController();
     this.#inWork = partition;
@@ -225,14 +224,14 @@ export class Sorter {
     await this.#working;
   }
 
-  /** Breaks off what is under way; its file stays as it was, and is sorted later. */
+  /** Aborts the work in progress. The file stays unchanged, and is sorted later. */
   async giveWay(): Promise<void> {
     this.#breaking.abort();
     this.#connection?.interrupt();
     await this.#working;
   }
 
-  /** The same for good. */
+  /** Aborts the work in progress for good. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.giveWay();

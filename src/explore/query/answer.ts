@@ -3,18 +3,18 @@ import { columnOf, type Column, type ColumnType } from "../column.ts";
 import type { PlainValue } from "./sql-dialect.ts";
 import type { Measure, When } from "./explore-query.ts";
 
-/** A table that is exported from an answer. */
+/** A table for the export of an answer. */
 export interface AnswerTable {
   readonly head: readonly string[];
   readonly lines: readonly (readonly PlainValue[])[];
 }
 
-/** The name of the column with the times of an answer. */
+/** The name of the time column in the table of an answer. */
 const timeHead = "time";
 
 /**
- * An answer as a table. Without granularity a line for each row; else one for each row and time. The last lines are those of the
- * others and the total, whose keys are `(others)` and `(total)`.
+ * Returns an answer as a table. Without granularity it has a line for each row, else one for each row and time. The last lines are those of the others
+ * and the total, with the keys `(others)` and `(total)`.
  */
 export function answerTable(answer: ExploreAnswer): AnswerTable {
   const { dimensions, rows, others, total, times, measure } = answer;
@@ -39,21 +39,21 @@ export function answerTable(answer: ExploreAnswer): AnswerTable {
   return { head, lines };
 }
 
-/** Single records as a table: a column for each field that one of them has, or that was asked for. */
+/** Returns single records as a table, with a column for each field that a record has or the query names. */
 export function flowsTable({ records }: FlowsAnswer, fields: readonly string[]): AnswerTable {
   const names = fields.length > 0 ? fields : [...new Set(records.flatMap((record) => Object.keys(record)))];
   return { head: names, lines: records.map((record) => names.map((name) => record[name] ?? null)) };
 }
 
-/** Single records, the newest first. */
+/** Single records, newest first. */
 export interface FlowsAnswer {
   readonly records: readonly Readonly<Record<string, PlainValue>>[];
-  /** The number of records that one of them may stand for. */
+  /** The maximum number of records that one of them stands for. */
   readonly sampling: number;
   readonly complete: boolean;
 }
 
-/** A table as CSV (RFC 4180). The head is names of fields as they are, so that programs find them. */
+/** Returns a table as CSV (RFC 4180). The header has the exact names of fields, so that programs find them. */
 export function tableCsv({ head, lines }: AnswerTable): string {
   return [head.map(quoted), ...lines.map((line) => line.map(cell))].map((cells) => `${cells.join(",")}\r\n`).join("");
 }
@@ -61,7 +61,7 @@ export function tableCsv({ head, lines }: AnswerTable): string {
 function cell(value: PlainValue): string {
   if (value === null) return "";
   const text = typeof value === "object" ? value.join(";") : String(value);
-  // A spreadsheet takes a text that begins so for a formula.
+  // A spreadsheet takes a text with such a beginning for a formula.
   return quoted(typeof value === "number" || !/^[=+\-@\t\r]/.test(text) ? text : `'${text}`);
 }
 
@@ -70,8 +70,8 @@ function quoted(text: string): string {
 }
 
 /**
- * The columns of a table, with types that all of their values have: a dimension that is a number has words, too, in the lines of the others and the total,
- * and is a column of texts then. Where there is no value, the type is that of the field.
+ * Returns the columns of a table, with types that fit all of their values. A numeric dimension has words in the lines of the others and the total, and
+ * is then a text column. Without any value, the type is that of the field.
  */
 export function tableColumns({ head, lines }: AnswerTable): readonly (Column & { readonly type: CellType })[] {
   return head.map((field, i) => {
@@ -85,7 +85,7 @@ export function tableColumns({ head, lines }: AnswerTable): readonly (Column & {
   });
 }
 
-/** The types of cells: an address is a text, and no number needs the last bit of 64. */
+/** The types of cells. An address is a text, and no number needs the last bit of 64. */
 type CellType = Exclude<ColumnType, "address" | "unsigned">;
 
 const cellTypes: Readonly<Record<ColumnType, CellType>> = {
@@ -107,7 +107,7 @@ function typeOf(values: readonly PlainValue[], isTime: boolean): CellType {
   return values.every((value) => typeof value === "boolean") ? "boolean" : "text";
 }
 
-/** A table as a stream of Arrow, with the columns of {@link tableColumns}; times are instants in UTC. */
+/** Returns a table as an Arrow stream, with the columns of {@link tableColumns}. Times are instants in UTC. */
 export function tableArrow(table: AnswerTable): Uint8Array {
   const columns = tableColumns(table);
   const stream = new ArrowStream(columns, { hasRest: false });
@@ -126,17 +126,17 @@ function cellOf({ type, isArray }: Column, value: PlainValue): PlainValue {
   return isArray ? value.map(String) : JSON.stringify(value);
 }
 
-/** The unit that a number of an answer counts. */
+/** The unit of a number in an answer. */
 export type Unit = "B" | "packets" | "flows" | "bit/s" | "packet/s" | "%" | "addresses" | "ports";
 
-/** One number over the range, and over time. */
+/** A number over the whole range, and over time. */
 export interface AnswerValue {
   readonly value: number;
-  /** The same of the range before, where that was asked for. */
+  /** The value of the range before, where it was requested. */
   readonly previous?: number;
-  /** One for each of the times. */
+  /** A value for each of the times. */
   readonly series?: readonly number[];
-  /** The percentile of the series that was asked for. */
+  /** The requested percentile of the series. */
   readonly percentile?: number;
 }
 
@@ -147,53 +147,53 @@ interface AnswerRow extends AnswerValue {
   readonly share: number;
 }
 
-/** A part of the range, and whether it comes from single records or from sums by minute. */
+/** A part of the range, and its source: single records or per-minute sums. */
 export interface AnswerPart {
   readonly kind: "records" | "minutes";
   readonly from: string;
   readonly to: string;
 }
 
-/** The part of the range that the store has. */
+/** The part of the range that the store covers. */
 export interface Coverage {
-  /** False: the store lacks a part of the range. */
+  /** False where the store lacks a part of the range. */
   readonly complete: boolean;
-  /** The oldest first. */
+  /** The parts, oldest first. */
   readonly parts: readonly AnswerPart[];
   /** The part of the range that the answer lacks, and why. */
   readonly missing?: MissingPart;
-  /** The same of the range before, where that was asked for: what is kept of it is less than what was. */
+  /** The missing part of the range before, where that was requested: the store keeps less of it than there was. */
   readonly missingBefore?: MissingPart;
 }
 
 interface MissingPart {
   readonly from: string;
   readonly to: string;
-  /** For people. */
+  /** A text for people. */
   readonly because: string;
-  /** Fields of the question that rollups of this time lack. */
+  /** Fields of the query that rollups of this time lack. */
   readonly lacking: readonly string[];
 }
 
 export interface ExploreAnswer extends Coverage {
   readonly from: string;
   readonly to: string;
-  /** 0: without times. */
+  /** 0 without times. */
   readonly granularitySeconds: number;
   readonly measure: Measure;
   readonly when: When;
   readonly unit: Unit;
   readonly dimensions: readonly string[];
-  /** Beginnings of the buckets. */
+  /** The starts of the buckets. */
   readonly times?: readonly string[];
-  /** The largest first. */
+  /** The rows, largest first. */
   readonly rows: readonly AnswerRow[];
   /** The sum of the other keys. */
   readonly others: AnswerValue & { readonly keys: number; readonly share: number };
   readonly total: AnswerValue;
-  /** True: different values were too many to be counted one by one. */
+  /** Present where there were too many different values to count exactly. */
   readonly estimated?: true;
-  /** The largest number of records for which one that is kept stands. */
+  /** The maximum number of records that one kept record stands for. */
   readonly sampling: number;
   readonly store: "duckdb" | "clickhouse";
   readonly elapsedMs: number;

@@ -5,9 +5,10 @@ import { ExploreError } from "../column.ts";
 const units: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 
 /**
- * Reads an end of a range of time: RFC 3339, `now`, or a time span before now: `-15m`, `-1h`, `-7d`.
+ * Reads an end of a time range: RFC 3339, `now`, or a time before now: `-15m`, `-1h`, `-7d`.
  *
- * @param now milliseconds since the epoch. @returns the same; undefined when the text is none.
+ * @param now milliseconds since the epoch.
+ * @returns milliseconds since the epoch; undefined for any other text.
  */
 function readBound(text: string, now: number): number | undefined {
   if (text === "now") return now;
@@ -41,55 +42,55 @@ export const countedFields: Readonly<Partial<Record<Measure, string>>> = {
   destination_ports: "flow.dst.l4.port.id",
 };
 
-/** When bytes and packets count: when they flowed, or when the record of their flow came. Flows count when their records came. */
+/** When bytes and packets count: when they flowed, or when their record was received. Flows count when their records were received. */
 export const bookings = ["flowed", "received"] as const;
 export type When = (typeof bookings)[number];
 
-/** Seconds of the granularities that can be asked for. */
+/** The granularities of queries, in seconds. */
 export const granularities = { "10s": 10, "1m": 60, "5m": 300, "1h": 3600, "1d": 86_400 } as const;
 
-/** Records from a time on up to another, milliseconds since the epoch; the second does not belong to it. */
+/** A time range in milliseconds since the epoch. It excludes its end. */
 export interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** A question: plain data, checked but for the names of fields. */
+/** A query: plain data, checked except for the names of fields. */
 export interface ExploreQuery extends TimeRange {
   readonly filter: Filter | undefined;
-  /** Names of fields; up to four. */
+  /** Up to four names of fields. */
   readonly dimensions: readonly string[];
   readonly measure: Measure;
   readonly when: When;
   readonly limit: number;
-  /** 0: no times. */
+  /** 0 for a query without times. */
   readonly granularitySeconds: number;
   readonly compare: boolean;
   readonly percentile: number | undefined;
-  /** The scopes of the metadata to which who asks is limited; left out: they are not. */
+  /** The metadata scopes to which the caller is limited; left out: no limit. */
   readonly scopes?: readonly string[];
-  /** The records are among these, of which more is asked at once: a store may read them all once, and then no others. */
+  /** A set of records that contains those of this and several related queries. A store may read the set once and answer all of them from it. */
   readonly within?: Within;
 }
 
-/** Records of a filter and a range. */
+/** The records of a filter and a range. */
 export interface Within extends TimeRange {
   readonly filter: Filter;
-  /** Those that are asked for as dimensions. */
+  /** The fields that are requested as dimensions. */
   readonly fields: readonly string[];
 }
 
-/** A question for single records, newest first. */
+/** A query for single records, newest first. */
 export interface FlowsQuery extends TimeRange {
   readonly filter: Filter | undefined;
   readonly limit: number;
-  /** Empty: all. */
+  /** The fields to return; empty for all. */
   readonly fields: readonly string[];
-  /** As in {@link ExploreQuery}. */
+  /** The scopes of the caller, as in {@link ExploreQuery}. */
   readonly scopes?: readonly string[];
 }
 
-/** The range before, of the same length. Nothing is from before the epoch. */
+/** Returns the range before, of the same length. It never begins before the epoch. */
 export function rangeBefore({ from, to }: TimeRange): TimeRange {
   return { from: Math.max(0, 2 * from - to), to: from };
 }
@@ -99,16 +100,18 @@ const maxLimit = 1000;
 const maxFlows = 10_000;
 const maxFields = 200;
 const maxBuckets = 2000;
-/** The stores count nanoseconds of these years. */
+/** The first time of the years in which stores count nanoseconds. */
 const firstTime = Date.UTC(1970, 0);
 const lastTime = Date.UTC(2200, 0);
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a question.
+ * Reads a query.
  *
- * @param body JSON. @param now milliseconds since the epoch. @param granularity where the body has none.
+ * @param body JSON.
+ * @param now milliseconds since the epoch.
+ * @param granularity the default for a body without one.
  * @throws ExploreError that names the field at fault.
  */
 export function readQuery(body: unknown, now: number, granularity: "auto" | "none" = "auto"): ExploreQuery {
@@ -145,7 +148,7 @@ export function readQuery(body: unknown, now: number, granularity: "auto" | "non
   };
 }
 
-/** The same for {@link FlowsQuery}. */
+/** Reads a {@link FlowsQuery} in the same way. */
 export function readFlowsQuery(body: unknown, now: number): FlowsQuery {
   const fields = objectOf(body, ["from", "to", "filter", "limit", "fields"]);
   return {
@@ -156,12 +159,12 @@ export function readFlowsQuery(body: unknown, now: number): FlowsQuery {
   };
 }
 
-/** Makes the error of a question whose field is wrong. */
+/** Returns the error for a wrong field of a query. */
 export function fault(field: string, message: string): ExploreError {
   return new ExploreError("invalid_argument", message, field);
 }
 
-/** Reads the fields of a question. @throws ExploreError for one that is not known. */
+/** Reads the fields of a query. @throws ExploreError for an unknown field. */
 export function objectOf(body: unknown, known: readonly string[]): Fields {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw fault("", "the body must be a JSON object");
@@ -210,7 +213,7 @@ function autoGranularity(seconds: number): number {
   if (seconds <= 7200) return granularities["1m"];
   if (seconds <= 43_200) return granularities["5m"];
   if (seconds <= 30 * 86_400) return granularities["1h"];
-  // Several days, so that no range has more values than one can ask for.
+  // The bucket has several days, so that no range has more values than a query may return.
   return granularities["1d"] * Math.ceil(seconds / granularities["1d"] / maxBuckets);
 }
 

@@ -8,42 +8,42 @@ import {
   type Spreading,
 } from "./sql-dialect.ts";
 
-/** Expressions of whole milliseconds since the epoch. */
+/** SQL expressions in whole milliseconds since the epoch. */
 interface Milliseconds {
   readonly from: string;
   readonly to: string;
 }
 
-/** What is divided, and over which time. */
+/** An amount to divide, and the time over which it flowed. */
 export interface FlowedSum {
-  /** An expression of a whole number that is not negative. */
+  /** An expression for a non-negative integer. */
   readonly value: string;
   /** The first and the last millisecond of the flow. */
   readonly flow: Milliseconds;
-  /** Whether the product of value and length is below 2^63: then it is taken as it is, which costs a third. */
+  /** True where the product of value and length is below 2^63. Then it is computed directly, at a third of the cost. */
   readonly isSmall: boolean;
 }
 
 /**
- * Returns what of a sum had flowed before a time, rounded down: of a flow from its first to its last millisecond, all of which have the same share. So the
- * parts of a flow are differences of whole numbers, and add up to all of it, whatever the buckets are.
+ * Returns the part of a sum that flowed before a time, rounded down. A flow lasts from its first to its last millisecond, with an equal share in each.
+ * So its parts are differences of integers, and add up to the whole in any buckets.
  *
- * @param time of a flow that has begun by then, and not ended.
+ * @param time a time after the flow began and before it ended.
  */
 function passedBy(dialect: SqlDialect, { value, flow, isSmall }: FlowedSum, time: string): string {
   const length = `(${flow.to} - ${flow.from} + 1)`;
   const passed = `(${time} - ${flow.from})`;
   if (isSmall) return dialect.divide(`(${value} * ${passed})`, length);
   const whole = (number: string): string => dialect.unsigned(number);
-  // Up to 2^53 a product of doubles is exact, and then the quotient rounded down is, too.
+  // Up to 2^53 a product of doubles is exact, and so is the quotient after rounding down.
   const isExact = `${dialect.double(value)} * ${length} <= 9007199254740992`;
   const inDouble = whole(`floor(${dialect.double(value)} * ${passed} / ${length})`);
-  // In two products, each of 64 bits.
+  // This uses two products of 64 bits each.
   const inWhole = `${dialect.divide(value, whole(length))} * ${whole(passed)} + ${dialect.divide(`(${value} % ${whole(length)}) * ${whole(passed)}`, whole(length))}`;
   return `CASE WHEN ${isExact} THEN ${inDouble} ELSE ${inWhole} END`;
 }
 
-/** The same for any flow. */
+/** Returns the part of a sum that flowed before a time, for any flow. */
 function flowedBefore(dialect: SqlDialect, sum: FlowedSum, time: string): string {
   const { value, flow } = sum;
   return `CASE WHEN ${flow.to} < ${time} THEN ${value} WHEN ${flow.from} >= ${time} THEN ${none(dialect, sum)} ELSE ${passedBy(dialect, sum, time)} END`;
@@ -53,27 +53,27 @@ function none(dialect: SqlDialect, { isSmall }: FlowedSum): string {
   return isSmall ? "0" : dialect.unsigned("0");
 }
 
-/** Returns the part of a sum that flowed between two times, of which the second is not part of it. */
+/** Returns the part of a sum that flowed between two times, without the second. */
 export function flowedPart(dialect: SqlDialect, sum: FlowedSum, within: Milliseconds): string {
   const { value, flow } = sum;
   const before = (time: string): string => flowedBefore(dialect, sum, time);
   const part = difference(dialect, sum, before(within.to), before(within.from));
-  // Most flows are not cut, and need one test.
+  // Most flows are not cut, so one test is enough for them.
   return `CASE WHEN ${flow.from} >= ${within.from} AND ${flow.to} < ${within.to} THEN ${value} ELSE ${part} END`;
 }
 
 /** Rows of flows whose bytes are to be booked. */
 export interface FlowedRows {
-  /** What stands behind FROM, with the first and last milliseconds `flow_start` and `flow_end` and what is divided, `flow_value`. */
+  /** The text after FROM. It has the first and last milliseconds as `flow_start` and `flow_end`, and the amount to divide as `flow_value`. */
   readonly rows: string;
-  /** The names of the columns that are handed on. */
+  /** The names of the columns to keep. */
   readonly cells: readonly string[];
-  /** Returns the sum of a row by how many records it stands for. */
+  /** Returns the sum of a row, multiplied by its weight. */
   readonly weighed: (sum: string) => string;
   readonly isSmall: boolean;
 }
 
-/** Returns the rows with what of them flowed within a range, for sums without buckets. */
+/** Returns the rows with the amounts that flowed within a range, for sums without buckets. */
 export function partsInRange(
   dialect: SqlDialect,
   { rows, cells, weighed, isSmall }: FlowedRows,
@@ -86,12 +86,12 @@ export function partsInRange(
 const sumOfRows = { value: "flow_value", flow: { from: "flow_start", to: "flow_end" } } as const;
 
 /**
- * Returns the rows with all of what flowed, as the sum of their first bucket, and what of it flowed after that one: it goes to the next bucket when sums are
- * put where they belong. Most flows have one bucket or two, so this is all for them.
+ * Returns the rows with the whole amount as the sum of their first bucket, and the amount after that bucket, which later moves to the next one. This is
+ * enough for most flows, which have one bucket or two.
  *
- * @param step the length of the buckets, milliseconds.
- * @param end where the range cuts flows; undefined: it cuts none of them.
- * @param later the name of a column of what flowed after the first bucket, where that was found before.
+ * @param step the length of the buckets in milliseconds.
+ * @param end where the range cuts flows; undefined: it cuts none.
+ * @param later the name of a column with the amount after the first bucket, where it is stored.
  */
 export function partsInBuckets(
   dialect: SqlDialect,
@@ -115,9 +115,11 @@ export function partsInBuckets(
 }
 
 /**
- * Returns a row for each further bucket of longer flows: what flowed after it leaves it, as above. To unfold a row costs as much as three sums.
+ * Returns a row for each further bucket of longer flows. The amount after a bucket is subtracted from it, as above. Expanding a row costs as much as
+ * three sums.
  *
- * @param range from the beginning of its first bucket. @param isCut whether its end cuts the last one: then nothing counts that flowed later.
+ * @param range starts with its first bucket.
+ * @param isCut true where its end cuts the last bucket: then later amounts do not count.
  */
 export function partsOfLongFlows(
   dialect: SqlDialect,
@@ -145,9 +147,9 @@ export function partsOfLongFlows(
 }
 
 /**
- * Returns the rows with what they have in their first bucket and in each that lies within the flow, for {@link spreadOverBuckets}.
+ * Returns the rows with their amounts in the first bucket and in each bucket inside the flow, for {@link spreadOverBuckets}.
  *
- * @param cut a range that cuts all of the flows: they count as if they had begun and ended in it, with what flowed there.
+ * @param cut a range that cuts all of the flows: they count as if they began and ended in it, with the amount that flowed there.
  */
 export function spreadParts(
   dialect: SqlDialect,
@@ -174,8 +176,8 @@ export function spreadParts(
 }
 
 /**
- * Returns sums by bucket `b` and key `i`, `m`, of sums by first and last bucket: `b i m q p`. What flowed up to the end of a bucket is rounded down for each key, so all
- * of a key are what it has.
+ * Returns sums `m` by bucket `b` and key `i`, from sums by first and last bucket: `b i m q p`. The amount up to the end of a bucket is rounded down for
+ * each key, so the buckets of a key add up to its total.
  */
 export function spreadOverBuckets(
   dialect: SqlDialect,
@@ -186,7 +188,7 @@ export function spreadOverBuckets(
   const unit = step * parts;
   const first = dialect.divide("b", String(spanFactor));
   const spans = `SELECT ${first} AS f, b % ${spanFactor} AS l, i, m * ${unit} AS m, q * ${step} AS q, p FROM (${sums})`;
-  // What a bucket has of flows that begin or end there, and by how much it differs from the one before in what goes through it.
+  // For each bucket: the amounts of flows that begin or end there, and the change of the amount that passes through it.
   const changes = [
     "SELECT f AS b, i, CASE WHEN l = 0 THEN m ELSE p END AS a, 0 AS d FROM spans",
     "SELECT f + l, i, m - p - (l - 1) * q, -q FROM spans WHERE l > 0",
@@ -202,7 +204,7 @@ export function spreadOverBuckets(
   return `WITH spans AS MATERIALIZED (${spans}), changed AS MATERIALIZED (${changed}) ${values}`;
 }
 
-/** The end of the bucket of a flow's first millisecond. */
+/** Returns the end of the bucket with a flow's first millisecond. */
 function firstEnd(dialect: SqlDialect, step: number): string {
   return `(${dialect.divide("flow_start", String(step))} + 1) * ${step}`;
 }

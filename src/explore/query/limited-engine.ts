@@ -4,7 +4,7 @@ import { columnOf, ExploreError, isMetadataName, type Column } from "../column.t
 import type { ExploreQuery } from "./explore-query.ts";
 import type { QueryEngine, Spreading, SqlDialect } from "./sql-dialect.ts";
 
-/** Limits a question to the records with an end in one of these scopes, and to what of them is shown by {@link limitedTo}. */
+/** Limits a query to records with an end in one of these scopes. {@link limitedTo} limits which fields of them are visible. */
 export function inScopes<Query extends Pick<ExploreQuery, "filter" | "scopes">>(
   query: Query,
   scopes: readonly string[],
@@ -17,9 +17,9 @@ export function inScopes<Query extends Pick<ExploreQuery, "filter" | "scopes">>(
 }
 
 /**
- * An engine for callers who are limited to scopes: to its questions a record lacks whatever they may not see, also where a filter or a key
- * asks for it. Of an end in another scope, or in none, that is all but address, port and protocol; what is of the connection is shown where
- * both are in the caller's scopes.
+ * Returns an engine for callers who are limited to scopes. Fields that they may not see are missing from records, also for filters and keys. For an end
+ * in another scope, or in none, only address, port and protocol are visible. Fields of the connection are visible where both ends are in the caller's
+ * scopes.
  *
  * @param scopes undefined: the caller is not limited.
  */
@@ -58,14 +58,14 @@ class LimitedEngine implements QueryEngine {
     };
   }
 
-  /** A key of metadata is always one: whether records of others have it is not told. */
+  /** Any metadata key has a column, so that callers cannot find out whether other scopes use it. */
   columnOf(field: string): Column {
     const own = isMetadataName(field) ? columnOf(field) : undefined;
     if (own !== undefined) return own;
     try {
       return this.#engine.columnOf(field);
     } catch (error) {
-      // The nearest name may be one of others.
+      // The suggested name may belong to another scope.
       if (!(error instanceof ExploreError)) throw error;
       throw new ExploreError(error.code, `Explore does not keep the field ${quote(field)}`);
     }

@@ -14,14 +14,14 @@ import {
   type Within,
 } from "./explore-query.ts";
 
-/** The way of flows, as seen from what a profile is about. `all`: it is no end of a flow, so that there are no ways. */
+/** The direction of flows, as seen from the subject of a profile. `all`: the subject is no end of a flow, so there is no direction. */
 export type Way = "in" | "out" | "all";
 
-/** What a profile is about: the filters of its flows. */
+/** The subject of a profile: the filters of its flows. */
 export interface Subject {
   readonly field: string;
   readonly value: string;
-  /** Of all its flows. */
+  /** The filter of all its flows. */
   readonly filter: string;
   readonly ways: readonly { readonly way: Way; readonly filter: string }[];
 }
@@ -37,7 +37,7 @@ function literal(value: string, { type }: Known): string {
   return isPlain ? value : JSON.stringify(value);
 }
 
-/** A name as filters have it; one with a hyphen stands in backticks. */
+/** Returns a name for a filter; a name with a hyphen gets backticks. */
 const nameOf = (field: string): string => (field.includes("-") ? `\`${field}\`` : field);
 
 const bothWays = (field: string, value: string, into: string, out: string): Subject => ({
@@ -50,7 +50,7 @@ const bothWays = (field: string, value: string, into: string, out: string): Subj
   ],
 });
 
-/** The subjects that have a name of their own. An end of a flow has two ways; so has an interface, for which they are its own. */
+/** The subjects with names of their own. An end of a flow has two directions; so has an interface, from its own point of view. */
 const named: Readonly<Record<string, (value: string) => Subject>> = {
   address: (value) => bothWays("address", value, `dst = ${value}`, `src = ${value}`),
   prefix: (value) => bothWays("prefix", value, `dst in ${value}`, `src in ${value}`),
@@ -62,14 +62,14 @@ const named: Readonly<Record<string, (value: string) => Subject>> = {
   },
 };
 
-/** Beginnings of the fields of one end: what is asked for is the value at either end. */
+/** Prefixes of the fields of one end. The query covers the value at either end. */
 const endBeginning = /^(?:flow\.)?(?:src|dst)\./;
 
 /**
- * Finds the flows of a value: of `address`, `prefix`, `interface`, of a field of records, or of what stands at either end of a flow, such as
- * `tag`, `as` or `site.name`.
+ * Returns the flows of a value: of `address`, `prefix`, `interface`, of a field of records, or of a field at either end of a flow, such as `tag`, `as`
+ * or `site.name`.
  *
- * @throws ExploreError that names what is wrong.
+ * @throws ExploreError that names the fault.
  */
 export function subjectOf(field: string, value: string): Subject {
   if (value === "") throw fault("value", "value must not be empty");
@@ -95,7 +95,7 @@ export function subjectOf(field: string, value: string): Subject {
 
 const endOf = (end: "src" | "dst"): readonly string[] => [`flow.${end}.ip.addr`, `flow.${end}.ip.subnet.name`];
 
-/** What the flows of a subject are ranked by: the one list of questions, for addresses and for all other values. */
+/** The rankings of the flows of a subject. The list applies to addresses and to all other values. */
 const rankings: readonly { readonly name: string; readonly by: Readonly<Partial<Record<Way, readonly string[]>>> }[] = [
   { name: "peers", by: { in: endOf("src"), out: endOf("dst") } },
   { name: "sources", by: { all: endOf("src") } },
@@ -112,24 +112,24 @@ const rankings: readonly { readonly name: string; readonly by: Readonly<Partial<
 
 const rankedFields = [...new Set(rankings.flatMap(({ by }) => Object.values(by).flat()))];
 
-/** The parts of a profile, which can be asked for one by one. */
+/** The parts of a profile, which can be requested individually. */
 export const profileParts = ["traffic", "rankings", "seen"] as const;
 type ProfilePart = (typeof profileParts)[number];
 
-/** The questions that a profile is made of. */
+/** The queries from which a profile is made. */
 export interface ProfileQuestions {
   status(signal: AbortSignal): Promise<{ readonly from?: string | undefined }>;
   query(query: ExploreQuery, signal: AbortSignal): Promise<ExploreAnswer>;
   flows(query: FlowsQuery, signal: AbortSignal): Promise<FlowsAnswer>;
 }
 
-/** Traffic of one way over time, in bits per second. */
+/** Traffic of one direction over time, in bits per second. */
 interface WayOfTraffic {
   readonly way: Way;
   readonly filter: string;
   readonly value: number;
   readonly series: readonly number[];
-  /** Of the range before, which is as long; absent where nothing is kept of it. */
+  /** Traffic of the range before, which has the same length; absent where none of it is kept. */
   readonly previous?: { readonly value: number; readonly series: readonly number[] };
 }
 
@@ -154,27 +154,27 @@ export interface Profile {
   readonly elapsedMs: number;
 }
 
-/** So many profiles are answered at a time, each one question after the other: few of the places of the store's own queue are taken by them. */
+/** Number of profiles answered at a time, each with one query after another. They occupy few places in the store's own queue. */
 const mostRunning = 2;
 const mostWaiting = 64;
 
-/** Answers what values do. Of all profiles together few questions wait at a time, so that others have their turn. */
+/** Answers profiles of values. All profiles together run few queries at a time, so that other callers get their turn. */
 export class Profiles {
   readonly #questions: ProfileQuestions;
   readonly #now: () => number;
   readonly #gate = new QueryGate(mostRunning, mostWaiting);
 
-  /** @param now milliseconds since the epoch. */
+  /** @param now returns milliseconds since the epoch. */
   constructor(questions: ProfileQuestions, now: () => number) {
     this.#questions = questions;
     this.#now = now;
   }
 
   /**
-   * Answers what a value does: its traffic both ways with that of the time before, the largest of it, when it was seen.
+   * Returns the profile of a value: its traffic in both directions with that of the range before, its rankings, and when it was seen.
    *
    * @param body JSON: `field`, `value`, `from`, `to`, `parts`, `limit`.
-   * @param scopes of the metadata to which who asks is limited; undefined: they are not.
+   * @param scopes the metadata scopes to which the caller is limited; undefined: no limit.
    * @throws ExploreError; `resource_exhausted` when too many wait.
    */
   async answer(body: unknown, signal: AbortSignal, scopes?: readonly string[]): Promise<Profile> {
@@ -192,7 +192,7 @@ export class Profiles {
     if (!Array.isArray(parts) || parts.some((part) => !known.includes(part)))
       throw fault("parts", `parts must be a list of ${profileParts.join(", ")}`);
     const subject = subjectOf(field, value);
-    // Also for a part that does not ask for it: a wrong value gets one message.
+    // This checks the values even for parts that do not use them, so that a wrong value always gets the same message.
     readQuery({ ...range, limit, filter: subject.filter }, at);
     const questions = this.#questions;
     const running = new RunningProfile(
@@ -228,14 +228,14 @@ export class Profiles {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** A profile while it is answered: its questions go one after the other, so that others have their turn between them. */
+/** A profile in progress. Its queries run one after another, so that other queries can run in between. */
 class RunningProfile {
   readonly #subject: Subject;
   readonly #asked: Body;
   readonly #questions: ProfileQuestions;
   readonly #now: number;
   readonly #signal: AbortSignal;
-  /** All records that it asks for: of the range, and of the one before. */
+  /** All records that it needs: those of the range, and of the one before. */
   readonly #within: Within | undefined;
 
   constructor(subject: Subject, asked: Body, questions: ProfileQuestions, now: number, signal: AbortSignal) {
@@ -291,7 +291,7 @@ class RunningProfile {
     return answers;
   }
 
-  /** The first and the last record in all that is kept; the first to ten seconds, to a minute where records of years are kept. */
+  /** Returns the first and the last record of all that is kept. The first is exact to ten seconds, or to a minute where records of years are kept. */
   async seen(): Promise<NonNullable<Profile["seen"]>> {
     const { from: keptSince } = await this.#questions.status(this.#signal);
     if (keptSince === undefined || Date.parse(keptSince) >= this.#now) return {};
@@ -310,7 +310,7 @@ class RunningProfile {
     if (first === undefined) return { keptSince };
     const newest = readFlowsQuery({ from: first, to: "now", filter, limit: 1, fields: ["@timestamp"] }, this.#now);
     const last = (await this.#questions.flows(newest, this.#signal)).records[0]?.["@timestamp"];
-    // The first bucket begins before what is kept.
+    // The first bucket begins before the kept records.
     const shown = first < keptSince ? keptSince : first;
     return { first: shown, ...(typeof last === "string" && { last }), keptSince };
   }
@@ -324,7 +324,7 @@ class RunningProfile {
     return this.#questions.query({ ...query, ...(this.#within && { within: this.#within }) }, this.#signal);
   }
 
-  /** The same of the range before, in buckets of the same places. */
+  /** Returns the answer for the range before, in buckets at the same positions. */
   async #before(
     filter: string,
     { from, to, granularitySeconds, times = [] }: ExploreAnswer,
@@ -334,7 +334,7 @@ class RunningProfile {
     if (shift === 0 || Date.parse(from) < shift) return undefined;
     const query = readQuery({ from: earlier(from), to: earlier(to), filter, measure: "bits_per_second" }, this.#now);
     const answer = await this.#ask({ ...query, granularitySeconds });
-    // A part of the time before is no measure of now.
+    // An incomplete earlier range is no basis for a comparison.
     return answer.missing === undefined ? answer : undefined;
   }
 }

@@ -25,8 +25,8 @@ import type { TimeRange, When } from "./explore-query.ts";
 import { spreadOverBuckets } from "./flowed-sql.ts";
 
 /**
- * A pattern of filters as one of LIKE, with backslashes as quotes: somewhere in a text, case not counting, `*` is any text, `?` any
- * character, `^` and `$` are the ends of the text, `\` takes the special meaning from the next character.
+ * Returns a filter pattern as a LIKE pattern with backslash escapes. It matches anywhere in a text, ignoring case: `*` is any text, `?` any character,
+ * `^` and `$` are the ends of the text, `\` escapes the next character.
  */
 function likePattern(pattern: string): string {
   const characters = Array.from(pattern);
@@ -49,10 +49,7 @@ function literal(character: string): string {
 
 type WhereContext = Pick<QueryEngine, "dialect" | "columnOf"> & { readonly values: SqlValues };
 
-/**
- * Returns a condition that is true of the rows of which the filter is true; of others it is false or NULL. All values of the filter are values of
- * the statement.
- */
+/** Returns a condition that is true for rows that pass the filter, and false or NULL for others. All values of the filter are parameters of the statement. */
 function filterSql(filter: Filter, context: WhereContext): string {
   if ("fields" in filter) {
     return or(filter.fields.map((field) => termSql(filter, context.columnOf(field), context)));
@@ -75,7 +72,7 @@ function or(terms: readonly string[]): string {
   return terms.length === 0 ? no : terms.length === 1 ? (terms[0] as string) : `(${terms.join(" OR ")})`;
 }
 
-/** Returns the condition of a term for a scalar value, which is an expression of a type. */
+/** Returns the condition of a term for a scalar value, given as an expression of a type. */
 function judge(term: FilterTerm, value: string, type: ColumnType, context: WhereContext): string {
   const { dialect, values } = context;
   switch (term.kind) {
@@ -116,7 +113,7 @@ function judge(term: FilterTerm, value: string, type: ColumnType, context: Where
   return type === "boolean" ? `${value} = ${values.add({ type: "boolean", value: term.value })}` : no;
 }
 
-/** The way values of a type are compared with quantities; undefined: none is one. */
+/** The way in which values of a type are compared with quantities; undefined: they cannot be. */
 type Comparable = "whole" | "double" | "time" | undefined;
 
 function comparable(of: "number" | "time", type: ColumnType): Comparable {
@@ -131,7 +128,7 @@ function bounded(value: bigint): bigint {
   return value > maxWhole ? maxWhole : value < -maxWhole ? -maxWhole : value;
 }
 
-/** A whole number that is not above a quantity, or not below it. */
+/** Rounds a quantity to an integer. */
 function whole(quantity: Quantity, round: (value: number) => number): bigint {
   if (typeof quantity === "bigint") return bounded(quantity);
   if (!Number.isFinite(quantity)) return quantity > 0 ? maxWhole : -maxWhole;
@@ -147,7 +144,7 @@ function compareSql(
 ): string {
   if (as === undefined) return no;
   if (as === "double") return `${value} ${operator} ${values.add({ type: "double", value: Number(limit) })}`;
-  // Between whole numbers lie none, so a limit with a fraction can be moved to the next one.
+  // There is no integer between two neighbours, so a fractional limit can move to the next one.
   const rounded = whole(limit, operator === "<" || operator === ">=" ? Math.ceil : Math.floor);
   return `${value} ${operator} ${values.add({ type: as, value: rounded })}`;
 }
@@ -165,7 +162,7 @@ function rangeSql({ first, last }: QuantityRange, value: string, as: Comparable,
   return `${value} BETWEEN ${values.add({ type: as, value: from })} AND ${values.add({ type: as, value: to })}`;
 }
 
-/** A statement with a condition that is true of the rows of which a filter is true. */
+/** Returns a statement with a condition that is true for rows that pass a filter. */
 export function filteredStatement(
   engine: Pick<QueryEngine, "dialect" | "columnOf">,
   filter: Filter,
@@ -177,15 +174,15 @@ export function filteredStatement(
   return { sql: sqlOf(where), values: values.list };
 }
 
-/** The question that statements ask of records. */
+/** A query of statements over records. */
 export interface RecordsQuery extends TimeRange {
   readonly engine: Pick<QueryEngine, "dialect" | "columnOf" | "from" | "spreading">;
   readonly filter: Filter | undefined;
   readonly dimensions: readonly Column[];
   readonly summand: Summand;
-  /** A column of numbers that the summand of each record is divided by; what has none, or 0, adds nothing. */
+  /** A numeric column by which the summand of each record is divided. A record without a value, or with 0, adds nothing. */
   readonly per?: Column | undefined;
-  /** A column whose different values are counted, where nothing is added up. */
+  /** A column whose different values are counted instead of a sum. */
   readonly counted?: Column | undefined;
   readonly when: When;
 }
@@ -193,7 +190,7 @@ export interface RecordsQuery extends TimeRange {
 /** A value for each dimension. */
 export type Key = readonly SqlValue[];
 
-/** The largest keys, their values, how many keys there are and what all of them have together: `d0 … v n a`; `v` without dimensions. */
+/** Returns a statement for the largest keys, their values, the number of keys and the total: `d0 … v n a`; only `v` without dimensions. */
 export function rankStatement(query: RecordsQuery, limit: number): Statement {
   const { dialect } = query.engine;
   const values = new SqlValues(dialect);
@@ -212,8 +209,8 @@ export function rankStatement(query: RecordsQuery, limit: number): Statement {
 }
 
 /**
- * The values of keys over time: `b i m`. `b` is the beginning of a bucket, milliseconds since the epoch, 0 without granularity; `i` is the
- * index of the key, -1 for all others.
+ * Returns a statement for the values of keys over time: `b i m`. `b` is the start of a bucket in milliseconds since the epoch, 0 without granularity.
+ * `i` is the index of the key, -1 for all others.
  */
 export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granularitySeconds: number): Statement {
   const { dialect } = query.engine;
@@ -236,7 +233,7 @@ export function seriesStatement(query: RecordsQuery, keys: readonly Key[], granu
   return { sql: inBuckets(sql, query, granularitySeconds), values: values.list };
 }
 
-/** Takes what belongs to the next bucket there, now that it is added up. */
+/** Moves amounts of the next bucket there, after summing. */
 function inBuckets(sums: string, query: RecordsQuery, granularitySeconds: number): string {
   const spreading = spreadingOf(query, granularitySeconds);
   if (spreading !== undefined) return spreadOverBuckets(query.engine.dialect, sums, spreading, roundedRange(query));
@@ -246,12 +243,12 @@ function inBuckets(sums: string, query: RecordsQuery, granularitySeconds: number
   const twice = `SELECT *, ${dialect.eachOf("0", "1", 1)} AS k FROM (${sums})`;
   const each = `SELECT b + k * ${1000 * granularitySeconds} AS b, i, CASE WHEN k = 0 THEN m - coalesce(n, 0) ELSE n END AS m FROM (${twice})`;
   const sum = sumOf(query, "u.m");
-  // Quotients are not exact: what is left of nothing may be a little below it.
+  // Quotients are inexact: a remainder of zero may come out slightly negative.
   const left = query.per === undefined ? sum : `greatest(${sum}, 0)`;
   return `SELECT u.b AS b, u.i AS i, ${left} AS m FROM (${each}) u GROUP BY u.b, u.i`;
 }
 
-/** Single records, newest first: the columns in their order, called `c0` and so on. */
+/** Returns a statement for single records, newest first: the columns in order, named `c0` and so on. */
 export function flowsStatement(
   query: Omit<RecordsQuery, "dimensions" | "summand" | "when">,
   columns: readonly Column[],
@@ -274,10 +271,10 @@ export function flowsStatement(
   };
 }
 
-/** What rows call the sums. */
+/** The column names of the sums in rows. */
 const summandNames = { m: sumName, n: nextName, q: spreadNames.share, p: spreadNames.first } as const;
 
-/** Quotients are not whole numbers, so they are not divided in this way. */
+/** Returns how rows are spread over many buckets. Quotients are no integers, so they are not divided in this way. */
 function spreadingOf(query: RecordsQuery, granularitySeconds: number): Spreading | undefined {
   const { engine, summand, per } = query;
   if (per !== undefined || granularitySeconds === 0) return undefined;
@@ -285,13 +282,13 @@ function spreadingOf(query: RecordsQuery, granularitySeconds: number): Spreading
   return engine.spreading?.({ columns: [], summand, when, granularitySeconds, range: roundedRange(query) });
 }
 
-/** The names of the sums that rows have: of their bucket, and of the next one. */
+/** Returns the names of the sums in rows: of their bucket, and of the next one. */
 function sumsOf(query: RecordsQuery, granularitySeconds: number): readonly (keyof typeof summandNames)[] {
   if (spreadingOf(query, granularitySeconds) !== undefined) return ["m", "q", "p"];
   return hasNext({ when: bookedAt(query), granularitySeconds }) ? ["m", "n"] : ["m"];
 }
 
-/** One row for each record, and for each element of a list that is a dimension: `d0 … b m`, and `n` for the next bucket. */
+/** Returns one row for each record, and for each element of a list dimension: `d0 … b m`, and `n` for the next bucket. */
 function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlValues): string {
   const { engine, dimensions } = query;
   const { dialect } = engine;
@@ -315,7 +312,7 @@ function rowsSql(query: RecordsQuery, granularitySeconds: number, values: SqlVal
   return dimensions.some(({ isArray }) => isArray) ? unfoldedSql(flat, query, names) : flat;
 }
 
-/** A sum of whole numbers is exact, that of quotients is not. */
+/** Returns a sum. A sum of integers is exact, that of quotients is not. */
 function sumOf({ engine: { dialect }, per, counted }: RecordsQuery, value: string): string {
   if (counted !== undefined) return dialect.distinct(value);
   return per === undefined ? dialect.sum(value) : `sum(${value})`;
@@ -327,12 +324,12 @@ function summandSql({ engine: { dialect }, per, counted }: RecordsQuery, summand
   return `${dialect.double(summand)} / nullif(${dialect.double(dialect.column(per))}, 0)`;
 }
 
-/** A flow is one record, which is at one time. */
+/** Returns when a row counts. A flow is one record, at one time. */
 function bookedAt({ summand, when }: RecordsQuery): When {
   return summand === "flows" ? "received" : when;
 }
 
-/** Many records have the same list, so each list is added up before it is unfolded. */
+/** Sums each list before it is expanded, because many records have the same list. */
 function unfoldedSql(flat: string, query: RecordsQuery, sums: readonly string[]): string {
   const { dimensions } = query;
   const { dialect } = query.engine;
@@ -346,7 +343,7 @@ function unfoldedSql(flat: string, query: RecordsQuery, sums: readonly string[])
       : `SELECT DISTINCT ${[...cells, ...kept("f")].join(", ")} FROM ${flat} f`;
   const opened = dimensions.map((column, i) => `${dialect.opened(`o.d${i}`, column)} AS d${i}`);
   const lists = `(SELECT ${[...opened, ...kept("o")].join(", ")} FROM (${added}) o)`;
-  // One list at a time, because two that are unfolded at once are put side by side.
+  // Lists are expanded one at a time: two at once would be paired element by element.
   return dimensions.reduce((rows, { isArray }, i) => {
     if (!isArray) return rows;
     const unfolded = dimensions.map((_, k) => (k === i ? `${dialect.unnest(`l.d${k}`)} AS d${k}` : `l.d${k} AS d${k}`));

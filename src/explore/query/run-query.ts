@@ -4,7 +4,7 @@ import type { AnswerValue, Coverage, ExploreAnswer, Unit } from "./answer.ts";
 import { countedFields, rangeBefore, type ExploreQuery, type Measure, type TimeRange } from "./explore-query.ts";
 import { rankStatement, seriesStatement, type Key, type RecordsQuery } from "./query-sql.ts";
 
-/** Returns the record of a row of a result that has the values of columns, without those that it lacks. */
+/** Returns a record from a row of a result with the values of columns. Missing values are left out. */
 export function recordOf(
   columns: readonly Column[],
   row: readonly unknown[],
@@ -14,7 +14,7 @@ export function recordOf(
   return Object.fromEntries(cells.filter(([, value]) => value !== null));
 }
 
-/** Lets a few queries run at a time, and a few others wait. */
+/** Runs a few queries at a time, and lets a few others wait. */
 export class QueryGate {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
@@ -26,14 +26,14 @@ export class QueryGate {
     this.#maxWaiting = maxWaiting;
   }
 
-  /** @throws ExploreError when too many wait; the reason of the signal when that is aborted. */
+  /** Runs work in turn. @throws ExploreError when too many wait; the reason of the signal when it is aborted. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     await this.#enter(signal);
     try {
       return await work();
     } finally {
-      // The place goes to the next one who waits.
+      // The place goes to the next one in the queue.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running--;
       else next();
@@ -67,14 +67,14 @@ export class QueryGate {
   }
 }
 
-/** A value of a dimension, as a result has it, for the next statement. Times are no dimensions. */
+/** Returns a value of a dimension in a result for the next statement. Times are no dimensions. */
 function keyValue({ type }: Column, value: unknown): SqlValue {
   switch (type) {
     case "address":
       return { type, value: value as string | null };
     case "integer":
     case "unsigned":
-      // A text where JSON brought it.
+      // The value is a text where it came as JSON.
       return { type: "whole", value: value === null ? null : BigInt(value as bigint | string) };
     case "double":
       return { type, value: value === null ? null : Number(value) };
@@ -88,8 +88,8 @@ function keyValue({ type }: Column, value: unknown): SqlValue {
 }
 
 /**
- * The summand of each measure, how many of the unit one of the sum is, whether it is divided by the time, and the field that each record's
- * summand is divided by; records without that count nothing.
+ * The kinds of measures: the summand, the units in one of the sum, whether it is divided by the time, and the field that divides each record's summand.
+ * Records without that field count nothing.
  */
 const kinds: Readonly<Record<Measure, { summand: Summand; unit: Unit; times: number; isRate: boolean; per?: string }>> =
   {
@@ -108,13 +108,13 @@ const kinds: Readonly<Record<Measure, { summand: Summand; unit: Unit; times: num
 
 type Answered = Omit<ExploreAnswer, keyof Coverage | "sampling" | "store" | "elapsedMs">;
 
-/** The others' index among the sums of keys, and one that nothing has. */
+/** The index of the others among the sums of keys, and one that no key has. */
 const others = -1;
 const noKey = -2;
 
 /**
- * Answers a query in up to three statements: the largest keys, their values over time, and those of the range before. Without keys, the values over time
- * are what the total is made of.
+ * Answers a query in up to three statements: the largest keys, their values over time, and the values of the range before. Without keys, the total is
+ * the sum of the values over time.
  *
  * @throws ExploreError
  */
@@ -127,15 +127,15 @@ export async function runQuery(query: ExploreQuery, engine: QueryEngine, signal:
   return new RunningQuery(query, dimensions, engine, signal).answer();
 }
 
-/** Sums of one range. */
+/** The sums of one range. */
 class Sums {
-  /** One sum for each bucket, by the index of the key, or -1. */
+  /** A sum for each bucket, by the index of the key, or -1. */
   readonly of = new Map<number, number[]>();
   readonly all: number[];
   readonly #rows: readonly (readonly unknown[])[];
   readonly #positions: ReadonlyMap<number, number>;
 
-  /** @param starts of the buckets, milliseconds since the epoch. */
+  /** @param starts the starts of the buckets, in milliseconds since the epoch. */
   constructor(starts: readonly number[], rows: readonly (readonly unknown[])[]) {
     const positions = new Map(starts.map((at, i) => [at, i]));
     this.#rows = rows;
@@ -151,7 +151,11 @@ class Sums {
     }
   }
 
-  /** What all buckets have together, where their sums are whole numbers. @returns undefined where some of them were rounded: ClickHouse writes those of 128 bits as plain numbers. */
+  /**
+   * Returns the total of all buckets, where their sums are integers.
+   *
+   * @returns undefined where some were rounded: ClickHouse writes 128-bit sums as plain numbers.
+   */
   total(): bigint | undefined {
     let total = 0n;
     for (const [at, , sum] of this.#rows) {
@@ -163,7 +167,7 @@ class Sums {
   }
 }
 
-/** A query while it is answered. */
+/** A query in progress. */
 class RunningQuery {
   readonly #query: ExploreQuery;
   readonly #dimensions: readonly Column[];
@@ -171,7 +175,7 @@ class RunningQuery {
   readonly #signal: AbortSignal;
   readonly #kind: (typeof kinds)[Measure];
   readonly #records: RecordsQuery;
-  /** Beginnings of the buckets, milliseconds since the epoch. */
+  /** The starts of the buckets, in milliseconds since the epoch. */
   readonly #starts: readonly number[];
 
   constructor(query: ExploreQuery, dimensions: readonly Column[], engine: QueryEngine, signal: AbortSignal) {
@@ -202,7 +206,7 @@ class RunningQuery {
     const dimensions = this.#dimensions;
     const width = dimensions.length;
     const hasKeys = width > 0;
-    // Parts of flows add up to all of them; quotients, and different values, do not.
+    // Parts of flows add up to the whole; quotients and numbers of different values do not.
     const isAdded = !hasKeys && step > 0 && this.#kind.per === undefined && this.#records.counted === undefined;
     const added = isAdded ? await this.#sums(this.#records, [], step, this.#starts) : undefined;
     const sumOfBuckets = added?.total();
@@ -212,7 +216,7 @@ class RunningQuery {
     const sums = tops.map((row) => Number(row[width] ?? 0));
     const keyCount = Number(tops[0]?.[width + 1] ?? 0);
     const sumOfKeys = Number((hasKeys ? tops[0]?.[width + 2] : ranked[0]?.[0]) ?? 0);
-    // A record counts once for each element of a list, but once in the total. Several keys may have the same value that is counted.
+    // A record counts once for each element of a list, but once in the total. Several keys may share a counted value.
     const isCounted = this.#records.counted !== undefined;
     const isUnfolded = hasKeys && (isCounted || dimensions.some(({ isArray }) => isArray));
     const flat = { ...this.#records, dimensions: isUnfolded ? [] : dimensions };
@@ -254,7 +258,7 @@ class RunningQuery {
     };
   }
 
-  /** @param rest what all keys have beyond the largest ones, where that is what the others have. */
+  /** @param rest the total minus the largest keys, where that is the value of the others. */
   async #sumOfOthers(keys: readonly Key[], keyCount: number, rest: number): Promise<number> {
     if (this.#dimensions.length === 0 || keyCount <= keys.length) return 0;
     if (this.#records.counted === undefined) return Math.max(0, rest);
@@ -291,7 +295,7 @@ function startsOf({ from, to }: TimeRange, stepMs: number): number[] {
   return Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, i) => from + i * stepMs);
 }
 
-/** The nearest rank: this many percent of the values are not above it. */
+/** Returns the nearest-rank percentile: this many percent of the values are at or below it. */
 function percentileOf(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? 0;

@@ -1,4 +1,4 @@
-/** A second door, for the threads that decode: they would load the store with the first one. */
+/** A second door, for the decoding threads: the first one would load the store in them. */
 export { LineSampler, type SampledLines } from "./line-sampler.ts";
 export {
   createSamplingMemory,

@@ -1,33 +1,33 @@
 import { copyLines, type AllocateSlab, type Sink } from "../../record/index.ts";
 import { factorIn, maxFactor, samplingWords, type SamplingMemory, type SamplingRates } from "./sampling-judge.ts";
 
-/** Takes what was chosen. The records that it is given are those that the lines stand for, each for as many. */
+/** Takes chosen lines. The number of records passed to it is the number that the lines stand for, each for equally many. */
 export interface SampledLines extends Pick<Sink, "write"> {
-  /** Memory for lines that are written next. */
+  /** Allocates memory for the next lines. */
   readonly allocate: AllocateSlab;
-  /** The greatest length of lines that are written at once. */
+  /** Maximum length of lines that are written at once. */
   readonly maxLength: number;
-  /** Tells whether lines would not be lost. */
+  /** Reports whether lines would be accepted rather than lost. */
   hasRoom(): boolean;
-  /** Parts what was written from what follows, which stands for another number of records. */
+  /** Separates earlier lines from later ones, which stand for another number of records. */
   part(): void;
 }
 
-/** Counts records that should be kept and are lost, because nothing takes them, or not in time. */
+/** Counts records that were lost because nothing took them, or not in time. */
 type Dropped = (reason: "closed" | "queue_full", records: number, bytes: number) => void;
 
 const lineFeed = 0x0a;
-/** The position of a record that was taken: no line is there. */
+/** The position when the record was already chosen. No line has it. */
 const taken = 2 ** 30;
 /**
- * When more is taken than a second may bring, the factor doubles at once, and once more after each of these parts of the lower rate: a
- * burst reaches the factor that it needs within some tenths of a second, and few records are taken until then.
+ * When more records are taken than a second allows, the factor doubles at once, and again after each further part of the lower rate. So a burst reaches
+ * its factor within some tenths of a second, and few records are taken until then.
  */
 const stepOfRate = 1 / 8;
 
 /**
- * Chooses records evenly where they are written: one of each group of this many, at a random position, stands for the whole group.
- * A group goes on from one chunk of lines to the next.
+ * Chooses records evenly where they are written. One of each group of this many, at a random position, stands for the whole group. A group continues
+ * from one chunk of lines to the next.
  */
 export class LineSampler {
   readonly #cells: Int32Array;
@@ -40,19 +40,19 @@ export class LineSampler {
   readonly #own: number;
   #seen: number;
   #kept: number;
-  /** Records of the present group, those that are left of it, and the position of the chosen one among these. */
+  /** The size of the present group, its remaining records, and the position of the chosen one among these. */
   #group = 1;
   #left = 0;
   #chosen = taken;
-  /** The memory that chosen lines are copied to, and the number of records that each of the earlier lines in it stands for. */
+  /** The memory for copies of chosen lines, and the number of records that each earlier line in it stands for. */
   #slab: Buffer = Buffer.alloc(0);
   #at = 0;
   #weight = 0;
 
   /**
-   * @param rates of all threads together.
-   * @param chooser which of those it is that choose.
-   * @param random from 0 up to 1.
+   * @param rates limits for all threads together.
+   * @param chooser the index of this thread among those that choose.
+   * @param random returns a number from 0 to below 1.
    */
   constructor(
     memory: SamplingMemory,
@@ -73,7 +73,7 @@ export class LineSampler {
     this.#kept = Atomics.load(this.#cells, this.#own + samplingWords.taken);
   }
 
-  /** Copies what it chooses of `count` whole lines. */
+  /** Copies the chosen ones of `count` whole lines. */
   look(lines: Uint8Array, count: number): void {
     if (Atomics.load(this.#cells, samplingWords.isOpen) !== 1) {
       this.#drop("closed", count, lines.length);
@@ -91,7 +91,7 @@ export class LineSampler {
     let next = 0;
     let line = 0;
     let start = 0;
-    /** Goes to the beginning of a line of the chunk. */
+    /** Moves to the start of a line of the chunk. */
     const goTo = (wanted: number): void => {
       if (wanted - line <= count - wanted) {
         for (; line < wanted; line++) start = bytes.indexOf(lineFeed, start) + 1;
@@ -103,7 +103,7 @@ export class LineSampler {
 
     while (next < count) {
       if (this.#left === 0) {
-        // A group ends with the factor that it began with, or its records would not be counted right.
+        // A group keeps its initial factor to the end, or its records would be counted wrongly.
         this.#group = factorIn(this.#cells);
         if (this.#group === 1) {
           goTo(next);
@@ -149,7 +149,7 @@ export class LineSampler {
     this.#at = copied;
   }
 
-  /** A burst after a calm does not wait for the next judgement. */
+  /** A burst after a calm must not wait for the next judgement. */
   #useRoom(lines: number): void {
     const { whole, sampled } = this.#rates;
     if (whole === 0) return;

@@ -9,16 +9,16 @@ export interface SamplingMemory {
   readonly words: SharedArrayBuffer;
   /** The number of threads that choose. */
   readonly choosers: number;
-  /** BigInt64: records that were not kept though they should be. */
+  /** BigInt64: the number of records that were chosen but lost. */
   readonly lost: SharedArrayBuffer;
 }
 
 export const samplingWords = {
-  /** The number of records that one stands for, because more come than the greatest rate. */
+  /** The number of records that one stands for, because more arrive than the maximum rate. */
   byRate: 0,
-  /** The same because the reader lags behind. */
+  /** The number of records that one stands for, because the reader lags behind. */
   byLag: 16,
-  /** Records that may be taken before the factor doubles. */
+  /** The number of records that may be taken before the factor doubles. */
   room: 32,
   /** 1 if taken records are kept. */
   isOpen: 48,
@@ -32,15 +32,15 @@ const { byRate, byLag, room, chooser, ofChooser } = samplingWords;
 
 export const maxFactor = 1 << 12;
 
-/** Rates that decide how many records are kept. */
+/** The rates that limit the number of kept records. */
 export interface SamplingRates {
-  /** Up to so many records a second, each is kept; 0: always. */
+  /** Up to this many records per second, all are kept; 0: always. */
   readonly whole: number;
-  /** The greatest number of records a second that are kept where more come. */
+  /** Maximum number of records kept per second where more arrive. */
   readonly sampled: number;
 }
 
-/** Sampling is off in it, and nobody keeps records. */
+/** Creates the memory, with sampling off and no reader. */
 export function createSamplingMemory(choosers: number): SamplingMemory {
   const words = new SharedArrayBuffer(4 * (samplingWords.chooser + choosers * samplingWords.ofChooser));
   const cells = new Int32Array(words);
@@ -49,42 +49,42 @@ export function createSamplingMemory(choosers: number): SamplingMemory {
   return { words, choosers, lost: new SharedArrayBuffer(8) };
 }
 
-/** From here on, what is chosen is kept, or lost and counted. */
+/** Sets whether chosen records are kept. Once open, they are kept, or counted as lost. */
 export function setOpen({ words }: SamplingMemory, isOpen: boolean): void {
   Atomics.store(new Int32Array(words), samplingWords.isOpen, isOpen ? 1 : 0);
 }
 
-/** Records that were not kept though they should be. */
+/** Returns the number of records that were chosen but lost. */
 export function lostRecords({ lost }: SamplingMemory): number {
   return Number(Atomics.load(new BigInt64Array(lost), 0));
 }
 
-/** Returns how many records one that is taken stands for at present. */
+/** Returns the number of records that a taken one stands for at present. */
 export function factorIn(words: Int32Array): number {
   return Math.max(Atomics.load(words, samplingWords.byRate), Atomics.load(words, samplingWords.byLag));
 }
 
 /**
- * Sampling begins when the inbox is filled beyond the high mark (a part of 1), and becomes weaker when it was below the low mark again and
- * again for `calmMs` milliseconds.
+ * Sampling begins when the inbox is filled above the high mark (a share of 1). It becomes weaker when the fill level was repeatedly below the low mark
+ * for `calmMs` milliseconds.
  */
 const highBacklog = 0.5;
 const lowBacklog = 0.1;
 const calmMs = 10_000;
-/** A commit takes the reader's time at once, and what waits then is taken soon after it: only what stays for longer says that it lags. */
+/** A commit takes the reader's time at once, and the backlog shrinks soon after it. Only a longer backlog shows that it lags. */
 const burstMs = 2000;
-/** Not twice within this time: what a change brings shows later. */
+/** Minimum time between changes: the effect of a change shows later. */
 const stepMs = 250;
 
-/** A lower factor must suffice for so much more than comes, or it would change to and fro. */
+/** A lower factor must suffice for this multiple of the present rate, or it would oscillate. */
 const reserve = 1.25;
 
-/** Decides how many records one stands for, for all threads that choose. There is one, where records are kept. */
+/** Decides for all choosing threads how many records one stands for. There is one judge, where records are kept. */
 export class SamplingJudge {
   readonly #rates: SamplingRates;
   readonly #choosers: number;
   readonly #cells: Int32Array;
-  /** Counts of each thread up to the last look. */
+  /** The counts of each thread at the last judgement. */
   readonly #before: Int32Array;
   readonly #counts = { seen: 0, taken: 0 };
   #judged: number;
@@ -97,7 +97,7 @@ export class SamplingJudge {
     this.#choosers = choosers;
     this.#cells = new Int32Array(words);
     this.#before = new Int32Array(choosers * ofChooser);
-    // A thread before this one that died may have left another value.
+    // An earlier thread that died may have left another value.
     this.#set(byLag, 1);
     this.#count("taken");
     this.#judged = this.#count("seen");
@@ -105,19 +105,19 @@ export class SamplingJudge {
     this.#begin(this.#get(byRate));
   }
 
-  /** Returns how many records one that is taken stands for at present. */
+  /** The number of records that a taken one stands for at present. */
   get factor(): number {
     return factorIn(this.#cells);
   }
 
-  /** Records that others stand for, since the beginning. */
+  /** The number of records since the start that others stand for. */
   get sampledOut(): number {
-    // Reads the seen records first, so that they are never fewer than those taken of them.
+    // This reads `seen` first, so that it is never smaller than the matching `taken`.
     return Math.max(0, this.#count("seen") - this.#count("taken"));
   }
 
   /**
-   * Judges how many records came since the last call, and sees to it that not many more are taken than the rates allow.
+   * Measures the rate since the last call, and limits how many records are taken.
    *
    * @param seconds since the last call.
    */
@@ -138,15 +138,16 @@ export class SamplingJudge {
     this.#begin(factor);
   }
 
-  /** Tells whether the reader has kept up for a while. @param now milliseconds, monotonic. */
+  /** Reports whether the reader has kept up for a while. @param now milliseconds, monotonic. */
   isCalm(now: number): boolean {
     return this.#get(byLag) === 1 && now - this.#busyAt >= calmMs;
   }
 
   /**
-   * Judges how far the reader lags behind, and changes the factor.
+   * Adapts the factor to how far the reader lags behind.
    *
-   * @param backlog part of the inbox that is full, 0 to 1. @param now milliseconds, monotonic.
+   * @param backlog share of the inbox that is full, 0 to 1.
+   * @param now milliseconds, monotonic.
    */
   adapt(backlog: number, now: number): void {
     if (backlog <= lowBacklog) this.#lowAt = now;
@@ -171,7 +172,7 @@ export class SamplingJudge {
     return this.#counts[word];
   }
 
-  /** Says what may be taken until the rate is judged again. */
+  /** Sets how many records may be taken until the rate is judged again. */
   #begin(factor: number): void {
     this.#set(room, factor === 1 ? this.#rates.whole : this.#rates.sampled);
   }
