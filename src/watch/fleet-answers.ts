@@ -108,7 +108,11 @@ export class FleetAnswers {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Returns the actions by which others answer an alert, or by which somebody ended an answer. @param isAlone true ignores the others. */
+  /**
+   * Returns the actions by which others answer an alert, or by which somebody ended an answer.
+   *
+   * @param isAlone true ignores the answers of others, but not those that somebody ended.
+   */
   answered(alert: string, me: FleetSession | undefined, isAlone: boolean): readonly string[] {
     return [...this.#notes.values()].flatMap(({ said: { answer, session } }) => {
       const counts = session !== me?.session && (!isAlone || answer.endedBy !== undefined);

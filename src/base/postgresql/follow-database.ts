@@ -2,7 +2,7 @@ import type { Sql } from "postgres";
 import { Backoff, isExpected, Pause, type Log } from "../report/index.ts";
 import { messageOf, openSession, type DatabaseAccess, type Session } from "./session.ts";
 
-/** Seconds after which the server counts a half-sent statement as abandoned: a collector sends a statement at once. */
+/** Seconds after which a half-sent statement counts as abandoned: a collector sends a statement at once. */
 const stalledSeconds = 10;
 
 /**

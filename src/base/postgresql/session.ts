@@ -28,8 +28,8 @@ const defaultPort = 5432;
 const known = new Set(["host", "sslmode", "target_session_attrs"]);
 
 /**
- * Reads `postgresql://user:password@host1:5432,host2/database?sslmode=verify-full`. Without `sslmode`, the connection to this host is not encrypted, and
- * any other server is fully verified.
+ * Reads `postgresql://user:password@host1:5432,host2/database?sslmode=verify-full`. Without `sslmode`, a connection to a server on this host is not
+ * encrypted, and any other server is fully verified.
  *
  * @throws Error that says what is wrong, without the password.
  */

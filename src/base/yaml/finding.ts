@@ -6,9 +6,9 @@ export interface ShapeFinding extends TextPosition {
   readonly severity: "error" | "warning";
   /** The keys and parts of lists that lead to the fault: `["attribute ifName", "syntax"]`. */
   readonly about: readonly string[];
-  /** As {@link FileNode.outermost}. */
+  /** The outermost key above the fault, see {@link FileNode.outermost}. */
   readonly outermost: string | number | undefined;
-  /** As {@link FileNode.path}. */
+  /** The path to the fault, see {@link FileNode.path}. */
   readonly path: string;
   readonly message: string;
   /** The text that was probably intended. */

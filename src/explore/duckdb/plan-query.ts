@@ -37,7 +37,7 @@ export const sumColumns = {
   bytes: ["explore.bytes", "explore.bytes.high"],
   packets: ["explore.packets", "explore.packets.high"],
   flows: ["explore.flows", "explore.flows.high"],
-  /** Sums of records that count for both, of the part that flowed in the minute of the row, and in the minute before. Without a value where there is none. */
+  /** For records that count both ways: the amounts that flowed in the minute of the row and in the minute before. Without a value where there are none. */
   bytesThen: ["explore.bytes.then", "explore.bytes.then.high"],
   packetsThen: ["explore.packets.then", "explore.packets.then.high"],
   bytesBefore: ["explore.bytes.before", "explore.bytes.before.high"],

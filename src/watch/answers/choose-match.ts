@@ -277,8 +277,8 @@ function bestOf(candidates: readonly Candidate[], isKnown: boolean): Candidate |
 }
 
 /**
- * Chooses the flow specifications that take an attack and spare other traffic. It prefers few matches, each of few components. They must take {@link
- * leastTaken} of the bytes by which the moment exceeds earlier traffic, and at most {@link mostHarmed} of earlier bytes to the same destinations.
+ * Chooses the flow specifications that take an attack and spare other traffic. It prefers few matches, each of few components. They must take
+ * {@link leastTaken} of the bytes by which the moment exceeds earlier traffic, and at most {@link mostHarmed} of earlier bytes to the same destinations.
  *
  * @param destination the attacked prefix, where the key of the alert has it.
  * @returns undefined where the rows show no attack, or none to a single prefix.
