@@ -57,7 +57,7 @@ export class PostgresqlFleetStates {
    */
   write(name: string, { after, version, text }: FleetStateWrite): Promise<boolean> {
     return this.#connection.ask(async (sql) => {
-      const told = JSON.stringify({ fleet: this.#fleet, name });
+      const payload = JSON.stringify({ fleet: this.#fleet, name });
       const written = await sql`
         with written as (
           insert into netgloss.fleet_state as state (fleet, name, version, text, written)
@@ -70,17 +70,17 @@ export class PostgresqlFleetStates {
           where state.version = ${after ?? null}::uuid
           returning name
         )
-        select pg_notify(${stateChannel}, ${told}) from written`;
+        select pg_notify(${stateChannel}, ${payload}) from written`;
       return written.length > 0;
     });
   }
 
   /** Calls the listener when a state may have changed: after a write, or a new connection to the database. @returns a function that ends that. */
   watch(name: string, listener: () => void): () => void {
-    const told = JSON.stringify({ fleet: this.#fleet, name });
+    const expected = JSON.stringify({ fleet: this.#fleet, name });
     const ends = [
       this.#connection.watch(listener),
-      this.#connection.listen(stateChannel, (payload) => void (payload === told && listener())),
+      this.#connection.listen(stateChannel, (payload) => void (payload === expected && listener())),
     ];
     return () => ends.forEach((end) => end());
   }

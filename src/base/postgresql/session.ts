@@ -340,7 +340,7 @@ function sessionOn(
     },
     onnotice: () => {},
     onnotify: onNotify,
-    // By itself the client would reconnect without end. The user of a session must know when it is a new one.
+    // The client alone would reconnect without end. The user of a session must know when it is a new one.
     socket: () => {
       if (isUsed) throw why ?? new Error("the server closed the connection");
       isUsed = true;

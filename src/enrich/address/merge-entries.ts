@@ -22,7 +22,7 @@ export interface MetadataKey {
   readonly isOfScope: boolean;
   /** True if it has enough segments to lie below another key: `.site.name` below `.site`. */
   readonly isDeep: boolean;
-  /** By the position of the object: a comma, the name of the field, and a colon. */
+  /** The text for each position of the object: a comma, the name of the field, and a colon. */
   readonly starts: readonly Literal[];
 }
 

@@ -183,7 +183,7 @@ class PortTexts implements NumberTable {
   /** The texts by protocol and port (16 bits): first the name, then the rendered text. */
   readonly #texts = new Map<number, string | RenderedFields>();
   /**
-   * By protocol, a bit for each port that has a name. Ports of clients differ in each flow, and the bit saves a look-up in the large
+   * One bit for each named port, by protocol. Ports of clients differ in each flow, and the bit saves a look-up in the large
    * table.
    */
   readonly #named: (Uint8Array | undefined)[] = [];

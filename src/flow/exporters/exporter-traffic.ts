@@ -111,7 +111,7 @@ export class InterfaceTraffic {
   }
 }
 
-/** What an exporter reported lately, as far as it is measured: a sample of its flows, and what passed its interfaces. */
+/** Recent traffic of an exporter: a sample of its flows, and the bytes that passed its interfaces. */
 export class RecentTraffic {
   readonly #memory: MemoryShare;
   /** Made with the first flow of the sample. */

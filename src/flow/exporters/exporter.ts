@@ -57,7 +57,7 @@ export class Exporter {
   keptAt: number;
   /** Its share of the collector's memory, by {@link memoryCosts}. */
   readonly memory: MemoryShare;
-  /** What it reported lately. */
+  /** Its recent traffic. */
   readonly recent: RecentTraffic;
   /** Changed through the exporter, which takes note. */
   readonly templates: KnownTemplates;

@@ -76,7 +76,7 @@ export const collectorMethods = {
     alertDetails,
     "One alert with its evidence, its values up to now, and what became of its notices",
   ),
-  listSilences: row("/api/v1/watch/silences", "flow", silences, "Alerts of which nobody is told for a time"),
+  listSilences: row("/api/v1/watch/silences", "flow", silences, "Alerts whose notices are held back for a time"),
   getWatch: row("/api/v1/watch/rules", "flow", watchState, "The rules on flows, and the receivers of notices"),
   listAnswers: row(
     "/api/v1/watch/answers",
