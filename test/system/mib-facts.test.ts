@@ -12,7 +12,6 @@ import {
   type Attribute,
   type Definitions,
 } from "../../src/snmp/index.ts";
-import { juniperFacts } from "../support/juniper-facts.ts";
 import { publicFacts } from "../support/public-facts.ts";
 import { referenceData } from "../support/reference-data.ts";
 
@@ -48,7 +47,7 @@ function readFacts(): Map<string, MibFact[]> {
       .toString("latin1")
       .split("\n"))
       add(line);
-  for (const line of [...juniperFacts, ...publicFacts]) add(line);
+  for (const line of publicFacts()) add(line);
   return facts;
 }
 
