@@ -226,9 +226,10 @@ export function attributeOf(said: Omit<Attribute, "bounds">): Attribute {
   };
 }
 
-/** Makes a scale with all its keys. */
+/** Makes a scale with all its keys. The values that have factors are in small letters, because case does not count. */
 export function scaleOf(said: Partial<NonNullable<Attribute["scale"]>>): NonNullable<Attribute["scale"]> {
-  return { attribute: said.attribute, index: said.index, as: said.as, factors: said.factors };
+  const factors = said.factors && new Map([...said.factors].map(([value, factor]) => [value.toLowerCase(), factor]));
+  return { attribute: said.attribute, index: said.index, as: said.as, factors };
 }
 
 const fixedTexts = mapOf(fieldName, textLine, { name: "<field>" });
