@@ -62,7 +62,10 @@ export interface PolledDevices {
   readonly snmp: Snmp;
 }
 
-/** Polls simulated devices, at 192.0.2.1 and on. Records come in as they are polled. */
+/** The address of the simulated device at `i`, counted from 0: 198.18.0.1 and on. */
+export const vendorDeviceIp = (i: number): string => `198.18.${Math.floor((i + 1) / 256)}.${(i + 1) % 256}`;
+
+/** Polls simulated devices, each at its `vendorDeviceIp`. Records come in as they are polled. */
 export async function pollVendorDevices(t: TestContext, all: readonly VendorDevice[]): Promise<PolledDevices> {
   const definitions = await shipped();
   const network = createFakeNetwork();
@@ -70,8 +73,8 @@ export async function pollVendorDevices(t: TestContext, all: readonly VendorDevi
   const lines: string[] = [];
   for (const [i, device] of all.entries()) {
     const table = parseSnmprec(recording(definitions, device));
-    network.attachAgent(`192.0.2.${i + 1}`, 161, createSnmpAgent({ table, maxMessageSize: 8000 }));
-    lines.push(`d${i + 1}: {ip: 192.0.2.${i + 1}, communities: [public]}`);
+    network.attachAgent(vendorDeviceIp(i), 161, createSnmpAgent({ table, maxMessageSize: 8000 }));
+    lines.push(`d${i + 1}: {ip: ${vendorDeviceIp(i)}, communities: [public]}`);
   }
   writeFileSync(join(devices, "lab.yml"), `${lines.join("\n")}\n`);
   const records: Record<string, unknown>[] = [];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import { until } from "../support/until.ts";
-import { pollVendorDevices } from "./poll-vendor-devices.ts";
+import { pollVendorDevices, vendorDeviceIp } from "./poll-vendor-devices.ts";
 import { bigMakes, type VendorDevice } from "./vendor-devices.ts";
 import { moreMakes } from "./vendor-devices-more.ts";
 import { otherMakes } from "./vendor-devices-others.ts";
@@ -9,7 +9,7 @@ import { otherMakes } from "./vendor-devices-others.ts";
 async function checkDevices(t: TestContext, devices: readonly VendorDevice[]): Promise<void> {
   const { records, snmp } = await pollVendorDevices(t, devices);
   for (const [i, device] of devices.entries()) {
-    const ip = `192.0.2.${i + 1}`;
+    const ip = vendorDeviceIp(i);
     const what = `${device.facts["vendor"]} ${device.descr}`;
     const of = records.filter.bind(records, (record) => record["system.ip.addr"] === ip);
     const find = (field: string, type?: string): unknown =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { pollVendorDevices } from "../snmp/poll-vendor-devices.ts";
+import { pollVendorDevices, vendorDeviceIp } from "../snmp/poll-vendor-devices.ts";
 import { recordedMakes } from "../snmp/recorded-makes.ts";
 import { bigMakes } from "../snmp/vendor-devices.ts";
 import { moreMakes } from "../snmp/vendor-devices-more.ts";
@@ -14,7 +14,7 @@ test("promtool finds nothing wrong with the metrics of devices of all makes", { 
   if (promtool === undefined) return;
   const makes = recordedMakes().flatMap(({ devices }) => devices);
   const { records, snmp } = await pollVendorDevices(t, [...makes, ...bigMakes, ...moreMakes, ...otherMakes]);
-  const wanted = makes.flatMap(({ rows }, i) => rows.map(({ object }) => `192.0.2.${i + 1} ${object}`));
+  const wanted = makes.flatMap(({ rows }, i) => rows.map(({ object }) => `${vendorDeviceIp(i)} ${object}`));
   const polled = new Set<string>();
   let looked = 0;
   await until(
