@@ -114,8 +114,9 @@ test(
       if (difference !== undefined) odd.push(`${object.id} ${difference}`);
     }
     assert.deepEqual(odd, []);
+    // The others are compared with public facts (test/system/mib-facts.test.ts).
     assert.ok(
-      compared > 0.9 * attributes.length,
+      compared > 0.8 * attributes.length,
       `only ${compared} of ${attributes.length} attributes are in a module`,
     );
   },
