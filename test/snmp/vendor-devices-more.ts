@@ -115,7 +115,7 @@ export const moreMakes: readonly VendorDevice[] = [
       "TIMETRA-PORT-MIB::tmnxDDMSupplyVoltage.1.35684352": 32_851,
       "TIMETRA-PORT-MIB::tmnxDDMLaneRxOpticalPower.1.35684352.2": 10_000,
     },
-    facts: { vendor: "Nokia", model: "7750 SR", "os.name": "SR OS", "os.version": "C-20.10.R4" },
+    facts: { vendor: "Nokia", model: "7750 SR", "os.name": "SR OS", "os.version": "20.10.R4" },
     temperature: 41,
     records: [
       {

@@ -119,7 +119,7 @@ export const bigMakes: readonly VendorDevice[] = [
       "TIMETRA-CHASSIS-MIB::tmnxHwName.1.50331649": "chassis",
       "TIMETRA-CHASSIS-MIB::tmnxHwTemperature.1.50331649": 38,
     },
-    facts: { vendor: "Nokia", model: "7750 SR", "os.name": "SR OS", "os.version": "C-19.10.R1" },
+    facts: { vendor: "Nokia", model: "7750 SR", "os.name": "SR OS", "os.version": "19.10.R1" },
     cpu: 4,
     memory: 30,
     temperature: 38,
@@ -165,7 +165,7 @@ export const bigMakes: readonly VendorDevice[] = [
     },
     facts: {
       vendor: "HPE",
-      model: "J9773A 2530-24G-PoEP Switch",
+      model: "J9773A 2530-24G-PoEP",
       "os.name": "ArubaOS-Switch",
       "os.version": "YA.16.02.0012",
     },
