@@ -1,7 +1,12 @@
 import type { FieldValues, RecordFields, Scalar, Value } from "../record/index.ts";
 
-/** Returns those of the fields to add that the record has, and keeps, by rules that are decided once. */
-export type FindRuled = (record: FieldValues, fields: ReadonlyMap<string, Value>) => readonly string[];
+/** The fields that rules decided once gave to records. */
+export type RuledFields = {
+  /** Returns their names: the same object until the rules change. */
+  readonly names: () => ReadonlySet<string>;
+  /** Returns those of the fields to add that a record has, and keeps, by such rules. */
+  readonly find: (record: FieldValues, fields: ReadonlyMap<string, Value>) => readonly string[];
+};
 
 /**
  * Adds fields to a record so that no name becomes the beginning of another (`site` and `site.name`), for any names. A name that the

@@ -1,39 +1,66 @@
 import {
-  endOfValue,
-  LineValues,
+  copyBytes,
+  copyLines,
+  fewBytes,
+  LineShapes,
   readLine,
+  readValueAt,
   renderFields,
+  viewOf,
   type FieldValues,
   type RecordFields,
   type RenderedFields,
   type Value,
 } from "../record/index.ts";
 
-/** Names in the form that lines have, by the hash of their bytes. */
-class NameTable {
-  readonly #byHash = new Map<number, Buffer[]>();
-  /** A bit for the upper bits of each hash: most names are in no table, and one test shows it. */
-  #bits = 0;
+/** Positions of the fields of a line that new fields replace. */
+type Gaps = readonly number[];
+
+/** Means that the line must be read as a record, because removing fields is not enough. */
+const clash: Gaps = [-1];
+
+/** A set of names of fields to add. */
+export class GivenNames {
+  readonly #names: ReadonlySet<string>;
+  /** The beginnings of the names, up to each dot. */
+  readonly #above: ReadonlySet<string>;
+  /** True if one of them lies below another. */
+  readonly #isTangled: boolean;
+  #asked: { readonly of: ReadonlySet<string>; readonly has: boolean } | undefined;
 
   constructor(names: Iterable<string>) {
-    for (const name of names) {
-      const bytes = Buffer.from(JSON.stringify(name).slice(1, -1));
-      let hash = 0;
-      for (const byte of bytes) hash = hashWith(hash, byte);
-      this.#byHash.set(hash, [...(this.#byHash.get(hash) ?? []), bytes]);
-      this.#bits |= 1 << (hash >>> 27);
-    }
+    this.#names = new Set(names);
+    this.#above = new Set([...this.#names].flatMap(namesAbove));
+    this.#isTangled = [...this.#names].some((name) => this.#above.has(name));
   }
 
-  has(hash: number, line: Buffer, start: number, end: number): boolean {
-    if ((this.#bits & (1 << (hash >>> 27))) === 0) return false;
-    const names = this.#byHash.get(hash);
-    return names !== undefined && names.some((name) => name.compare(line, start, end) === 0);
+  /** Reports whether another set has one of the names. It remembers the last answer, so a set must not change. */
+  isAnyAmong(others: ReadonlySet<string>): boolean {
+    if (this.#asked?.of !== others) {
+      this.#asked = { of: others, has: [...this.#names].some((name) => others.has(name)) };
+    }
+    return this.#asked.has;
+  }
+
+  /** Returns the positions of the fields of a line that have the same names; {@link clash} where removing them is not enough. */
+  gapsIn(line: readonly string[]): Gaps {
+    if (this.#isTangled || line.length === 0) return clash;
+    const gaps: number[] = [];
+    for (const [position, name] of line.entries()) {
+      if (this.#above.has(name) || namesAbove(name).some((above) => this.#names.has(above))) return clash;
+      if (!this.#names.has(name)) continue;
+      // A field is removed together with the comma before it.
+      if (position === 0) return clash;
+      gaps.push(position);
+    }
+    return gaps;
   }
 }
 
-function hashWith(hash: number, byte: number): number {
-  return Math.imul(hash ^ byte, 0x9e3779b1);
+function namesAbove(name: string): string[] {
+  const above: string[] = [];
+  for (let dot = name.indexOf(".", 1); dot >= 0; dot = name.indexOf(".", dot + 1)) above.push(name.slice(0, dot));
+  return above;
 }
 
 /** The fields to add to a line. */
@@ -41,127 +68,231 @@ export interface GivenFields {
   readonly fields: ReadonlyMap<string, Value>;
   /** The fields in the form that lines have. */
   readonly text: RenderedFields;
-  readonly names: NameTable;
-  /** The names that these fields lie below. */
-  readonly above: NameTable;
+  readonly names: GivenNames;
 }
 
-export function givenFields(fields: ReadonlyMap<string, Value>): GivenFields {
-  const above = new Set<string>();
-  for (const name of fields.keys()) {
-    for (let dot = name.lastIndexOf("."); dot > 0; dot = name.lastIndexOf(".", dot - 1)) above.add(name.slice(0, dot));
+/** The plan and the positions for all lines that have the same names in the same order. */
+class LineNames<Plan> {
+  readonly plan: Plan;
+  readonly #names: readonly string[];
+  readonly #positions: ReadonlyMap<string, number>;
+  readonly #gaps = new Map<GivenNames, Gaps>();
+
+  constructor(names: readonly string[], planOf: (positionOf: (name: string) => number) => Plan) {
+    this.#names = names;
+    this.#positions = new Map(names.map((name, position) => [name, position]));
+    this.plan = planOf((name) => this.positionOf(name));
   }
-  return {
-    fields,
-    text: renderFields([...fields]),
-    names: new NameTable(fields.keys()),
-    above: new NameTable(above),
-  };
+
+  /** Returns the position of a field; -1 if it is not there. */
+  positionOf(name: string): number {
+    return this.#positions.get(name) ?? -1;
+  }
+
+  gapsOf(given: GivenNames): Gaps {
+    const known = this.#gaps.get(given);
+    if (known !== undefined) return known;
+    if (this.#gaps.size >= maxGivenNames) this.#gaps.clear();
+    const gaps = given.gapsIn(this.#names);
+    this.#gaps.set(given, gaps);
+    return gaps;
+  }
 }
 
-/** The values of a line; each is read once. */
-class RememberedValues implements FieldValues {
-  readonly #line = new LineValues();
-  readonly #read = new Map<string, Value | undefined>();
+/** The most sets of names that are kept. */
+const maxGivenNames = 4096;
 
-  use(bytes: Buffer, start: number, end: number): void {
-    this.#line.use(bytes, start, end);
-    this.#read.clear();
+/** The fields of a line; each value is read once. */
+export class ShapedLine implements FieldValues {
+  view: DataView = viewOf(Buffer.alloc(0));
+  /** The begin and the end of each value, by position. */
+  values = new Int32Array();
+  ends = new Int32Array();
+  #bytes: Buffer = Buffer.alloc(0);
+  #names: LineNames<unknown> | undefined;
+  #number = 0;
+  readonly #read: (Value | undefined)[] = [];
+  /** The number of the line in which each value was read last. */
+  readonly #readIn: number[] = [];
+
+  /** Moves to a line. Its bytes must not change while values are read. */
+  use(bytes: Buffer, view: DataView, fields: Pick<ShapedLine, "values" | "ends">, names: LineNames<unknown>): void {
+    this.#bytes = bytes;
+    this.view = view;
+    this.values = fields.values;
+    this.ends = fields.ends;
+    this.#names = names;
+    this.#number++;
   }
 
   get(name: string): Value | undefined {
-    const known = this.#read.get(name);
-    if (known !== undefined || this.#read.has(name)) return known;
-    const value = this.#line.get(name);
-    this.#read.set(name, value);
+    const position = this.#names?.positionOf(name) ?? -1;
+    if (position < 0) return undefined;
+    if (this.#readIn[position] === this.#number) return this.#read[position];
+    const value = readValueAt(this.#bytes, this.values[position] as number);
+    this.#read[position] = value;
+    this.#readIn[position] = this.#number;
     return value;
   }
 }
 
-/** Adds fields to lines. Lines that get none are not copied. */
-export class LineShaper {
-  readonly #values = new RememberedValues();
-  readonly #given: (values: FieldValues) => GivenFields | undefined;
-  readonly #place: (record: RecordFields, fields: ReadonlyMap<string, Value>) => void;
+/** A copy of lines with changes. */
+class LineCopy {
+  readonly #from: Buffer;
+  readonly #fromView: DataView;
+  #to: Buffer;
+  #toView: DataView;
+  #copied = 0;
+  #end = 0;
 
-  /**
-   * @param given returns the fields to add to a line with these values; undefined for none.
-   * @param place adds the fields to the record of a line whose names are in their way.
-   */
-  constructor(
-    given: (values: FieldValues) => GivenFields | undefined,
-    place: (record: RecordFields, fields: ReadonlyMap<string, Value>) => void,
-  ) {
-    this.#given = given;
-    this.#place = place;
+  constructor(from: Buffer, view: DataView) {
+    this.#from = from;
+    this.#fromView = view;
+    this.#to = Buffer.allocUnsafeSlow(from.length + (from.length >> 2) + minRoom);
+    this.#toView = viewOf(this.#to);
+  }
+
+  /** Copies up to an offset. */
+  upTo(end: number): void {
+    const start = this.#copied;
+    this.#reserve(end - start);
+    this.#end =
+      end - start > fewBytes
+        ? copyLines(this.#from, start, end, this.#to, this.#end)
+        : copyBytes(this.#fromView, start, end, this.#toView, this.#end);
+    this.#copied = end;
+  }
+
+  /** Continues at an offset without a copy of the bytes before it. */
+  skipTo(end: number): void {
+    this.#copied = end;
+  }
+
+  put(bytes: Uint8Array): void {
+    this.#reserve(bytes.length);
+    this.#to.set(bytes, this.#end);
+    this.#end += bytes.length;
+  }
+
+  /** Copies the rest. @returns the copy. */
+  take(): Buffer {
+    this.upTo(this.#from.length);
+    return this.#to.subarray(0, this.#end);
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#end + bytes + slack;
+    if (needed <= this.#to.length) return;
+    const larger = Buffer.allocUnsafeSlow(2 * needed);
+    larger.set(this.#to.subarray(0, this.#end));
+    this.#to = larger;
+    this.#toView = viewOf(larger);
+  }
+}
+
+const minRoom = 1024;
+/** Bytes that a copy may write after its end. */
+const slack = 3;
+
+/** Decides the fields to add to lines. */
+type LineGiver<Plan, Given> = {
+  /** Returns the plan for all lines that have the same names. @param positionOf returns the position of a field; -1 if it is not there. */
+  readonly planOf: (positionOf: (name: string) => number) => Plan;
+  /** Lists the fields for a line. No name of one element may be equal to a name of another, or lie below it. */
+  readonly give: (line: ShapedLine, plan: Plan, given: Given[]) => void;
+  /** Adds the fields to a record, for a line whose names collide with theirs. */
+  readonly place: (record: RecordFields, fields: ReadonlyMap<string, Value>) => void;
+};
+
+/** Adds fields to lines. Lines that get none are not copied. */
+export class LineShaper<Plan, Given extends GivenFields = GivenFields> {
+  readonly #giver: LineGiver<Plan, Given>;
+  readonly #shapes: LineShapes<LineNames<Plan>>;
+  readonly #line = new ShapedLine();
+  readonly #names = new Map<string, GivenNames>();
+  /** The fields and the gaps of the present line. */
+  readonly #given: Given[] = [];
+  readonly #gaps: number[] = [];
+
+  constructor(giver: LineGiver<Plan, Given>) {
+    this.#giver = giver;
+    this.#shapes = new LineShapes((names) => new LineNames(names, giver.planOf));
+  }
+
+  /** Forgets the plans. */
+  forget(): void {
+    this.#shapes.forget();
+  }
+
+  /** Renders fields. */
+  render(fields: ReadonlyMap<string, Value>): GivenFields {
+    const key = JSON.stringify([...fields.keys()]);
+    let names = this.#names.get(key);
+    if (names === undefined) {
+      if (this.#names.size >= maxGivenNames) {
+        this.#names.clear();
+        this.forget();
+      }
+      names = new GivenNames(fields.keys());
+      this.#names.set(key, names);
+    }
+    return { fields, text: renderFields([...fields]), names };
   }
 
   /** @param lines whole lines. @returns lines in memory of their own, or the same bytes if nothing changes. */
   shape(lines: Uint8Array): Uint8Array {
     const from = Buffer.from(lines.buffer, lines.byteOffset, lines.length);
-    const parts: Uint8Array[] = [];
-    let copied = 0;
-    for (let at = 0, end = 0; at < from.length; at = end) {
-      end = from.indexOf(lineFeed, at) + 1 || from.length;
-      this.#values.use(from, at, end);
-      const given = this.#given(this.#values);
-      if (given === undefined) continue;
-      // The position of the brace at the end.
-      const brace = end - (from[end - 1] === lineFeed ? 2 : 1);
-      const inTheWay = findInTheWay(from.subarray(at, brace), given);
-      if (inTheWay !== undefined) {
-        for (const [start, stop] of inTheWay) {
-          parts.push(from.subarray(copied, at + start));
-          copied = at + stop;
-        }
-        parts.push(from.subarray(copied, brace), given.text);
-      } else {
-        const record = readLine(from, at, brace);
-        this.#place(record, given.fields);
-        const text = renderFields([...record]);
-        parts.push(from.subarray(copied, at), openBrace, text.subarray(1));
+    const view = viewOf(from);
+    const shapes = this.#shapes;
+    const line = this.#line;
+    const given = this.#given;
+    let copy: LineCopy | undefined;
+    for (let at = 0; at < from.length;) {
+      const names = shapes.read(from, view, at);
+      const { end } = shapes;
+      line.use(from, view, shapes, names);
+      if (given.length > 0) given.length = 0;
+      this.#giver.give(line, names.plan, given);
+      if (given.length > 0) {
+        copy ??= new LineCopy(from, view);
+        if (!this.#write(copy, names, end)) this.#rewrite(copy, from, at, end);
       }
-      copied = brace;
+      at = end + (from[end + 1] === lineFeed ? 2 : 1);
     }
-    return parts.length === 0 ? lines : Buffer.concat([...parts, from.subarray(copied)]);
+    return copy === undefined ? lines : copy.take();
+  }
+
+  /** Copies a line with the fields added and those of the same names removed. @param end the offset of its closing brace. @returns false where names collide. */
+  #write(copy: LineCopy, names: LineNames<Plan>, end: number): boolean {
+    const given = this.#given;
+    const gaps = this.#gaps;
+    if (gaps.length > 0) gaps.length = 0;
+    for (let i = 0; i < given.length; i++) {
+      const own = names.gapsOf((given[i] as Given).names);
+      if (own === clash) return false;
+      for (let k = 0; k < own.length; k++) gaps.push(own[k] as number);
+    }
+    if (gaps.length > 1) gaps.sort((a, b) => a - b);
+    const { ends } = this.#shapes;
+    for (let i = 0; i < gaps.length; i++) {
+      const position = gaps[i] as number;
+      copy.upTo(ends[position - 1] as number);
+      copy.skipTo(ends[position] as number);
+    }
+    copy.upTo(end);
+    for (let i = 0; i < given.length; i++) copy.put((given[i] as Given).text);
+    return true;
+  }
+
+  #rewrite(copy: LineCopy, from: Buffer, start: number, end: number): void {
+    const record = readLine(from, start, end);
+    this.#giver.place(record, new Map(this.#given.flatMap(({ fields }) => [...fields])));
+    copy.upTo(start);
+    copy.skipTo(end);
+    copy.put(openBrace);
+    copy.put(renderFields([...record]).subarray(1));
   }
 }
 
 const lineFeed = 0x0a;
 const openBrace = Buffer.from("{");
-
-type Fields = readonly (readonly [start: number, end: number])[];
-
-const noFields: Fields = [];
-const quote = 0x22;
-const backslash = 0x5c;
-const dot = 0x2e;
-
-/**
- * Finds the fields of a line whose names the given fields replace, each with the comma before it. It reads the line once: a search for
- * each name took half of the time of records with many names.
- *
- * @param line without the brace at its end.
- * @returns undefined if removal is not enough: for names below the given ones, values above them, or such a name at the beginning of
- *   the line.
- */
-function findInTheWay(line: Buffer, { names, above }: GivenFields): Fields | undefined {
-  let found: [number, number][] | undefined;
-  for (let at = 1, next = 1; at < line.length; at = next) {
-    const start = at + 1;
-    let hash = 0;
-    let end = start;
-    for (let byte = line[end] as number; byte !== quote; byte = line[++end] as number) {
-      if (byte === dot && names.has(hash, line, start, end)) return undefined;
-      hash = hashWith(hash, byte);
-      if (byte === backslash) hash = hashWith(hash, line[++end] as number);
-    }
-    const valueEnd = endOfValue(line, end + 2, line.length);
-    if (names.has(hash, line, start, end)) {
-      if (at === 1) return undefined;
-      (found ??= []).push([at - 1, valueEnd]);
-    } else if (above.has(hash, line, start, end)) return undefined;
-    next = valueEnd + 1;
-  }
-  return found ?? noFields;
-}

@@ -13,9 +13,9 @@ export { udmVocabulary } from "./filter/vocabulary.ts";
 export { copyBytes, copyLines, fewBytes, viewOf } from "./line-buffer.ts";
 export { decodedSegments } from "./record-fields.ts";
 export type { Enricher } from "./enricher.ts";
-export { endOfValue, readLine, splitFields } from "./line-values.ts";
+export { readLine, readValueAt, splitFields } from "./line-values.ts";
 export { LineValues } from "./line-values.ts";
-export { LineWalker, type VisitField } from "./line-walker.ts";
+export { LineShapes, LineWalker, SeenValues, type VisitField } from "./line-walker.ts";
 export { LimitedLines, scopeFields, shownWith, type ShownWith } from "./scope-limit.ts";
 export { LineBuffer, type AllocateSlab } from "./line-buffer.ts";
 export {

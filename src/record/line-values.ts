@@ -32,8 +32,8 @@ export function readLine(bytes: Buffer, start: number, end: number): RecordField
   return record;
 }
 
-/** Reads the value that begins at `at`. `bytes` is one line of the collector. */
-function readValueAt(bytes: Buffer, at: number): Value {
+/** Reads the value that begins at `at` in a line of the collector. The line need not be the whole of `bytes`. */
+export function readValueAt(bytes: Buffer, at: number): Value {
   const first = bytes[at] as number;
   if (first >= zero && first <= nine) {
     // Most numbers have few digits; all others take the general, exact way.
@@ -73,7 +73,7 @@ function stringEnd(bytes: Buffer, at: number): number {
 }
 
 /** Returns the end of the value that begins at `at` in a line of the collector. */
-export function endOfValue(bytes: Buffer, at: number, end: number): number {
+function endOfValue(bytes: Buffer, at: number, end: number): number {
   if (bytes[at] === quote) return stringEnd(bytes, at);
   let p = at;
   if (bytes[at] === bracket) {

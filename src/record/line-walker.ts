@@ -101,6 +101,239 @@ export class LineWalker<Use> {
   }
 }
 
+/** The beginning of lines up to the end of a name: a node of a tree of names. */
+class LineStart<Use> {
+  readonly name: Name<undefined>;
+  /** The name without quotes; below, the node of the name before it. */
+  readonly text: string;
+  readonly before: LineStart<Use> | undefined;
+  /** The two names that followed it last, the latest first. */
+  next: LineStart<Use> | undefined;
+  other: LineStart<Use> | undefined;
+  readonly #all = new Map<string, LineStart<Use>>();
+  /** The use of lines whose last name it is. */
+  use: Use | undefined;
+
+  /** @param own the bytes from the comma or brace before the name to its colon. */
+  constructor(own: Uint8Array, before: LineStart<Use> | undefined) {
+    this.name = nameOf(own, undefined);
+    this.text = before === undefined ? "" : textOf(own, 1, own.length);
+    this.before = before;
+  }
+
+  /** Returns the node of the next name. @param made is called when the node is new. */
+  goOn(lines: Uint8Array, from: number, to: number, made: () => void): LineStart<Use> {
+    const key = Buffer.from(lines.buffer, lines.byteOffset + from, to - from).toString("latin1");
+    let found = this.#all.get(key);
+    if (found === undefined) {
+      found = new LineStart<Use>(Buffer.from(key, "latin1"), this);
+      this.#all.set(key, found);
+      made();
+    }
+    return found;
+  }
+}
+
+/** The most nodes that are kept. */
+const maxStarts = 16_384;
+
+/**
+ * Finds the positions of the fields of lines. Lines that have the same names in the same order share one use. The expected name is compared four
+ * bytes at a time; of a value only its end is searched.
+ */
+export class LineShapes<Use> {
+  /** The begin and the end of each value of the last line read, by position. */
+  values = new Int32Array(64);
+  ends = new Int32Array(64);
+  /** The offset after its last field. */
+  end = 0;
+  readonly #useOf: (names: readonly string[]) => Use;
+  #first = new LineStart<Use>(new Uint8Array(minLength), undefined);
+  #count = 0;
+  readonly #made = (): void => void this.#count++;
+
+  /** @param useOf returns the use of lines with these names. It is called again after much has been forgotten. */
+  constructor(useOf: (names: readonly string[]) => Use) {
+    this.#useOf = useOf;
+  }
+
+  /** Forgets all uses. */
+  forget(): void {
+    this.#first = new LineStart<Use>(new Uint8Array(minLength), undefined);
+    this.#count = 0;
+  }
+
+  /** Finds the fields of a line. @param view of the same bytes. @param start the offset of its brace. @returns the use of its names. */
+  read(lines: Uint8Array, view: DataView, start: number): Use {
+    // Exporters and metadata can bring any number of names.
+    if (this.#count > maxStarts) this.forget();
+    let { values, ends } = this;
+    const { length } = lines;
+    let node = this.#first;
+    let count = 0;
+    let at = start;
+    while (at + 1 < length && lines[at + 1] === quote) {
+      const expected = node.next;
+      const next =
+        expected !== undefined && stands(expected.name, view, at) ? expected : this.#goOn(node, lines, view, at);
+      if (count === values.length) {
+        this.#makeRoom();
+        ({ values, ends } = this);
+      }
+      const value = at + next.name.length;
+      at = endOfValue(lines, view, value, length);
+      values[count] = value;
+      ends[count++] = at;
+      node = next;
+    }
+    this.end = count === 0 ? start + 1 : at;
+    return (node.use ??= this.#useOf(namesUpTo(node)));
+  }
+
+  #goOn(node: LineStart<Use>, lines: Uint8Array, view: DataView, at: number): LineStart<Use> {
+    const { other } = node;
+    let found: LineStart<Use>;
+    if (other !== undefined && stands(other.name, view, at)) found = other;
+    else {
+      const value = Math.min(lines.length, endOfText(lines, view, at + 2, lines.length) + 2);
+      found = node.goOn(lines, at, value, this.#made);
+    }
+    node.other = node.next;
+    node.next = found;
+    return found;
+  }
+
+  #makeRoom(): void {
+    const { values, ends } = this;
+    this.values = new Int32Array(2 * values.length);
+    this.ends = new Int32Array(2 * ends.length);
+    this.values.set(values);
+    this.ends.set(ends);
+  }
+}
+
+/** The begin and the end of each value of a line, by position. */
+type LineFields = { readonly view: DataView; readonly values: Int32Array; readonly ends: Int32Array };
+
+/** Bytes before a value that are compared with it, so that there are at least four: the end of the name, the quote and the colon. */
+const beforeValue = 3;
+/** The most words of four bytes; longer values are not remembered. */
+const maxWords = 256;
+const minSlots = 256;
+const maxSlots = 16_384;
+/** The most entries of a slot. The bound holds for hostile values, too, because they come from the network. */
+const maxInSlot = 8;
+/** Bytes of an entry without its words, about. */
+const seenOverhead = 150;
+
+type Seen<Found> = {
+  readonly hash: number;
+  readonly words: Int32Array;
+  readonly found: Found;
+  next: Seen<Found> | undefined;
+};
+
+/** A cache by the bytes of some values of a line, which it does not parse. A full slot drops its oldest entry. */
+export class SeenValues<Found> {
+  #slots: (Seen<Found> | undefined)[] = noSlots(minSlots);
+  #size = 0;
+  /** The values of the last {@link SeenValues.find}. */
+  readonly #words = new Int32Array(maxWords);
+  #count = 0;
+  #hash = 0;
+
+  /** Returns the entry for the values at these positions. @param positions of the same fields each time. */
+  find(line: LineFields, positions: readonly number[]): Found | undefined {
+    if (!this.#take(line, positions)) return undefined;
+    const hash = this.#hash;
+    let seen = this.#slots[hash & (this.#slots.length - 1)];
+    while (seen !== undefined && (seen.hash !== hash || !this.#isTaken(seen.words))) seen = seen.next;
+    return seen?.found;
+  }
+
+  /** Adds an entry for the values of the last {@link SeenValues.find}. @returns its size in bytes, about. */
+  add(found: Found): number {
+    if (this.#count === 0) return 0;
+    if (this.#size >= this.#slots.length && this.#slots.length < maxSlots) this.#grow();
+    const words = this.#words.slice(0, this.#count);
+    this.#put({ hash: this.#hash, words, found, next: undefined });
+    return seenOverhead + words.byteLength;
+  }
+
+  #put(seen: Seen<Found>): void {
+    const slot = seen.hash & (this.#slots.length - 1);
+    seen.next = this.#slots[slot];
+    this.#slots[slot] = seen;
+    this.#size++;
+    let last = seen;
+    for (let i = 1; i < maxInSlot && last.next !== undefined; i++) last = last.next;
+    if (last.next === undefined) return;
+    last.next = undefined;
+    this.#size--;
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#slots = noSlots(2 * before.length);
+    this.#size = 0;
+    for (const first of before) {
+      for (let seen = first; seen !== undefined;) {
+        const { next } = seen;
+        this.#put(seen);
+        seen = next;
+      }
+    }
+  }
+
+  /** Reads the bytes of values. @returns false for values that are too long. */
+  #take({ view, values, ends }: LineFields, positions: readonly number[]): boolean {
+    const words = this.#words;
+    let count = 0;
+    let hash = 0;
+    this.#count = 0;
+    for (let i = 0; i < positions.length; i++) {
+      const position = positions[i] as number;
+      const last = (ends[position] as number) - 4;
+      let at = (values[position] as number) - beforeValue;
+      if (count + ((last - at) >> 2) + 3 > maxWords) return false;
+      words[count++] = last - at;
+      for (; at < last; at += 4) {
+        const word = view.getInt32(at, true);
+        words[count++] = word;
+        hash = mixed(hash, word);
+      }
+      const word = view.getInt32(last, true);
+      words[count++] = word;
+      hash = mixed(hash, word);
+    }
+    this.#count = count;
+    this.#hash = hash;
+    return true;
+  }
+
+  #isTaken(own: Int32Array): boolean {
+    const words = this.#words;
+    if (own.length !== this.#count) return false;
+    for (let i = 0; i < own.length; i++) if (own[i] !== words[i]) return false;
+    return true;
+  }
+}
+
+function noSlots(count: number): undefined[] {
+  return Array.from({ length: count }, () => undefined);
+}
+
+function mixed(hash: number, word: number): number {
+  const product = Math.imul(hash ^ word, 0x9e3779b1);
+  return product ^ (product >>> 15);
+}
+
+function namesUpTo<Use>(last: LineStart<Use>): string[] {
+  const names: string[] = [];
+  for (let node = last; node.before !== undefined; node = node.before) names.push(node.text);
+  return names.toReversed();
+}
+
 function nameOf<Use>(own: Uint8Array, use: Use | undefined): Name<Use> {
   const view = new DataView(own.buffer, own.byteOffset, own.length);
   const count = Math.ceil(own.length / 4);

@@ -215,6 +215,56 @@ test("a name of another's way goes out under another name", async (t) => {
   assert.equal(Buffer.from(lines).toString(), '{"flow.src.as.asn":1,"flow.value":"2","flow.src.as.asn_x":"1"}\n');
 });
 
+test("names of two things that are in each other's way, and one that the line begins with", async (t) => {
+  const store = await openStore(t);
+  const names = new OwnNames(store.watchAddresses, createMetrics());
+  cleanUp(t, () => names.stop());
+  await names.start();
+  const values = { name: "", tags: [], vlan: 0n, internal: false };
+  await store.commit([
+    { op: "create", key: parseNameKey("as:1"), values: { ...values, metadata: new Map([["rack", "1"]]) } },
+    { op: "create", key: parseNameKey("as:2"), values: { ...values, metadata: new Map([["rack.row", "2"]]) } },
+  ]);
+  const shaped = (line: string): string => Buffer.from(names.shape(Buffer.from(line), 1)?.lines ?? []).toString();
+  const ends = '"flow.src.as.asn":1,"flow.dst.as.asn":2';
+  assert.equal(shaped(`{${ends}}\n`), `{${ends},"rack.value":"1","rack.row":"2"}\n`);
+  assert.equal(shaped('{"rack":"a","flow.src.as.asn":1}\n'), '{"rack":"1","flow.src.as.asn":1}\n');
+  assert.equal(shaped('{"flow.src.as.asn":1,"rack":"a"}'), '{"flow.src.as.asn":1,"rack":"1"}');
+});
+
+test("thousands of interfaces keep their names", async (t) => {
+  const store = await openStore(t);
+  const names = new OwnNames(store.watchAddresses, createMetrics());
+  cleanUp(t, () => names.stop());
+  await names.start();
+  const values = { tags: [], vlan: 0n, internal: false, metadata: new Map<string, string>() };
+  const count = 3000;
+  const indexes = Array.from({ length: count }, (_, i) => (i * 7919) % count);
+  await store.commit(
+    indexes.map((i) => {
+      return {
+        op: "create",
+        key: parseNameKey(`interface:192.0.2.1/${i}`),
+        values: { ...values, name: `n${i}` },
+      } as const;
+    }),
+  );
+  const line = (input: number, output: number): string =>
+    `{"flow.export.ip.addr":"192.0.2.1","flow.in.netif.index":${input},"flow.out.netif.index":${output}}\n`;
+  const lines = Buffer.from(indexes.map((i) => line(i, count - 1 - i)).join(""));
+  for (let round = 0; round < 2; round++) {
+    const shaped = Buffer.from(names.shape(lines, count)?.lines ?? [])
+      .toString()
+      .trimEnd()
+      .split("\n");
+    const found = shaped.map((each) => JSON.parse(each) as Record<string, unknown>);
+    assert.deepEqual(
+      found.map((record) => [record["flow.in.netif.name"], record["flow.out.netif.name"]]),
+      indexes.map((i) => [`n${i}`, `n${count - 1 - i}`]),
+    );
+  }
+});
+
 for (const threads of ["main", "1"]) {
   test(`a write is seen by the next datagram, decoded by ${threads}`, async (t) => {
     const folder = tempDirectory(t);

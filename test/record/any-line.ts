@@ -58,7 +58,8 @@ const name = fc.oneof(
 /** A name and a value, as JSON has them. */
 export type Field = readonly [key: string, text: string];
 const field: fc.Arbitrary<Field> = fc.tuple(name, value);
-const fields = fc.array(field, { maxLength: 24 });
+/** The fields of a line. */
+export const fields = fc.array(field, { maxLength: 24 });
 export const lineOf = (all: readonly Field[]): string => `{${all.map(([key, text]) => `${key}:${text}`).join(",")}}`;
 /** Lines of records with the names of the columns above, whose values mostly nearly fit. */
 export const anyLine = fields.map(lineOf);

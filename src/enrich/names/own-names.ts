@@ -1,11 +1,19 @@
 import { parseNameKey, portProtocols, type AddressIndex, type UdmEntry } from "../../metadata/index.ts";
 import { KeyError, type Key } from "../../base/ip/index.ts";
-import type { Enricher, FieldValues, LineEnricher, RecordFields, ShapeLines, Value } from "../../record/index.ts";
+import {
+  SeenValues,
+  type Enricher,
+  type FieldValues,
+  type LineEnricher,
+  type RecordFields,
+  type ShapeLines,
+  type Value,
+} from "../../record/index.ts";
 import type { Component, Metrics } from "../../base/report/index.ts";
 import type { WatchAddresses } from "../address/address-enricher.ts";
-import { gatherValues, placeFields, type FindRuled } from "../place-fields.ts";
+import { gatherValues, placeFields, type RuledFields } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
-import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
+import { GivenNames, LineShaper, type GivenFields, type ShapedLine } from "../shape-lines.ts";
 
 /** A field of records with a thing that users can name. */
 type Place = {
@@ -14,9 +22,9 @@ type Place = {
   readonly field: string;
   /** Any key of the kind; it serves to find out whether there are names of this kind. */
   readonly all: Key;
-  /** Returns a text that is the same where {@link Place.keys} are the same. */
-  readonly known: (value: Value, get: (name: string) => Value | undefined) => string;
-  /** Returns the keys of the entries that apply, the most important first. One text of keys is looked up once. */
+  /** The other fields that {@link Place.keys} reads. */
+  readonly others: readonly string[];
+  /** Returns the keys of the entries that apply, the most important first. */
   readonly keys: (value: Value, get: (name: string) => Value | undefined) => readonly string[];
   /** Returns the fields that a name becomes. */
   readonly name: (name: string, value: Value, key: Key) => readonly (readonly [field: string, value: Value])[];
@@ -39,7 +47,7 @@ const places: readonly Place[] = [
     object,
     field: `${object}.index`,
     all: kindOf("interface:0.0.0.0/0"),
-    known: (index, get) => `${String(get(exporterField))} ${String(index)} ${String(get(`${object}.name`))}`,
+    others: [exporterField, `${object}.name`],
     keys(index, get) {
       const exporter = String(get(exporterField));
       const name = get(`${object}.name`);
@@ -55,7 +63,7 @@ const places: readonly Place[] = [
       object: `${end}.as`,
       field: `${end}.as.asn`,
       all: kindOf("as:0"),
-      known: String,
+      others: [],
       keys: (number) => [`as:${String(number)}`],
       name: (name, number) => [
         [`${end}.as.org`, name],
@@ -66,7 +74,7 @@ const places: readonly Place[] = [
       object: `${end}.vlan`,
       field: `${end}.vlan.tag.id`,
       all: kindOf("vlan:*/1"),
-      known: (id, get) => `${String(get(exporterField))} ${String(id)}`,
+      others: [exporterField],
       keys: (id, get) => [`vlan:${String(get(exporterField))}/${String(id)}`, `vlan:*/${String(id)}`],
       name: (name) => [[`${end}.vlan.tag.name`, name]],
     },
@@ -74,7 +82,7 @@ const places: readonly Place[] = [
       object: `${end}.l4.port`,
       field: `${end}.l4.port.id`,
       all: kindOf("port:tcp/0"),
-      known: (port, get) => `${String(get(protocolField))} ${String(port)}`,
+      others: [protocolField],
       keys(port, get) {
         const protocol = protocolNames.get(get(protocolField) as (typeof portProtocols)["tcp"]);
         return protocol === undefined ? [] : [`port:${protocol}/${String(port)}`];
@@ -85,7 +93,7 @@ const places: readonly Place[] = [
       object: `${end}.mac`,
       field: `${end}.mac.addr`,
       all: kindOf("mac:00"),
-      known: String,
+      others: [],
       keys: (address) => [`mac:${String(address)}`],
       name: (name, _, { kind }) => [[kind === "ip" ? `${end}.mac.name` : `${end}.mac.vendor`, name]],
     },
@@ -94,12 +102,31 @@ const places: readonly Place[] = [
 
 const isOfInterface = ({ object }: Place): boolean => object.endsWith(".netif");
 
-/** The most things of a kind that are kept; below, the most bytes of all that is kept. */
+/** Where the fields of a name lie: all below its object; some outside of `flow`; some anywhere below `flow`. */
+const reaches = { object: 0, record: 1, flow: 2 } as const;
+type Reach = (typeof reaches)[keyof typeof reaches];
+
+/** The fields that one thing, or several things of one record, add. */
+type OwnFields = GivenFields & { readonly reach: Reach };
+
+/** A place whose field is in a line, the positions of the fields that decide its name, and the fields found so far by their values. */
+type Lookup = {
+  readonly place: Place;
+  readonly positions: readonly number[];
+  readonly seen: SeenValues<OwnFields>;
+};
+
+/** The most interfaces of records that are kept; below, the most bytes of all that is kept. */
 const maxKept = 65_536;
 const maxKeptBytes = 2 ** 26;
 /** The bytes that an entry takes in addition to its texts, about. */
 const keptOverhead = 200;
-const nothing = givenFields(new Map());
+const nothing: OwnFields = {
+  fields: new Map(),
+  text: Buffer.alloc(0),
+  names: new GivenNames([]),
+  reach: reaches.object,
+};
 
 /**
  * Adds the names that people gave to interfaces, AS numbers, VLANs, ports and MAC addresses. They replace the names from exporters,
@@ -112,32 +139,32 @@ export class OwnNames implements Component, Enricher {
   /** Adds names to lines. Lines that get none are not copied. */
   readonly shape: ShapeLines;
   readonly #watch: WatchAddresses;
+  readonly #shaper: LineShaper<readonly Lookup[], OwnFields>;
   #unwatch = (): void => {};
   #index: AddressIndex | undefined;
   /** The places of the kinds that have names. */
   #places: readonly Place[] = [];
-  /** The fields by the text of the keys looked up. */
-  readonly #known = new Map<Place, RecentCache<GivenFields>>();
+  #ofInterfaces: readonly Place[] = [];
+  /** The fields found by values of lines, for each place and the set of its fields that a line has. */
+  readonly #seen = new Map<string, SeenValues<OwnFields>>();
+  /** The fields found for records, by the text of the keys. */
+  #known = new RecentCache<OwnFields>(maxKept);
   /** The fields that several things of one record add together. */
-  #joined = new Map<GivenFields, Map<GivenFields, GivenFields>>();
+  #joined = new Map<OwnFields, Map<OwnFields, OwnFields>>();
   #keptBytes = 0;
-  #findRuled: FindRuled = () => [];
+  #ruled: RuledFields | undefined;
   #records = 0;
   #renamed = 0;
 
   /** @param watch reports the names in a store. */
   constructor(watch: WatchAddresses, metrics: Metrics) {
     this.#watch = watch;
-    const shaper = new LineShaper(
-      (values) => {
-        const given = this.#given(values, this.#places);
-        if (given === undefined) return undefined;
-        this.#records++;
-        return this.#withoutRuled(values, given);
-      },
-      (record, fields) => this.#place(record, fields),
-    );
-    this.shape = (lines, count) => ({ lines: this.#places.length === 0 ? lines : shaper.shape(lines), count });
+    this.#shaper = new LineShaper<readonly Lookup[], OwnFields>({
+      planOf: (positionOf) => this.#lookupsOf(positionOf),
+      give: (line, lookups, given) => this.#give(line, lookups, given),
+      place: (record, fields) => this.#place(record, fields),
+    });
+    this.shape = (lines, count) => ({ lines: this.#places.length === 0 ? lines : this.#shaper.shape(lines), count });
     const count = (name: string, help: string, read: () => number): void =>
       metrics.counterFrom(`netgloss_enrich_own_names_${name}_total`, help, [], read);
     count("records", "Records that got a name from the file of names.", () => this.#records);
@@ -152,6 +179,7 @@ export class OwnNames implements Component, Enricher {
     this.#unwatch = this.#watch((index) => {
       this.#index = index;
       this.#places = places.filter(({ all }) => index.hasWithin?.(all) ?? true);
+      this.#ofInterfaces = this.#places.filter(isOfInterface);
       this.#forget();
     });
   }
@@ -165,19 +193,20 @@ export class OwnNames implements Component, Enricher {
     return this.#index;
   }
 
-  /**
-   * Sets how to find the rules' fields.
-   *
-   * @param findRuled returns the fields of a line that rules gave; they replace metadata of names.
-   */
-  behind(findRuled: FindRuled): void {
-    this.#findRuled = findRuled;
+  /** Sets the fields that rules gave to lines. They replace metadata of names. */
+  behind(ruled: RuledFields): void {
+    this.#ruled = ruled;
   }
 
   /** Adds names of interfaces to a record, so that rules see them. All other names are added when the record is a line. */
   enrich(record: RecordFields): void {
-    const given = this.#given({ get: (name) => record.get(name) }, this.#places.filter(isOfInterface));
-    if (given !== undefined) this.#place(record, given.fields);
+    if (this.#ofInterfaces.length === 0) return;
+    const given: (readonly [string, Value])[] = [];
+    for (const place of this.#ofInterfaces) {
+      const value = record.get(place.field);
+      if (value !== undefined) given.push(...this.#ofPlace(place, value, record).fields);
+    }
+    if (given.length > 0) this.#place(record, gatherValues(given));
   }
 
   /** Adds all names to a record. @param applied called with the keys of the thing named, and the names of the fields added. */
@@ -195,66 +224,116 @@ export class OwnNames implements Component, Enricher {
     this.#place(record, given);
   }
 
-  #withoutRuled(values: FieldValues, given: GivenFields): GivenFields | undefined {
-    const ruled = this.#findRuled(values, given.fields);
-    if (ruled.length === 0) return given;
-    const rest = [...given.fields].filter(([name]) => !ruled.includes(name));
-    return rest.length === 0 ? undefined : givenFields(new Map(rest));
+  /** Returns the places to look up in lines with these fields. @param positionOf returns -1 for a field that is not there. */
+  #lookupsOf(positionOf: (name: string) => number): Lookup[] {
+    return this.#places.flatMap((place) => {
+      if (positionOf(place.field) < 0) return [];
+      const fields = [place.field, ...place.others].filter((field) => positionOf(field) >= 0);
+      const key = JSON.stringify([place.object, ...fields]);
+      const seen = this.#seen.get(key) ?? new SeenValues<OwnFields>();
+      this.#seen.set(key, seen);
+      return [{ place, positions: fields.map(positionOf), seen }];
+    });
+  }
+
+  #give(line: ShapedLine, lookups: readonly Lookup[], given: OwnFields[]): void {
+    let reach: Reach = reaches.object;
+    for (let i = 0; i < lookups.length; i++) {
+      const { place, positions, seen } = lookups[i] as Lookup;
+      const found = seen.find(line, positions) ?? this.#learn(line, place, seen);
+      if (found === nothing) continue;
+      given.push(found);
+      if (found.reach > reach) ({ reach } = found);
+    }
+    if (given.length === 0) return;
+    this.#records++;
+    if (reach !== reaches.object && given.length > 1) this.#joinAll(given, reach === reaches.flow);
+    if (this.#ruled !== undefined) this.#withoutRuled(line, this.#ruled, given);
+  }
+
+  #learn(line: ShapedLine, place: Place, seen: SeenValues<OwnFields>): OwnFields {
+    const value = line.get(place.field);
+    const made =
+      value === undefined
+        ? nothing
+        : this.#look(
+            place,
+            value,
+            place.keys(value, (name) => line.get(name)),
+          );
+    this.#count(seen.add(made) + (made === nothing ? 0 : sizeOf(made)));
+    return made;
+  }
+
+  /** Joins the fields of things whose names may collide. @param isAll true to join the fields of all things. */
+  #joinAll(given: OwnFields[], isAll: boolean): void {
+    let kept = 0;
+    let joined: OwnFields | undefined;
+    for (const each of given) {
+      if (!isAll && each.reach === reaches.object) given[kept++] = each;
+      else joined = joined === undefined ? each : this.#join(joined, each);
+    }
+    if (joined !== undefined) given[kept++] = joined;
+    given.length = kept;
+  }
+
+  #withoutRuled(values: FieldValues, ruled: RuledFields, given: OwnFields[]): void {
+    const names = ruled.names();
+    if (!given.some((each) => each.names.isAnyAmong(names))) return;
+    const fields = new Map(given.flatMap((each) => [...each.fields]));
+    const found = ruled.find(values, fields);
+    if (found.length === 0) return;
+    for (const name of found) fields.delete(name);
+    given.length = 0;
+    if (fields.size > 0) given.push(this.#render(fields, reaches.flow));
   }
 
   #place(record: RecordFields, fields: ReadonlyMap<string, Value>): void {
     this.#renamed += placeFields(record, fields).size;
   }
 
+  #render(fields: ReadonlyMap<string, Value>, reach: Reach): OwnFields {
+    const { text, names } = this.#shaper.render(fields);
+    return { fields, text, names, reach };
+  }
+
   #forget(): void {
-    this.#known.clear();
+    this.#shaper.forget();
+    this.#seen.clear();
+    this.#known = new RecentCache(maxKept);
     this.#joined = new Map();
     this.#keptBytes = 0;
   }
 
-  #given(values: FieldValues, of: readonly Place[]): GivenFields | undefined {
-    let found: GivenFields | undefined;
-    const get = (name: string): Value | undefined => values.get(name);
-    for (const place of of) {
-      const value = values.get(place.field);
-      if (value === undefined) continue;
-      const given = this.#ofPlace(place, value, get);
-      if (given === nothing) continue;
-      found = found === undefined ? given : this.#join(found, given);
-    }
-    return found;
-  }
-
-  #ofPlace(place: Place, value: Value, get: (name: string) => Value | undefined): GivenFields {
-    const at = place.known(value, get);
-    let cache = this.#known.get(place);
-    const known = cache?.get(at);
+  #ofPlace(place: Place, value: Value, values: FieldValues): OwnFields {
+    const keys = place.keys(value, (name) => values.get(name));
+    const key = JSON.stringify([place.object, ...keys]);
+    const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const made = this.#look(place, value, place.keys(value, get));
-    this.#count(at, made);
-    cache = this.#known.get(place) ?? new RecentCache<GivenFields>(maxKept);
-    this.#known.set(place, cache);
-    cache.set(at, made);
+    const made = this.#look(place, value, keys);
+    this.#count(key.length + sizeOf(made));
+    this.#known.set(key, made);
     return made;
   }
 
-  #join(first: GivenFields, second: GivenFields): GivenFields {
-    const cache = this.#joined.get(first) ?? new Map<GivenFields, GivenFields>();
-    const known = cache.get(second);
+  #join(first: OwnFields, second: OwnFields): OwnFields {
+    const known = this.#joined.get(first)?.get(second);
     if (known !== undefined) return known;
-    const joined = givenFields(gatherValues([...first.fields, ...second.fields]));
-    this.#count("", joined);
+    const reach = Math.max(first.reach, second.reach) as Reach;
+    const joined = this.#render(gatherValues([...first.fields, ...second.fields]), reach);
+    this.#count(sizeOf(joined));
+    const cache = this.#joined.get(first) ?? new Map<OwnFields, OwnFields>();
     this.#joined.set(first, cache.set(second, joined));
     return joined;
   }
 
-  /** Bounds the memory, because exporters may send any number and text. A forgotten key is looked up again. */
-  #count(key: string, given: GivenFields): void {
-    this.#keptBytes += keptOverhead + key.length + 8 * given.text.length;
+  /** Bounds the memory, because exporters may send any number and text. A forgotten value is looked up again. */
+  #count(bytes: number): void {
+    this.#keptBytes += bytes;
     if (this.#keptBytes > maxKeptBytes) this.#forget();
   }
 
-  #look({ object, name }: Place, value: Value, keys: readonly string[]): GivenFields {
+  #look({ object, name }: Place, value: Value, keys: readonly string[]): OwnFields {
     const own = new Map<string, Value>();
     const metadata = new Map<string, string>();
     const tags = new Set<string>();
@@ -267,7 +346,7 @@ export class OwnNames implements Component, Enricher {
     }
     if (tags.size > 0) own.set(`${object}.tags`, [...tags]);
     for (const [key, text] of metadata) own.set(key.startsWith(".") ? object + key : key, text);
-    return own.size === 0 ? nothing : givenFields(own);
+    return own.size === 0 ? nothing : this.#render(own, reachOf(own.keys(), object));
   }
 
   /** Returns the entries of a key, the most specific first. */
@@ -283,6 +362,20 @@ export class OwnNames implements Component, Enricher {
       throw error;
     }
   }
+}
+
+function sizeOf({ text }: OwnFields): number {
+  return keptOverhead + 8 * text.length;
+}
+
+function reachOf(names: Iterable<string>, object: string): Reach {
+  let reach: Reach = reaches.object;
+  for (const name of names) {
+    if (name.startsWith(`${object}.`)) continue;
+    if (name === "flow" || name.startsWith("flow.")) return reaches.flow;
+    reach = reaches.record;
+  }
+  return reach;
 }
 
 /** Returns a name as it stands in a key. */

@@ -12,9 +12,9 @@ import {
   type Value,
 } from "../../record/index.ts";
 import type { Metrics } from "../../base/report/index.ts";
-import { placeFields, type FindRuled } from "../place-fields.ts";
+import { placeFields, type RuledFields } from "../place-fields.ts";
 import { RecentCache } from "../recent-cache.ts";
-import { givenFields, LineShaper, type GivenFields } from "../shape-lines.ts";
+import { LineShaper } from "../shape-lines.ts";
 import type { Rule } from "./read-rules.ts";
 import { RuleProgram, type CompiledRule } from "./rule-program.ts";
 
@@ -28,11 +28,8 @@ export interface InterfaceSource {
    * count.
    */
   named?(records: number): void;
-  /**
-   * Gets the function that finds the rules' fields: these fields count over its own, although they are in the lines already. Left out
-   * if it adds nothing to such lines.
-   */
-  behind?(findRuled: FindRuled): void;
+  /** Receives the fields of rules that apply after this source although they are in lines already. Left out: the source adds nothing to such lines. */
+  behind?(ruled: RuledFields): void;
 }
 
 /** The most exporters whose decisions are kept; below, the most bytes that the decisions on all interfaces may take. */
@@ -125,11 +122,21 @@ export class RuleEnricher implements Enricher {
       return program;
     };
     this.#sources = sources;
-    for (const source of sources) source.behind?.((record, fields) => this.#findRuled(record, fields));
-    const shaper = new LineShaper(
-      (values) => this.#given(values),
-      (record, given) => this.#place(record, given),
-    );
+    const ruled: RuledFields = {
+      names: () => this.#program().decidedNames,
+      find: (record, fields) => this.#findRuled(record, fields),
+    };
+    for (const source of sources) source.behind?.(ruled);
+    const shaper = new LineShaper<undefined>({
+      planOf: () => undefined,
+      give: (line, _plan, given) => {
+        const fields = applyRules(this.#program().ofRecords, line, this.#overlay);
+        if (fields.size === 0) return;
+        this.#records++;
+        given.push(shaper.render(fields));
+      },
+      place: (record, given) => this.#place(record, given),
+    });
     this.shape = (lines, count) => ({
       lines: this.#program().ofRecords.length === 0 ? lines : shaper.shape(lines),
       count,
@@ -294,13 +301,6 @@ export class RuleEnricher implements Enricher {
     const isNamed = !isOthers && record.has(`flow.${way}.netif.name`) && this.#sources.at(-1)?.named !== undefined;
     if (rules.length === 0 && !isNamed) return nothingDecided;
     return { rules: renderFields(rules), whole: isNamed ? renderFields([...facts, ...rules]) : undefined };
-  }
-
-  #given(values: FieldValues): GivenFields | undefined {
-    const given = applyRules(this.#program().ofRecords, values, this.#overlay);
-    if (given.size === 0) return undefined;
-    this.#records++;
-    return givenFields(given);
   }
 }
 
