@@ -222,6 +222,7 @@ const walks: Readonly<
       "CISCO-ENVMON-MIB::ciscoEnvMonTemperatureStatusTable": 1,
       "CISCO-FLASH-MIB::ciscoFlashPartitionTable": 1,
       "CISCO-MEMORY-POOL-MIB::ciscoMemoryPoolTable": 3,
+      "CISCO-POWER-ETHERNET-EXT-MIB::cpeExtPdStatistics": 1,
       "CISCO-PROCESS-MIB::cpmCPUTotalTable": 1,
       "CISCO-STACK-MIB::chassisGrp": 1,
       "CISCO-STACK-MIB::moduleTable": 1,

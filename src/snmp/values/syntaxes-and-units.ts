@@ -162,6 +162,7 @@ export const syntaxes: ReadonlyMap<string, Syntax> = new Map([
   ...temperature("K", "kelvin"),
   // Units for the monitoring of transceivers (SFF-8472).
   syntax("VoltageDeciMilliVolt", "scaled", { divide: 1e4, unit: "V" }),
+  syntax("CurrentCentiMilliAmp", "scaled", { divide: 1e5, unit: "A" }),
   syntax("CurrentDoubleMicroAmp", "scaled", { multiply: 2, divide: 1e6, unit: "A" }),
   // Powers that become decibels relative to one milliwatt: the division gives milliwatts.
   syntax("PowerDbmOfDeciMicroWatt", "decibel", { divide: 1e4, unit: "dBm" }),
