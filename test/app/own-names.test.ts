@@ -265,6 +265,29 @@ test("thousands of interfaces keep their names", async (t) => {
   }
 });
 
+test("names stay right when more values come than are kept", async (t) => {
+  const store = await openStore(t);
+  const names = new OwnNames(store.watchAddresses, createMetrics());
+  cleanUp(t, () => names.stop());
+  await names.start();
+  const values = { name: "own", tags: [], vlan: 0n, internal: false, metadata: new Map<string, string>() };
+  await store.commit([{ op: "create", key: parseNameKey("interface:192.0.2.1/7"), values }]);
+  const pad = "x".repeat(900);
+  const lineOf = (name: string): string =>
+    `{"flow.export.ip.addr":"192.0.2.1","flow.in.netif.index":7,"flow.in.netif.name":"${name}",` +
+    '"flow.out.netif.index":7}\n';
+  const expected = Buffer.from(
+    '{"flow.export.ip.addr":"192.0.2.1","flow.in.netif.index":7,"flow.out.netif.index":7,' +
+      '"flow.in.netif.name":"own","flow.out.netif.name":"own"}\n',
+  );
+  // Each line counts as more than a kilobyte, so 64 MiB are passed on the way.
+  for (let round = 0; round < 60; round++) {
+    const lines = Buffer.from(Array.from({ length: 1000 }, (_, i) => lineOf(`${pad}${round}.${i}`)).join(""));
+    const shaped = Buffer.from(names.shape(lines, 1000)?.lines ?? []);
+    assert.ok(shaped.equals(Buffer.concat(Array.from({ length: 1000 }, () => expected))), `round ${round}`);
+  }
+});
+
 for (const threads of ["main", "1"]) {
   test(`a write is seen by the next datagram, decoded by ${threads}`, async (t) => {
     const folder = tempDirectory(t);

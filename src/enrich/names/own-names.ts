@@ -211,17 +211,17 @@ export class OwnNames implements Component, Enricher {
 
   /** Adds all names to a record. @param applied called with the keys of the thing named, and the names of the fields added. */
   explain(record: RecordFields, applied: (keys: string, fields: Iterable<string>) => void): void {
-    const given = new Map<string, Value>();
+    const given: (readonly [string, Value])[] = [];
     for (const place of this.#places) {
       const value = record.get(place.field);
       if (value === undefined) continue;
       const keys = place.keys(value, (name) => record.get(name));
       const { fields } = this.#look(place, value, keys);
-      for (const [field, text] of fields) given.set(field, text);
+      given.push(...fields);
       const found = keys.flatMap((key) => this.#find(key)).map(({ key }) => key.text);
       if (fields.size > 0) applied(found.join(", "), fields.keys());
     }
-    this.#place(record, given);
+    this.#place(record, gatherValues(given));
   }
 
   /** Returns the places to look up in lines with these fields. @param positionOf returns -1 for a field that is not there. */
