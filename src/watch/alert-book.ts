@@ -324,7 +324,7 @@ function amountText(value: number, unit: string): string {
 }
 
 /** The state of an alert when it was last reported. */
-interface Told {
+interface Reported {
   readonly alert: Alert;
   readonly silence: Alert["silence"];
 }
@@ -332,7 +332,7 @@ interface Told {
 /** Finds what happened to alerts since the last call. */
 export class AlertNews {
   readonly #silenceOf: (alert: Alert) => Alert["silence"];
-  #told = new Map<string, Told>();
+  #reported = new Map<string, Reported>();
   #inForce = "";
 
   /** @param silenceOf returns the silence that an alert has now. */
@@ -354,30 +354,34 @@ export class AlertNews {
     inForce: string,
     now: number,
   ): readonly AlertEvent[] {
-    const told = new Map<string, Told>();
+    const reported = new Map<string, Reported>();
     const events: AlertEvent[] = [];
     const isSame = inForce === this.#inForce;
     this.#inForce = inForce;
     for (const alert of open) {
-      const before = this.#told.get(alert.id);
+      const before = this.#reported.get(alert.id);
       const isAsked = !isSame || before?.alert.state !== alert.state;
       const silence = isAsked ? this.#silenceOf(alert) : before.silence;
-      told.set(alert.id, { alert, silence });
+      reported.set(alert.id, { alert, silence });
       if (before?.alert === alert && before.silence === silence) continue;
       const brief = { ...briefOf(alert), ...(silence !== undefined && { silence }) };
       for (const change of changesOf(before, alert, silence)) events.push({ at: now, change, alert: brief });
     }
-    for (const [id, { alert }] of this.#told) {
-      if (told.has(id)) continue;
+    for (const [id, { alert }] of this.#reported) {
+      if (reported.has(id)) continue;
       const ended = get(id);
       events.push({ at: now, change: ended === undefined ? "gone" : "cleared", alert: briefOf(ended ?? alert) });
     }
-    this.#told = told;
+    this.#reported = reported;
     return events;
   }
 }
 
-function changesOf(before: Told | undefined, alert: Alert, silence: Alert["silence"]): readonly AlertEvent["change"][] {
+function changesOf(
+  before: Reported | undefined,
+  alert: Alert,
+  silence: Alert["silence"],
+): readonly AlertEvent["change"][] {
   const changes: AlertEvent["change"][] = [];
   if (before?.alert.state !== alert.state) changes.push(alert.state);
   if (alert.acknowledged !== undefined && before?.alert.acknowledged === undefined) changes.push("acknowledged");

@@ -156,7 +156,7 @@ const cases: readonly [string, Files, readonly string[]][] = [
     "a reading of a sensor without a unit",
     inIf("name: netif.bytes.in\n      syntax: Counter32", "name: hw.sensor.value\n      syntax: Gauge32"),
     [
-      "warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name: hw.sensor.value has no unit, so that readings that cannot be true are not told apart: give a syntax with a unit, hw.sensor.unit, or a range",
+      "warning: objects/if.yml:21:13: IF-MIB::ifTable: attribute ifInOctets: name: hw.sensor.value has no unit, so that readings that cannot be true are not recognized: give a syntax with a unit, hw.sensor.unit, or a range",
     ],
   ],
   [

@@ -102,7 +102,7 @@ const places: readonly Place[] = [
 
 const isOfInterface = ({ object }: Place): boolean => object.endsWith(".netif");
 
-/** Where the fields of a name lie: all below its object; some outside of `flow`; some anywhere below `flow`. */
+/** Says where the fields of a name are: all below its object, some outside of `flow`, or some anywhere below `flow`. */
 const reaches = { object: 0, record: 1, flow: 2 } as const;
 type Reach = (typeof reaches)[keyof typeof reaches];
 

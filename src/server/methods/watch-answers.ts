@@ -81,7 +81,7 @@ export const alertEvent = object(
     at: instant("When it happened"),
     change: choice(
       ["list", "pending", "firing", "cleared", "gone", "acknowledged", "snoozed", "silenced", "resumed"],
-      "List: all alerts, up to 1000, which take the place of those known before. Gone: it was pending, and the condition holds no more. Told: a silence or snooze of it is over.",
+      "List: all alerts, up to 1000, which take the place of those known before. Gone: it was pending, and the condition holds no more. Resumed: its silence or snooze has ended.",
     ),
     alert: described(alert, "As it is now, without evidence; absent in a list."),
     firing: integer("In a list: how many alerts fire."),

@@ -359,7 +359,7 @@ function warnOfUnguarded(given: Partial<Values<typeof objectFields>>, nodeOf: No
       nodeOf(name)
         .below("name")
         .warn(
-          `${field} has no unit, so that readings that cannot be true are not told apart: give a syntax with a unit, hw.sensor.unit, or a range`,
+          `${field} has no unit, so that readings that cannot be true are not recognized: give a syntax with a unit, hw.sensor.unit, or a range`,
         );
 }
 
